@@ -1,0 +1,101 @@
+/**
+ * The one closed list of failures. Koa and tRPC both translate through it, and the web app reads codes
+ * from it. Nothing in this file needs Node, so that a browser can load it.
+ */
+
+interface ErrorFacts {
+  /** The HTTP status a client sees. */
+  readonly status: number;
+  /** The code tRPC uses for the same failure; one of `TRPC_ERROR_CODE_KEY`. */
+  readonly trpc: string;
+  /** The default sentence for a client; it never carries an inner message. */
+  readonly message: string;
+}
+
+/** Every code Latchkey answers with, its HTTP status, its tRPC code and its default message. */
+export const errorCatalogue = {
+  BAD_REQUEST: { status: 400, trpc: "BAD_REQUEST", message: "The request is not valid" },
+  UNAUTHORIZED: { status: 401, trpc: "UNAUTHORIZED", message: "Authorization not provided" },
+  FORBIDDEN: { status: 403, trpc: "FORBIDDEN", message: "Insufficient access" },
+  NOT_FOUND: { status: 404, trpc: "NOT_FOUND", message: "Not found" },
+  METHOD_NOT_SUPPORTED: { status: 405, trpc: "METHOD_NOT_SUPPORTED", message: "Method not supported" },
+  REQUEST_TIMEOUT: { status: 408, trpc: "TIMEOUT", message: "The request did not arrive in time" },
+  CONFLICT: { status: 409, trpc: "CONFLICT", message: "The request conflicts with the current state" },
+  PRECONDITION_FAILED: { status: 412, trpc: "PRECONDITION_FAILED", message: "The resource has changed" },
+  PAYLOAD_TOO_LARGE: { status: 413, trpc: "PAYLOAD_TOO_LARGE", message: "The body is too large" },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    trpc: "UNSUPPORTED_MEDIA_TYPE",
+    message: "The body must be application/json",
+  },
+  UNPROCESSABLE_CONTENT: {
+    status: 422,
+    trpc: "UNPROCESSABLE_CONTENT",
+    message: "The request cannot be carried out as it is",
+  },
+  TOO_MANY_REQUESTS: { status: 429, trpc: "TOO_MANY_REQUESTS", message: "Too many requests" },
+  REQUEST_HEADER_FIELDS_TOO_LARGE: {
+    status: 431,
+    trpc: "BAD_REQUEST",
+    message: "The request's header fields are too large",
+  },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    trpc: "INTERNAL_SERVER_ERROR",
+    message: "Something went wrong on our side",
+  },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    trpc: "SERVICE_UNAVAILABLE",
+    message: "The service cannot answer right now",
+  },
+} as const satisfies Record<string, ErrorFacts>;
+
+/** A code of the closed list. */
+export type ErrorCode = keyof typeof errorCatalogue;
+
+/** One thing wrong with one member of a request: `path` in dots (`name`, `items.0.id`), `message` in words. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What may accompany an error on its way to a client, beside the code. */
+export interface AppErrorOptions extends ErrorOptions {
+  /** A sentence for the client in place of the code's own; it must not carry inner detail. */
+  readonly message?: string;
+  readonly issues?: readonly Issue[];
+  /** Seconds after which trying again makes sense; becomes `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+  /** Response headers that the failure demands, such as `Allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A failure with a code of the closed list. Everything else that is thrown is a bug. */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly issues: readonly Issue[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, options: AppErrorOptions = {}) {
+    super(options.message ?? errorCatalogue[code].message, { cause: options.cause });
+    this.code = code;
+    this.issues = options.issues;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return errorCatalogue[this.code].status;
+  }
+}
+
+/**
+ * Translates anything thrown into what a client may see: an `AppError` as it is, a bug as
+ * `INTERNAL_SERVER_ERROR` with the bug as its cause, for the log only.
+ */
+export function toAppError(thrown: unknown): AppError {
+  return thrown instanceof AppError ? thrown : new AppError("INTERNAL_SERVER_ERROR", { cause: thrown });
+}
