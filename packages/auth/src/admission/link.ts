@@ -1,0 +1,51 @@
+import { clientConfig, type DatabaseConnection } from "@latchkey/db/connection";
+import pg from "pg";
+import { sessionSettings } from "./statement.ts";
+
+/** How long to wait for a connection, in milliseconds: well inside the deadline of a request. */
+const connectTimeoutMs = 1_000;
+
+/**
+ * Admission's own connection to Postgres, made when first needed and made again after it broke. One batch at
+ * a time uses it, so that there is nothing to pool.
+ */
+export class AdmissionLink {
+  readonly #connection: DatabaseConnection;
+  #client: pg.Client | undefined;
+
+  constructor(connection: DatabaseConnection) {
+    this.#connection = connection;
+  }
+
+  /** The live connection, or a new one. @throws what the driver throws when the database cannot be reached. */
+  async client(): Promise<pg.Client> {
+    if (this.#client) return this.#client;
+    const client = new pg.Client({
+      ...clientConfig(this.#connection, "latchkey admission"),
+      connectionTimeoutMillis: connectTimeoutMs,
+      options: sessionSettings.map((setting) => `-c ${setting}`).join(" "),
+    });
+    const forget = (): void => {
+      if (this.#client === client) this.#client = undefined;
+    };
+    client.on("error", forget);
+    client.on("end", forget);
+    await client.connect();
+    this.#client = client;
+    return client;
+  }
+
+  /** Breaks the connection off. A statement under way fails; whether it took effect is then unknown. */
+  drop(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    // The socket is destroyed, not closed politely: a server that has stopped answering would never close it.
+    client?.connection.stream.destroy();
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end();
+  }
+}

@@ -1,0 +1,173 @@
+import { databaseFailure } from "@latchkey/db/database-failure";
+import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
+import type { Database } from "@latchkey/db/schema";
+import { getUser } from "@latchkey/db/users";
+import { AppError } from "@latchkey/errors";
+import { betterAuth } from "better-auth";
+import { APIError } from "better-auth/api";
+import type { Kysely } from "kysely";
+import {
+  hashPassword,
+  maxPasswordLength,
+  minPasswordLength,
+  PasswordQueueFullError,
+  verifyPassword,
+} from "./password.ts";
+
+export interface SessionsOptions {
+  readonly db: Kysely<Database>;
+  /** Signs the session cookie; at least 32 random characters. */
+  readonly secret: string;
+  /** The address that people use; its scheme decides whether cookies are `Secure`. */
+  readonly baseUrl: string;
+}
+
+/** A person who is signed in. */
+export interface SessionUser {
+  readonly id: UserId;
+  readonly email: string;
+  readonly name: string;
+}
+
+export interface Sessions {
+  /** Who the request's cookie belongs to, read from the database each time; undefined without a live session. */
+  find(headers: Headers): Promise<SessionUser | undefined>;
+  /**
+   * Opens a new session.
+   * @returns the `Set-Cookie` values to answer with.
+   * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user: the same for all;
+   *   SERVICE_UNAVAILABLE when too many sign in at once.
+   */
+  signIn(
+    credentials: { readonly email: string; readonly password: string },
+    headers: Headers,
+  ): Promise<string[]>;
+  /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */
+  signOut(headers: Headers): Promise<string[]>;
+}
+
+const secondsPerDay = 86_400;
+
+/** People's sessions, kept by better-auth in our tables. */
+export function createSessions(options: SessionsOptions): Sessions {
+  const auth = createBetterAuth(options);
+  return {
+    async find(headers) {
+      const session = await auth.api.getSession({ headers, query: { disableCookieCache: true } });
+      if (!session || session.user.disabledAt) return undefined;
+      const { id, email, name } = session.user;
+      return { id: id as UserId, email, name }; // better-auth read it from users.id.
+    },
+    async signIn({ email, password }, headers) {
+      const { headers: answer } = await auth.api
+        .signInEmail({ body: { email, password }, headers, returnHeaders: true })
+        .catch((error: unknown) => {
+          throw translate(error);
+        });
+      return answer.getSetCookie();
+    },
+    async signOut(headers) {
+      const { headers: answer } = await auth.api.signOut({ headers, returnHeaders: true });
+      return answer.getSetCookie();
+    },
+  };
+}
+
+function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
+  const isSecure = baseUrl.startsWith("https:");
+  return betterAuth({
+    appName: "Latchkey",
+    baseURL: baseUrl,
+    secret,
+    database: { db, type: "postgres", transaction: true },
+    telemetry: { enabled: false },
+    // Failures are thrown to us and logged there, with a request id.
+    logger: { disabled: true },
+    emailAndPassword: {
+      enabled: true,
+      // Accounts are made in one transaction with their workspace, by the domain.
+      disableSignUp: true,
+      minPasswordLength,
+      maxPasswordLength,
+      password: {
+        hash: hashPassword,
+        verify: ({ hash, password }) => verifyPassword(hash, password),
+      },
+    },
+    user: {
+      modelName: "users",
+      fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
+      additionalFields: {
+        disabledAt: { type: "date", required: false, input: false, fieldName: "disabled_at" },
+      },
+    },
+    session: {
+      modelName: "sessions",
+      fields: {
+        userId: "user_id",
+        expiresAt: "expires_at",
+        ipAddress: "ip_address",
+        userAgent: "user_agent",
+        createdAt: "created_at",
+        updatedAt: "updated_at",
+      },
+      expiresIn: 14 * secondsPerDay,
+      updateAge: secondsPerDay,
+      // A cached session would outlive its end: sign-out and disabling must hold at once.
+      cookieCache: { enabled: false },
+    },
+    account: {
+      modelName: "accounts",
+      fields: {
+        userId: "user_id",
+        accountId: "account_id",
+        providerId: "provider_id",
+        accessToken: "access_token",
+        refreshToken: "refresh_token",
+        idToken: "id_token",
+        accessTokenExpiresAt: "access_token_expires_at",
+        refreshTokenExpiresAt: "refresh_token_expires_at",
+        createdAt: "created_at",
+        updatedAt: "updated_at",
+      },
+    },
+    verification: {
+      modelName: "verifications",
+      fields: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" },
+    },
+    databaseHooks: {
+      session: {
+        create: {
+          // Only a right password comes this far, so that the refusal must look like a wrong one.
+          before: async ({ userId }) => {
+            const user = await getUser(db, userId as UserId); // better-auth read it from users.id.
+            if (user.isDisabled) throw new APIError("UNAUTHORIZED");
+          },
+        },
+      },
+    },
+    advanced: {
+      database: { generateId: () => createId("session") satisfies SessionId },
+      useSecureCookies: false,
+      cookies: {
+        session_token: {
+          name: isSecure ? "__Host-latchkey-session" : "latchkey-session",
+          attributes: { path: "/", httpOnly: true, sameSite: "lax", secure: isSecure },
+        },
+      },
+    },
+  });
+}
+
+function translate(error: unknown): unknown {
+  if (error instanceof PasswordQueueFullError) {
+    return new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 2 });
+  }
+  if (error instanceof APIError && error.status === "UNAUTHORIZED") {
+    return new AppError("UNAUTHORIZED", {
+      message: "The email address or the password is not right.",
+      cause: error,
+    });
+  }
+  return databaseFailure(error) ?? error;
+}

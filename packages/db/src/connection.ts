@@ -1,0 +1,62 @@
+import { userInfo } from "node:os";
+import { Kysely, PostgresDialect } from "kysely";
+import pg from "pg";
+import type { Database } from "./schema.ts";
+
+/** How to reach a Postgres: a URL, or the parts of one. */
+export type DatabaseConnection =
+  | { readonly connectionString: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly user: string;
+      readonly password: string;
+      readonly database: string;
+    };
+
+export interface PoolOptions {
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** At most this many connections at once; 10 unless told. */
+  readonly maxConnections?: number;
+  /** How long a statement may wait for its answer, in milliseconds; 10,000 unless told. */
+  readonly statementTimeoutMs?: number;
+}
+
+/** How long to wait for a new connection, or for a free one of the pool, in milliseconds. */
+export const connectTimeoutMs = 1_500;
+
+/** A Kysely over a pool of its own. `destroy()` closes it. Opening sends nothing: the first query connects. */
+export function openDatabase(connection: DatabaseConnection, options: PoolOptions): Kysely<Database> {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const pool = new pg.Pool({
+    ...clientConfig(connection, options.applicationName),
+    max: options.maxConnections ?? 10,
+    // The server ends a slow statement; the client gives up a little later, for a server that is silent.
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + 500,
+    idle_in_transaction_session_timeout: 10_000,
+  });
+  // A connection that breaks while idle is replaced by the pool; the next query that needs it will tell.
+  pool.on("error", () => undefined);
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/** What every connection of ours has in common, for `pg.Client` and `pg.Pool`. */
+export function clientConfig(connection: DatabaseConnection, applicationName: string): pg.ClientConfig {
+  return {
+    // A URL without a user means the one who runs the process, as with psql; pg would read $USER instead.
+    ...("connectionString" in connection ? { user: userInfo().username } : {}),
+    ...connection,
+    application_name: applicationName,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    types: { getTypeParser },
+  };
+}
+
+// Counts are bigint in Postgres and stay far below 2^53, so that they are numbers here.
+const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format?: "text" | "binary") =>
+  oid === pg.types.builtins.INT8 && format !== "binary"
+    ? Number
+    : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser; // One signature stands for pg's overloads.

@@ -1,0 +1,34 @@
+import { sql, type Transaction } from "kysely";
+import type { KeyId, UserId } from "./ids.ts";
+import type { Database } from "./schema.ts";
+
+/** Makes the row that counts a new key's uses. It begins at version 1 with no use. */
+export async function insertKeyCounter(trx: Transaction<Database>, keyId: KeyId): Promise<void> {
+  await trx.insertInto("key_counters").values({ key_id: keyId }).execute();
+}
+
+/**
+ * Tells every node that what it remembers of these keys no longer holds: the next admission reads anew.
+ *
+ * Call it last in the transaction, so that admission waits for these rows no longer than a commit takes. The
+ * rows are locked in the order of their keys, as admission does, so that the two cannot deadlock.
+ */
+export async function bumpKeyVersions(
+  trx: Transaction<Database>,
+  keys: { readonly keyId: KeyId } | { readonly userId: UserId },
+): Promise<void> {
+  const chosen =
+    "keyId" in keys
+      ? sql`select ${keys.keyId}::uuid as id`
+      : sql`select id from api_keys where user_id = ${keys.userId} and deleted_at is null`;
+  await sql`
+    with chosen as (${chosen}),
+    locked as materialized (
+      select key_id from key_counters
+      where key_id in (select id from chosen)
+      order by key_id
+      for no key update
+    )
+    update key_counters set version = version + 1
+    where key_id in (select key_id from locked)`.execute(trx);
+}

@@ -1,0 +1,115 @@
+import type { ColumnType, Generated } from "kysely";
+import type { AccountId, KeyId, SessionId, UserId, WorkspaceId } from "./ids.ts";
+
+/** A member's role in a workspace, from most to least powerful. */
+export type Role = "owner" | "admin" | "member" | "viewer";
+
+/** A time that the database sets when the row is made and nobody changes afterwards. */
+type CreatedAt = ColumnType<Date, never, never>;
+
+/** A person with a sign-in, or later a service account. */
+export interface UserTable {
+  id: UserId;
+  /** In lower case; one account an address. */
+  email: string;
+  email_verified: Generated<boolean>;
+  name: string;
+  image: string | null;
+  /** Whether this is the instance's operator: its first user, by a trigger, under a lock. */
+  is_operator: ColumnType<boolean, never, never>;
+  disabled_at: Date | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+export interface SessionTable {
+  id: SessionId;
+  user_id: UserId;
+  token: string;
+  expires_at: Date;
+  ip_address: string | null;
+  user_agent: string | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+/** One way for a user to prove who they are: a password (`credential`) or an identity provider. */
+export interface AccountTable {
+  id: AccountId;
+  user_id: UserId;
+  account_id: string;
+  provider_id: string;
+  /** The argon2id hash in PHC form, for `credential` only. */
+  password: string | null;
+  access_token: string | null;
+  refresh_token: string | null;
+  id_token: string | null;
+  access_token_expires_at: Date | null;
+  refresh_token_expires_at: Date | null;
+  scope: string | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+export interface VerificationTable {
+  id: string;
+  identifier: string;
+  value: string;
+  expires_at: Date;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+/** A tenant. */
+export interface WorkspaceTable {
+  id: WorkspaceId;
+  name: string;
+  /** Names the workspace in the web app's addresses; lower-case letters, digits and hyphens. */
+  slug: string;
+  created_at: CreatedAt;
+  updated_at: Generated<Date>;
+}
+
+export interface MemberTable {
+  workspace_id: WorkspaceId;
+  user_id: UserId;
+  role: Role;
+  created_at: CreatedAt;
+}
+
+export interface ApiKeyTable {
+  id: KeyId;
+  user_id: UserId;
+  name: string;
+  description: string;
+  /** The first characters of the secret, to recognise it by. */
+  start: string;
+  /** SHA-256 of the whole secret, 32 bytes. */
+  hash: Buffer;
+  created_at: CreatedAt;
+  updated_at: Generated<Date>;
+  deleted_at: Date | null;
+}
+
+/**
+ * Admission's own row of a key, narrow and updated in place. `version` moves with every change that could
+ * turn an admission into a refusal or back; a use is counted only where the version is the one expected.
+ */
+export interface KeyCounterTable {
+  key_id: KeyId;
+  version: Generated<number>;
+  use_count: Generated<number>;
+  last_used_at: Date | null;
+}
+
+/** Every table, by its name in Postgres. */
+export interface Database {
+  users: UserTable;
+  sessions: SessionTable;
+  accounts: AccountTable;
+  verifications: VerificationTable;
+  workspaces: WorkspaceTable;
+  members: MemberTable;
+  api_keys: ApiKeyTable;
+  key_counters: KeyCounterTable;
+}

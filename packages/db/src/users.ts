@@ -1,0 +1,71 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import { createId, type UserId } from "./ids.ts";
+import { bumpKeyVersions } from "./key-counters.ts";
+import type { Database } from "./schema.ts";
+
+export interface User {
+  readonly id: UserId;
+  readonly email: string;
+  readonly name: string;
+  readonly isDisabled: boolean;
+}
+
+/** Adds a user who signs in with a password; undefined when the address, in lower case, has an account. */
+export async function insertUserWithPassword(
+  trx: Transaction<Database>,
+  user: { readonly email: string; readonly name: string; readonly passwordHash: string },
+): Promise<UserId | undefined> {
+  const row = await trx
+    .insertInto("users")
+    .values({ id: createId("user"), email: user.email, name: user.name })
+    .onConflict((conflict) => conflict.column("email").doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  if (!row) return undefined;
+  await trx
+    .insertInto("accounts")
+    .values({
+      id: createId("account"),
+      user_id: row.id,
+      account_id: row.id,
+      provider_id: "credential",
+      password: user.passwordHash,
+    })
+    .execute();
+  return row.id;
+}
+
+/** Looks a user up by address, which must be in lower case. */
+export async function findUserByEmail(db: Kysely<Database>, email: string): Promise<User | undefined> {
+  return await selectUsers(db).where("email", "=", email).executeTakeFirst();
+}
+
+/** @throws {NoResultError} when there is no such user. */
+export async function getUser(db: Kysely<Database>, id: UserId): Promise<User> {
+  return await selectUsers(db).where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+/**
+ * Disables a user: ends every session and puts every key of theirs out of force. Disabling twice changes nothing.
+ */
+export async function disableUser(trx: Transaction<Database>, id: UserId): Promise<void> {
+  await trx
+    .updateTable("users")
+    .set({ disabled_at: sql`clock_timestamp()`, updated_at: sql`clock_timestamp()` })
+    .where("id", "=", id)
+    .where("disabled_at", "is", null)
+    .execute();
+  await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
+  await bumpKeyVersions(trx, { userId: id });
+}
+
+function selectUsers(db: Kysely<Database>) {
+  return db
+    .selectFrom("users")
+    .select([
+      "id",
+      "email",
+      "name",
+      (eb) => eb("disabled_at", "is not", null).$castTo<boolean>().as("isDisabled"),
+    ]);
+}
