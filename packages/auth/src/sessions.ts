@@ -1,11 +1,10 @@
 import { databaseFailure } from "@latchkey/db/database-failure";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
-import type { Database } from "@latchkey/db/schema";
+import type { Db } from "@latchkey/db/schema";
 import { getUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { betterAuth } from "better-auth";
 import { APIError } from "better-auth/api";
-import type { Kysely } from "kysely";
 import {
   hashPassword,
   maxPasswordLength,
@@ -15,7 +14,7 @@ import {
 } from "./password.ts";
 
 export interface SessionsOptions {
-  readonly db: Kysely<Database>;
+  readonly db: Db;
   /** Signs the session cookie; at least 32 random characters. */
   readonly secret: string;
   /** The address that people use; its scheme decides whether cookies are `Secure`. */
@@ -34,14 +33,14 @@ export interface Sessions {
   find(headers: Headers): Promise<SessionUser | undefined>;
   /**
    * Opens a new session.
-   * @returns the `Set-Cookie` values to answer with.
+   * @returns whose it is, and the `Set-Cookie` values to answer with.
    * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user: the same for all;
    *   SERVICE_UNAVAILABLE when too many sign in at once.
    */
   signIn(
     credentials: { readonly email: string; readonly password: string },
     headers: Headers,
-  ): Promise<string[]>;
+  ): Promise<{ readonly user: SessionUser; readonly cookies: string[] }>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */
   signOut(headers: Headers): Promise<string[]>;
 }
@@ -55,22 +54,25 @@ export function createSessions(options: SessionsOptions): Sessions {
     async find(headers) {
       const session = await auth.api.getSession({ headers, query: { disableCookieCache: true } });
       if (!session || session.user.disabledAt) return undefined;
-      const { id, email, name } = session.user;
-      return { id: id as UserId, email, name }; // better-auth read it from users.id.
+      return pickUser(session.user);
     },
     async signIn({ email, password }, headers) {
-      const { headers: answer } = await auth.api
+      const { headers: answer, response } = await auth.api
         .signInEmail({ body: { email, password }, headers, returnHeaders: true })
         .catch((error: unknown) => {
           throw translate(error);
         });
-      return answer.getSetCookie();
+      return { user: pickUser(response.user), cookies: answer.getSetCookie() };
     },
     async signOut(headers) {
       const { headers: answer } = await auth.api.signOut({ headers, returnHeaders: true });
       return answer.getSetCookie();
     },
   };
+}
+
+function pickUser({ id, email, name }: { id: string; email: string; name: string }): SessionUser {
+  return { id: id as UserId, email, name }; // better-auth read it from users.id.
 }
 
 function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {

@@ -1,7 +1,7 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import { sql } from "kysely";
 import { createId, type KeyId, type UserId } from "./ids.ts";
 import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
-import type { Database } from "./schema.ts";
+import type { Db, Trx } from "./schema.ts";
 
 /** An API key as its user sees it; never the secret or its hash. */
 export interface ApiKey {
@@ -26,7 +26,7 @@ export interface NewApiKey {
 }
 
 /** Stores a new key with its counter. */
-export async function insertApiKey(trx: Transaction<Database>, key: NewApiKey): Promise<KeyId> {
+export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId> {
   const { id } = await trx
     .insertInto("api_keys")
     .values({
@@ -45,7 +45,7 @@ export async function insertApiKey(trx: Transaction<Database>, key: NewApiKey): 
 
 /** A user's key that has not been deleted. */
 export async function findApiKey(
-  db: Kysely<Database>,
+  db: Db,
   key: { readonly userId: UserId; readonly id: KeyId },
 ): Promise<ApiKey | undefined> {
   return await selectApiKeys(db, key.userId).where("api_keys.id", "=", key.id).executeTakeFirst();
@@ -59,7 +59,7 @@ export interface ApiKeyPage {
 
 /** A user's keys, newest first, that have `search` in their name, description or first characters. */
 export async function listApiKeys(
-  db: Kysely<Database>,
+  db: Db,
   userId: UserId,
   page: { readonly search: string; readonly offset: number; readonly limit: number },
 ): Promise<ApiKeyPage> {
@@ -85,7 +85,7 @@ export async function listApiKeys(
 
 /** Changes what a key is called; whether there was such a key. Neither name nor description matters to admission. */
 export async function updateApiKey(
-  db: Kysely<Database>,
+  db: Db,
   key: { readonly userId: UserId; readonly id: KeyId },
   changes: { readonly name: string; readonly description: string },
 ): Promise<boolean> {
@@ -101,7 +101,7 @@ export async function updateApiKey(
 
 /** Deletes a user's key; whether there was such a key. Once the transaction commits, no node admits it. */
 export async function deleteApiKey(
-  trx: Transaction<Database>,
+  trx: Trx,
   key: { readonly userId: UserId; readonly id: KeyId },
 ): Promise<boolean> {
   const { numUpdatedRows } = await trx
@@ -117,12 +117,12 @@ export async function deleteApiKey(
 }
 
 /** Whose key this is, deleted or not; undefined when there never was one. For the operator's command. */
-export async function findApiKeyOwner(db: Kysely<Database>, id: KeyId): Promise<UserId | undefined> {
+export async function findApiKeyOwner(db: Db, id: KeyId): Promise<UserId | undefined> {
   const row = await db.selectFrom("api_keys").select("user_id").where("id", "=", id).executeTakeFirst();
   return row?.user_id;
 }
 
-function selectApiKeys(db: Kysely<Database>, userId: UserId) {
+function selectApiKeys(db: Db, userId: UserId) {
   return db
     .selectFrom("api_keys")
     .innerJoin("key_counters", "key_counters.key_id", "api_keys.id")

@@ -1,9 +1,9 @@
-import { sql, type Transaction } from "kysely";
+import { sql } from "kysely";
 import type { KeyId, UserId } from "./ids.ts";
-import type { Database } from "./schema.ts";
+import type { Trx } from "./schema.ts";
 
 /** Makes the row that counts a new key's uses. It begins at version 1 with no use. */
-export async function insertKeyCounter(trx: Transaction<Database>, keyId: KeyId): Promise<void> {
+export async function insertKeyCounter(trx: Trx, keyId: KeyId): Promise<void> {
   await trx.insertInto("key_counters").values({ key_id: keyId }).execute();
 }
 
@@ -14,7 +14,7 @@ export async function insertKeyCounter(trx: Transaction<Database>, keyId: KeyId)
  * rows are locked in the order of their keys, as admission does, so that the two cannot deadlock.
  */
 export async function bumpKeyVersions(
-  trx: Transaction<Database>,
+  trx: Trx,
   keys: { readonly keyId: KeyId } | { readonly userId: UserId },
 ): Promise<void> {
   const chosen =

@@ -1,4 +1,4 @@
-import type { ColumnType, Generated } from "kysely";
+import type { ColumnType, Generated, Kysely, Transaction } from "kysely";
 import type { AccountId, KeyId, SessionId, UserId, WorkspaceId } from "./ids.ts";
 
 /** A member's role in a workspace, from most to least powerful. */
@@ -113,3 +113,8 @@ export interface Database {
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
 }
+
+/** The database, for single statements. */
+export type Db = Kysely<Database>;
+/** A unit of work: what runs in it happens whole or not at all. */
+export type Trx = Transaction<Database>;

@@ -1,7 +1,7 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import { sql } from "kysely";
 import { createId, type UserId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
-import type { Database } from "./schema.ts";
+import type { Db, Trx } from "./schema.ts";
 
 export interface User {
   readonly id: UserId;
@@ -12,7 +12,7 @@ export interface User {
 
 /** Adds a user who signs in with a password; undefined when the address, in lower case, has an account. */
 export async function insertUserWithPassword(
-  trx: Transaction<Database>,
+  trx: Trx,
   user: { readonly email: string; readonly name: string; readonly passwordHash: string },
 ): Promise<UserId | undefined> {
   const row = await trx
@@ -36,19 +36,19 @@ export async function insertUserWithPassword(
 }
 
 /** Looks a user up by address, which must be in lower case. */
-export async function findUserByEmail(db: Kysely<Database>, email: string): Promise<User | undefined> {
+export async function findUserByEmail(db: Db, email: string): Promise<User | undefined> {
   return await selectUsers(db).where("email", "=", email).executeTakeFirst();
 }
 
 /** @throws {NoResultError} when there is no such user. */
-export async function getUser(db: Kysely<Database>, id: UserId): Promise<User> {
+export async function getUser(db: Db, id: UserId): Promise<User> {
   return await selectUsers(db).where("id", "=", id).executeTakeFirstOrThrow();
 }
 
 /**
  * Disables a user: ends every session and puts every key of theirs out of force. Disabling twice changes nothing.
  */
-export async function disableUser(trx: Transaction<Database>, id: UserId): Promise<void> {
+export async function disableUser(trx: Trx, id: UserId): Promise<void> {
   await trx
     .updateTable("users")
     .set({ disabled_at: sql`clock_timestamp()`, updated_at: sql`clock_timestamp()` })
@@ -59,7 +59,7 @@ export async function disableUser(trx: Transaction<Database>, id: UserId): Promi
   await bumpKeyVersions(trx, { userId: id });
 }
 
-function selectUsers(db: Kysely<Database>) {
+function selectUsers(db: Db) {
   return db
     .selectFrom("users")
     .select([

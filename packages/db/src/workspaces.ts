@@ -1,6 +1,5 @@
-import type { Kysely, Transaction } from "kysely";
 import { createId, type UserId, type WorkspaceId } from "./ids.ts";
-import type { Database, Role } from "./schema.ts";
+import type { Db, Role, Trx } from "./schema.ts";
 
 /** A workspace as one of its members sees it. */
 export interface Membership {
@@ -13,7 +12,7 @@ export interface Membership {
 
 /** Adds a workspace with its first owner; undefined when the slug is taken. */
 export async function insertWorkspace(
-  trx: Transaction<Database>,
+  trx: Trx,
   workspace: { readonly name: string; readonly slug: string; readonly ownerId: UserId },
 ): Promise<WorkspaceId | undefined> {
   const row = await trx
@@ -32,7 +31,7 @@ export async function insertWorkspace(
 
 /** The workspaces that a user belongs to, oldest first, at most `limit` of those after the workspace `after`. */
 export async function listMemberships(
-  db: Kysely<Database>,
+  db: Db,
   userId: UserId,
   page: { readonly limit: number; readonly after?: WorkspaceId | undefined },
 ): Promise<Membership[]> {

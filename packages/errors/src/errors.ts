@@ -3,11 +3,28 @@
  * from it. Nothing in this file needs Node, so that a browser can load it.
  */
 
+/** The codes of tRPC that ours map to; a subset of its `TRPC_ERROR_CODE_KEY`. */
+type TrpcCode =
+  | "BAD_REQUEST"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "NOT_FOUND"
+  | "METHOD_NOT_SUPPORTED"
+  | "TIMEOUT"
+  | "CONFLICT"
+  | "PRECONDITION_FAILED"
+  | "PAYLOAD_TOO_LARGE"
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "UNPROCESSABLE_CONTENT"
+  | "TOO_MANY_REQUESTS"
+  | "INTERNAL_SERVER_ERROR"
+  | "SERVICE_UNAVAILABLE";
+
 interface ErrorFacts {
   /** The HTTP status a client sees. */
   readonly status: number;
-  /** The code tRPC uses for the same failure; one of `TRPC_ERROR_CODE_KEY`. */
-  readonly trpc: string;
+  /** The code tRPC uses for the same failure. */
+  readonly trpc: TrpcCode;
   /** The default sentence for a client; it never carries an inner message. */
   readonly message: string;
 }

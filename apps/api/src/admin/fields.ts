@@ -1,0 +1,35 @@
+import { decodeId } from "@latchkey/db/ids";
+import { z } from "zod";
+
+// Postgres cannot store U+0000, lone surrogates are no text, and other control characters have no place in one line.
+const printable = z
+  .string()
+  .refine((text) => text.isWellFormed() && !/\p{Control}/u.test(text), "Use printable characters only.");
+const printableLines = z
+  .string()
+  .refine((text) => text.isWellFormed() && !/[^\P{Control}\n\r\t]/u.test(text), "Use printable characters only.");
+
+/** An email address, in lower case. */
+export const email = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(254, "Use at most 254 characters.")
+  .pipe(z.email("Enter an email address, such as ada@example.com."));
+
+/** A person's name, 1 to 100 characters. */
+export const personName = printable.trim().min(1, "Enter your name.").max(100, "Use at most 100 characters.");
+
+/** What a key is called, 1 to 100 characters. */
+export const keyName = printable.trim().min(1, "Enter a name.").max(100, "Use at most 100 characters.");
+
+/** What a key is for, at most 500 characters, in lines. */
+export const keyDescription = printableLines.trim().max(500, "Use at most 500 characters.");
+
+/** The id of an API key. */
+export const keyId = z.string().transform((text, context) => {
+  const id = decodeId("key", text);
+  if (id) return id;
+  context.addIssue({ code: "custom", message: "Not the id of an API key." });
+  return z.NEVER;
+});

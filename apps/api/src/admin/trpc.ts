@@ -1,0 +1,71 @@
+import type { SessionUser } from "@latchkey/auth/sessions";
+import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
+import { initTRPC, TRPCError } from "@trpc/server";
+import { z } from "zod";
+import type { Instance } from "../domain/instance.ts";
+import { translateFailure } from "../http/error-boundary.ts";
+import { toIssues } from "../http/parse-input.ts";
+
+/** What every procedure gets. */
+export interface Context {
+  readonly instance: Instance;
+  readonly requestId: string;
+  /** The request's headers, for better-auth to read the cookie from. */
+  readonly headers: Headers;
+  /** Adds `Set-Cookie` values to the answer. */
+  readonly setCookies: (cookies: readonly string[]) => void;
+}
+
+const trpc = initTRPC.context<Context>().create({
+  /** The only place where a failure gets its words for the web app: a code of the closed list, never an inner message. */
+  errorFormatter({ shape, error, ctx }) {
+    const failure = toFailure(error);
+    return {
+      code: shape.code,
+      message: failure.message,
+      data: {
+        code: failure.code,
+        httpStatus: failure.status,
+        requestId: ctx?.requestId ?? null,
+        ...(failure.issues ? { issues: failure.issues } : {}),
+      },
+    };
+  },
+});
+
+/** What a tRPC error means to a client. tRPC's own refusals (no such procedure, wrong method) keep their code. */
+export function toFailure(error: TRPCError): AppError {
+  if (error.cause instanceof AppError) return error.cause;
+  if (error.cause instanceof z.ZodError) {
+    return new AppError("BAD_REQUEST", { issues: error.cause.issues.flatMap(toIssues), cause: error });
+  }
+  const code = codeByTrpc.get(error.code) ?? "BAD_REQUEST";
+  return new AppError(code, { cause: error.cause ?? error });
+}
+
+// Two of our codes may share one of tRPC's; the first one listed is meant.
+const codeByTrpc = new Map<string, ErrorCode>(
+  Object.entries(errorCatalogue)
+    .map(([code, { trpc }]) => [trpc, code as ErrorCode] as const) // The catalogue's keys are the codes.
+    .reverse(),
+);
+
+/** Turns what a procedure throws into tRPC's error for the same code, with our own as its cause. */
+const translateFailures = trpc.middleware(async ({ next }) => {
+  const result = await next();
+  if (result.ok || result.error.code !== "INTERNAL_SERVER_ERROR") return result;
+  const failure = translateFailure(result.error.cause);
+  throw new TRPCError({ code: errorCatalogue[failure.code].trpc, cause: failure });
+});
+
+export const createRouter = trpc.router;
+
+/** For everybody, signed in or not. */
+export const publicProcedure = trpc.procedure.use(translateFailures);
+
+/** For whoever is signed in. @throws {AppError} UNAUTHORIZED without a live session. */
+export const sessionProcedure = publicProcedure.use(async ({ ctx, next }) => {
+  const user: SessionUser | undefined = await ctx.instance.sessions.find(ctx.headers);
+  if (!user) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
+  return await next({ ctx: { ...ctx, user } });
+});

@@ -1,0 +1,44 @@
+import type { Admission } from "@latchkey/auth/admission";
+import Koa from "koa";
+import type { Logger } from "pino";
+import type { Instance } from "./domain/instance.ts";
+import { documentation } from "./http/documentation.ts";
+import { edgeRules } from "./http/edge-rules.ts";
+import type { Endpoint } from "./http/endpoint.ts";
+import { errorBoundary } from "./http/error-boundary.ts";
+import { health } from "./http/health.ts";
+import { openApi } from "./http/open-api.ts";
+import { requestId } from "./http/request-id.ts";
+import { securityHeaders } from "./http/security-headers.ts";
+import { trpcMount } from "./http/trpc-mount.ts";
+import { webApp } from "./http/web-app.ts";
+import { createOpenApiDocument } from "./open/openapi-document.ts";
+
+export interface AppDependencies {
+  readonly instance: Instance;
+  readonly admission: Admission;
+  readonly endpoints: readonly Endpoint[];
+  readonly log: Logger;
+  /** Where the built web app lies. */
+  readonly webDirectory: string;
+  /** Whether the process is on its way out. */
+  readonly isDraining: () => boolean;
+}
+
+/** Everything one port serves, in the order a request meets it. */
+export async function createApp(dependencies: AppDependencies): Promise<Koa> {
+  const { instance, admission, endpoints, log, webDirectory, isDraining } = dependencies;
+  const app = new Koa();
+  app.on("error", (error: unknown) => log.warn({ err: error }, "a connection failed while it was answered"));
+
+  app.use(requestId());
+  app.use(errorBoundary(log));
+  app.use(edgeRules());
+  app.use(openApi({ instance, admission, endpoints }));
+  app.use(health(admission, isDraining));
+  app.use(securityHeaders(instance.baseUrl));
+  app.use(trpcMount({ instance, log }));
+  app.use(documentation(createOpenApiDocument(endpoints, instance)));
+  app.use(await webApp(webDirectory));
+  return app;
+}

@@ -1,0 +1,76 @@
+import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
+import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@latchkey/db/embedded-postgres";
+import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
+import { migrate, SchemaTooNewError } from "@latchkey/db/migrate";
+import { readServerVersion } from "@latchkey/db/server-version";
+import type { Env } from "./env.ts";
+import { StartError } from "./start-error.ts";
+
+/** The database that a process works on, ready to be used. */
+export interface Ground {
+  readonly connection: DatabaseConnection;
+  /** Where the embedded Postgres lives, if it is not where one would look, and why. */
+  readonly unusualLocation: string | undefined;
+  /** The migrations that were applied just now. */
+  readonly applied: readonly string[];
+  /** Leaves the database; who leaves an embedded one last stops it. */
+  readonly close: () => Promise<void>;
+}
+
+const oldestServerVersion = 15;
+
+/**
+ * Reaches or starts the database and brings its schema up to date.
+ * @throws {StartError}
+ */
+export async function openGround(
+  env: Pick<Env, "databaseUrl" | "dataDirectory">,
+  onEvent: (event: EmbeddedPostgresEvent) => void = () => undefined,
+): Promise<Ground> {
+  const server = env.databaseUrl
+    ? await reachServer(env.databaseUrl)
+    : await openEmbedded(env.dataDirectory, onEvent);
+  try {
+    return { ...server, applied: await migrate(server.connection) };
+  } catch (error) {
+    await server.close();
+    throw error instanceof SchemaTooNewError ? new StartError(error.message, { cause: error }) : error;
+  }
+}
+
+type Server = Omit<Ground, "applied">;
+
+async function openEmbedded(dataDirectory: string, onEvent: (event: EmbeddedPostgresEvent) => void): Promise<Server> {
+  try {
+    const { connection, location, close } = await openEmbeddedPostgres({ dataDirectory, onEvent });
+    const unusualLocation = location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
+    return { connection, unusualLocation, close };
+  } catch (error) {
+    throw error instanceof EmbeddedPostgresError ? new StartError(error.message, { cause: error }) : error;
+  }
+}
+
+async function reachServer(databaseUrl: string): Promise<Server> {
+  const connection = { connectionString: databaseUrl };
+  const db = openDatabase(connection, { applicationName: "latchkey start", maxConnections: 1 });
+  try {
+    const version = await readServerVersion(db);
+    if (version < oldestServerVersion) {
+      throw new StartError(`DATABASE_URL leads to a Postgres ${version}; Latchkey needs ${oldestServerVersion} or newer.`);
+    }
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const reason = error instanceof Error ? error.message || String(error.cause ?? error.name) : String(error);
+    throw new StartError(`The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reason}.`, {
+      cause: error,
+    });
+  } finally {
+    await db.destroy();
+  }
+  return { connection, unusualLocation: undefined, close: async () => undefined };
+}
+
+function withoutPassword(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}

@@ -1,0 +1,37 @@
+import type { Sessions } from "@latchkey/auth/sessions";
+import type { Db } from "@latchkey/db/schema";
+
+/** One running Latchkey: what it knows of itself, and what its parts share. */
+export interface Instance {
+  readonly db: Db;
+  readonly sessions: Sessions;
+  /** The address people and integrators use, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly version: string;
+  readonly registration: "open" | "invite" | "closed";
+}
+
+/** What anybody may know of an instance. */
+export interface PublicConfiguration {
+  readonly name: string;
+  readonly version: string;
+  readonly baseUrl: string;
+  readonly registration: Instance["registration"];
+  /** How people may prove who they are. */
+  readonly authProviders: readonly "password"[];
+  readonly documentationUrl: string;
+  readonly openapiUrl: string;
+}
+
+export function describeInstance(instance: Pick<Instance, "baseUrl" | "version" | "registration">): PublicConfiguration {
+  const { baseUrl, version, registration } = instance;
+  return {
+    name: "Latchkey",
+    version,
+    baseUrl,
+    registration,
+    authProviders: ["password"],
+    documentationUrl: `${baseUrl}/docs`,
+    openapiUrl: `${baseUrl}/openapi.json`,
+  };
+}

@@ -1,0 +1,62 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+
+/** Everything the environment decides, parsed once. Units are in the names. */
+export interface Env {
+  readonly host: string;
+  /** 0 lets the system choose a free one. */
+  readonly port: number;
+  /** Without a slash at the end; undefined until host and port are known. */
+  readonly baseUrl: string | undefined;
+  readonly databaseUrl: string | undefined;
+  /** Absolute. */
+  readonly dataDirectory: string;
+  readonly authSecret: string | undefined;
+  readonly registration: "open" | "invite" | "closed";
+  readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
+}
+
+/** A variable has a value that Latchkey cannot work with; the message names it and says what would do. */
+export class EnvError extends Error {
+  override readonly name = "EnvError";
+}
+
+const optional = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (value === "" ? undefined : value), schema.optional());
+
+const schema = z.object({
+  HOST: optional(z.string()),
+  PORT: optional(z.coerce.number("must be a number").int().min(0, "must be 0 to 65535").max(65_535, "must be 0 to 65535")),
+  BASE_URL: optional(z.url({ protocol: /^https?$/, error: "must be an address such as https://keys.example.com" })),
+  DATABASE_URL: optional(
+    z.url({ protocol: /^postgres(ql)?$/, error: "must be an address such as postgres://user@host:5432/latchkey" }),
+  ),
+  DATA_DIR: optional(z.string()),
+  AUTH_SECRET: optional(z.string().min(32, "must have at least 32 random characters")),
+  REGISTRATION: optional(z.enum(["open", "invite", "closed"], "must be open, invite or closed")),
+  LOG_LEVEL: optional(z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug")),
+});
+
+/**
+ * Reads the environment, or the variables given.
+ * @throws {EnvError} with one sentence that names every variable that is off.
+ */
+export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
+  const { data, error } = schema.safeParse(variables);
+  if (error) {
+    throw new EnvError(error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+  }
+  return {
+    host: data.HOST ?? "127.0.0.1",
+    port: data.PORT ?? 4000,
+    baseUrl: data.BASE_URL?.replace(/\/+$/, ""),
+    databaseUrl: data.DATABASE_URL,
+    dataDirectory: resolve(projectRoot, data.DATA_DIR ?? ".data"),
+    authSecret: data.AUTH_SECRET,
+    registration: data.REGISTRATION ?? "open",
+    logLevel: data.LOG_LEVEL ?? "info",
+  };
+}
+
+/** The folder of the whole project, from which relative paths count. */
+export const projectRoot = resolve(import.meta.dirname, "../../..");

@@ -1,0 +1,56 @@
+import { createReadStream } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Middleware } from "koa";
+
+// The package's own build for browsers; its `exports` name only the parts for bundlers.
+const referenceScript = join(
+  dirname(fileURLToPath(import.meta.resolve("@scalar/api-reference"))),
+  "browser/standalone.js",
+);
+
+const configuration = JSON.stringify({
+  url: "/openapi.json",
+  withDefaultFonts: false,
+  hideClientButton: true,
+  telemetry: false,
+}).replaceAll('"', "&quot;");
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Open API · Latchkey</title>
+  </head>
+  <body>
+    <script id="api-reference" data-configuration="${configuration}"></script>
+    <script src="/docs/reference.js"></script>
+  </body>
+</html>
+`;
+
+/** The open API's description, for programs at `/openapi.json` and for people at `/docs`. */
+export function documentation(openApiDocument: object): Middleware {
+  const json = JSON.stringify(openApiDocument);
+  return async (ctx, next) => {
+    if (ctx.method !== "GET" && ctx.method !== "HEAD") return await next();
+    switch (ctx.path) {
+      case "/openapi.json":
+        ctx.type = "json";
+        ctx.body = json;
+        return;
+      case "/docs":
+        ctx.type = "html";
+        ctx.body = page;
+        return;
+      case "/docs/reference.js":
+        ctx.type = "js";
+        ctx.set("Cache-Control", "public, max-age=3600");
+        ctx.body = createReadStream(referenceScript);
+        return;
+      default:
+        return await next();
+    }
+  };
+}

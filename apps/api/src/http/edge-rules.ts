@@ -1,0 +1,21 @@
+import { AppError } from "@latchkey/errors";
+import type { Middleware } from "koa";
+
+/** Refuses requests that are lawful HTTP for Node's parser but that no part of Latchkey should have to consider. */
+export function edgeRules(): Middleware {
+  return async (ctx, next) => {
+    if (countHeader(ctx.req.rawHeaders, "host") !== 1) {
+      throw new AppError("BAD_REQUEST", { message: "The request must name its host once" });
+    }
+    await next();
+  };
+}
+
+/** How often a header stands in a request. Node's `headers` silently keeps one of several. */
+export function countHeader(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === name) count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,42 @@
+import { databaseFailure } from "@latchkey/db/database-failure";
+import { AppError, toAppError } from "@latchkey/errors";
+import type { Context, Middleware } from "koa";
+import type { Logger } from "pino";
+
+/** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
+export function errorBoundary(log: Logger): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const error = translateFailure(thrown);
+      if (error.status >= 500) log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
+      answerError(ctx, error);
+    }
+  };
+}
+
+/** Anything thrown as an `AppError`: as it is, as the database's failure, or as a bug. */
+export function translateFailure(thrown: unknown): AppError {
+  return thrown instanceof AppError ? thrown : (databaseFailure(thrown) ?? toAppError(thrown));
+}
+
+/** The body of every error answer. */
+export function errorBody(error: AppError, requestId: string): object {
+  const { code, message, issues } = error;
+  return { error: { code, message, requestId, ...(issues ? { issues } : {}) } };
+}
+
+function answerError(ctx: Context, error: AppError): void {
+  ctx.status = error.status;
+  ctx.body = errorBody(error, ctx.requestId);
+  ctx.set(error.headers);
+  ctx.set("Cache-Control", "no-store");
+  if (error.retryAfterSeconds !== undefined) ctx.set("Retry-After", String(error.retryAfterSeconds));
+  // A body that nobody will read must not keep the connection busy.
+  if (!ctx.req.complete && hasBody(ctx)) ctx.set("Connection", "close");
+}
+
+function hasBody(ctx: Context): boolean {
+  return ctx.req.headers["transfer-encoding"] !== undefined || Number(ctx.req.headers["content-length"] ?? 0) > 0;
+}

@@ -1,0 +1,22 @@
+import type { Admission } from "@latchkey/auth/admission";
+import type { Middleware } from "koa";
+
+/** `/healthz` says that the process lives; `/readyz` that it can admit requests: 200 or 503. */
+export function health(admission: Admission, isDraining: () => boolean): Middleware {
+  return async (ctx, next) => {
+    if (ctx.path === "/healthz") {
+      answer(ctx, 200, "ok");
+    } else if (ctx.path === "/readyz") {
+      const isReady = !isDraining() && (await admission.isAvailable());
+      answer(ctx, isReady ? 200 : 503, isReady ? "ready" : "unavailable");
+    } else {
+      await next();
+    }
+  };
+}
+
+function answer(ctx: Parameters<Middleware>[0], status: 200 | 503, text: string): void {
+  ctx.status = status;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = { status: text };
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from "node:crypto";
+import { type Server, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { AppError, type ErrorCode } from "@latchkey/errors";
+import { errorBody } from "./error-boundary.ts";
+
+const codes: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: "REQUEST_HEADER_FIELDS_TOO_LARGE",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "PAYLOAD_TOO_LARGE",
+  ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
+};
+
+/** Answers requests that break HTTP itself, which never reach the app, with an error of the usual shape. */
+export function answerMalformedHttp(server: Server): void {
+  server.on("clientError", (failure: NodeJS.ErrnoException, socket: Duplex) => {
+    if (failure.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const error = new AppError(codes[failure.code ?? ""] ?? "BAD_REQUEST");
+    const requestId = randomUUID();
+    const body = JSON.stringify(errorBody(error, requestId));
+    socket.end(
+      [
+        `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+        "Content-Type: application/json; charset=utf-8",
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        `X-Request-Id: ${requestId}`,
+        "Cache-Control: no-store",
+        "Connection: close",
+        "",
+        body,
+      ].join("\r\n"),
+    );
+  });
+}

@@ -1,0 +1,87 @@
+import type { Admission, Verdict } from "@latchkey/auth/admission";
+import { AppError } from "@latchkey/errors";
+import Router from "@koa/router";
+import type { Context, Middleware, Next } from "koa";
+import type { Instance } from "../domain/instance.ts";
+import { readBearerToken } from "./bearer-token.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { maxBodyBytes, readJsonBody } from "./json-body.ts";
+import { withinDeadline } from "./deadline.ts";
+
+export interface OpenApiOptions {
+  readonly instance: Instance;
+  readonly admission: Admission;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** Everything below `/open`. Authentication comes first: without a good key, nothing here tells anything apart. */
+export function openApi(options: OpenApiOptions): Middleware {
+  const router = createRouter(options);
+  const routes = router.routes();
+  return async (ctx, next) => {
+    if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
+    ctx.set("Cache-Control", "no-store");
+    await withinDeadline(async () => {
+      ctx.state.principal = await authenticate(ctx, options.admission);
+      refuseLargeBody(ctx);
+      const match = router.match(ctx.path, ctx.method);
+      if (match.path.length === 0) throw new AppError("NOT_FOUND");
+      if (!match.route) {
+        const allowed = [...new Set(match.path.flatMap((layer) => layer.methods))].sort().join(", ");
+        throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
+      }
+      await routes(ctx as never, noNext); // The router's context is Koa's with members that it adds itself.
+    });
+  };
+}
+
+function createRouter({ instance, endpoints }: OpenApiOptions): Router {
+  const router = new Router({ prefix: "/open", strict: true, sensitive: true });
+  for (const endpoint of endpoints) {
+    router.register(endpoint.path, [endpoint.method], async (ctx) => {
+      const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
+      const answer = await endpoint.run(
+        { params: ctx.params, query: ctx.query, body },
+        { instance, principal: ctx.state.principal, now: new Date() },
+      );
+      ctx.status = endpoint.response.status;
+      ctx.body = answer;
+      linkNextPage(ctx, instance, answer);
+    });
+  }
+  return router;
+}
+
+async function authenticate(ctx: Context, admission: Admission): Promise<unknown> {
+  const token = readBearerToken(ctx.req.rawHeaders);
+  if (token === undefined) throw new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
+  return requireAdmitted(await admission.admit(token));
+}
+
+/** Turns a verdict into a principal, or into the one failure that callers see for it. */
+function requireAdmitted(verdict: Verdict): unknown {
+  switch (verdict.kind) {
+    case "admitted":
+      return verdict.principal;
+    case "refused":
+      throw new AppError("FORBIDDEN");
+    case "unavailable":
+      throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: verdict.retryAfterSeconds });
+    default:
+      return verdict satisfies never;
+  }
+}
+
+function refuseLargeBody(ctx: Context): void {
+  if (Number(ctx.req.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
+}
+
+/** @see https://www.rfc-editor.org/rfc/rfc8288 */
+function linkNextPage(ctx: Context, instance: Instance, answer: Record<string, unknown>): void {
+  if (typeof answer.nextCursor !== "string") return;
+  const next = new URL(ctx.path, instance.baseUrl);
+  next.search = new URLSearchParams({ ...(ctx.query as Record<string, string>), cursor: answer.nextCursor }).toString();
+  ctx.set("Link", `<${next.href}>; rel="next"`);
+}
+
+const noNext: Next = async () => undefined;

@@ -1,0 +1,32 @@
+import { AppError, type Issue } from "@latchkey/errors";
+import { z } from "zod";
+import type { RawInput, RequestSchemas } from "./endpoint.ts";
+
+const nothing = z.strictObject({});
+
+/**
+ * Parses each part of a request by its schema; a part without one must be empty, but for a body, which is ignored.
+ * @throws {AppError} BAD_REQUEST with every issue of every part.
+ */
+export function parseInput(schemas: RequestSchemas, raw: RawInput): Record<string, unknown> {
+  const issues: Issue[] = [];
+  const parse = (schema: z.ZodType, value: unknown): unknown => {
+    const { data, error } = schema.safeParse(value);
+    if (error) issues.push(...error.issues.flatMap(toIssues));
+    return data;
+  };
+  const input = {
+    params: schemas.params && parse(schemas.params, raw.params),
+    query: parse(schemas.query ?? nothing, raw.query),
+    body: schemas.body && parse(schemas.body, raw.body),
+  };
+  if (issues.length > 0) throw new AppError("BAD_REQUEST", { issues });
+  return input;
+}
+
+/** One issue a member: an object with two unknown members has two issues, each with its own path. */
+export function toIssues(issue: z.core.$ZodIssue): Issue[] {
+  const path = issue.path.map(String);
+  if (issue.code !== "unrecognized_keys") return [{ path: path.join("."), message: issue.message }];
+  return issue.keys.map((key) => ({ path: [...path, key].join("."), message: "Unknown member" }));
+}

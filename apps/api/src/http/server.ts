@@ -1,0 +1,86 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError } from "@latchkey/errors";
+import { StartError } from "../start-error.ts";
+import { errorBody } from "./error-boundary.ts";
+import { answerMalformedHttp } from "./malformed-http.ts";
+
+/** The listening socket of a process. It listens before the app is ready, so that a taken port is known at once. */
+export interface HttpServer {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Hands all requests from now on to the app. */
+  readonly serve: (listener: RequestListener) => void;
+  /** Stops listening and waits, at most `graceMs`, for the requests under way. */
+  readonly close: (graceMs: number) => Promise<void>;
+}
+
+/** In milliseconds; a client that is slower than this is not answered. */
+const limits = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 };
+const maxHeaderSize = 16 * 1024;
+/** A port that a process just left may take a moment to be free. */
+const bindAttempts = 10;
+
+/** @throws {StartError} when the port is taken or not allowed. */
+export async function listen(host: string, port: number): Promise<HttpServer> {
+  let current: RequestListener = answerNotReady;
+  const server = createServer({ ...limits, maxHeaderSize }, (req, res) => current(req, res));
+  answerMalformedHttp(server);
+  await bind(server, host, port);
+  const address = server.address() as AddressInfo; // It listens on TCP.
+  return {
+    address: { host, port: address.port },
+    serve: (listener) => {
+      current = listener;
+    },
+    close: (graceMs) => close(server, graceMs),
+  };
+}
+
+async function bind(server: Server, host: string, port: number): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const failure = await tryToBind(server, host, port);
+    if (!failure) return;
+    if (failure.code === "EADDRINUSE" && attempt < bindAttempts) await delay(100);
+    else throw new StartError(explain(failure, host, port), { cause: failure });
+  }
+}
+
+function tryToBind(server: Server, host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
+    server.once("error", resolve);
+    server.listen({ host, port, backlog: 1_024 }, () => {
+      server.off("error", resolve);
+      resolve(undefined);
+    });
+  });
+}
+
+function explain(failure: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (failure.code) {
+    case "EADDRINUSE":
+      return `Port ${port} on ${host} is taken by another program; stop it, or set PORT to a free one.`;
+    case "EACCES":
+      return `Port ${port} may not be used by this user; set PORT to one above 1023.`;
+    default:
+      return `HOST ${host} cannot be listened on: ${failure.message}.`;
+  }
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(timer);
+}
+
+const answerNotReady: RequestListener = (req, res) => {
+  if (req.url === "/healthz") {
+    res.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}');
+    return;
+  }
+  const error = new AppError("SERVICE_UNAVAILABLE", { message: "Latchkey is starting" });
+  res.writeHead(error.status, { "Content-Type": "application/json", "Retry-After": "1", "Cache-Control": "no-store" });
+  res.end(JSON.stringify(errorBody(error, "starting")));
+};

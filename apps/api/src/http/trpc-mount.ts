@@ -1,0 +1,59 @@
+import { AppError } from "@latchkey/errors";
+import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
+import type { Middleware } from "koa";
+import type { Logger } from "pino";
+import { router } from "../admin/router.ts";
+import { toFailure } from "../admin/trpc.ts";
+import type { Instance } from "../domain/instance.ts";
+import { requireSameOrigin } from "./same-site.ts";
+
+const mount = "/trpc/";
+const maxBodyBytes = 100 * 1024;
+/** The web app's client batches up to as many. */
+const maxCalls = 10;
+
+/** tRPC for the web app: session cookie only, JSON only, from our own pages only, bounded in size and number. */
+export function trpcMount({ instance, log }: { readonly instance: Instance; readonly log: Logger }): Middleware {
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(mount)) return await next();
+    requireSameOrigin(ctx.method, ctx.headers);
+    // tRPC would also take forms, which another site's page can send without asking first.
+    if (ctx.method === "POST" && ctx.request.type !== "application/json") {
+      throw new AppError("UNSUPPORTED_MEDIA_TYPE");
+    }
+    if (Number(ctx.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
+    ctx.respond = false;
+    ctx.res.statusCode = 200;
+    ctx.res.setHeader("Cache-Control", "no-store");
+    await nodeHTTPRequestHandler({
+      router,
+      req: ctx.req,
+      res: ctx.res,
+      path: ctx.path.slice(mount.length),
+      maxBodySize: maxBodyBytes,
+      maxBatchSize: maxCalls,
+      createContext: () => ({
+        instance,
+        requestId: ctx.requestId,
+        headers: toHeaders(ctx.headers),
+        setCookies: (cookies) => {
+          for (const cookie of cookies) ctx.res.appendHeader("Set-Cookie", cookie);
+        },
+      }),
+      onError: ({ error, path }) => {
+        const failure = toFailure(error);
+        if (failure.status >= 500) {
+          log.error({ requestId: ctx.requestId, procedure: path, err: failure.cause ?? failure }, failure.message);
+        }
+      },
+    });
+  };
+}
+
+function toHeaders(headers: NodeJS.Dict<string | string[]>): Headers {
+  const result = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of [value].flat()) if (one !== undefined) result.append(name, one);
+  }
+  return result;
+}

@@ -1,0 +1,96 @@
+import { join } from "node:path";
+import { Admission } from "@latchkey/auth/admission";
+import { createSessions } from "@latchkey/auth/sessions";
+import { openDatabase } from "@latchkey/db/connection";
+import { pino } from "pino";
+import { createApp } from "./app.ts";
+import { getAuthSecret } from "./auth-secret.ts";
+import { openGround } from "./boot.ts";
+import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
+import { listen } from "./http/server.ts";
+import { endpoints } from "./open/endpoints.ts";
+import { StartError } from "./start-error.ts";
+import { version } from "./version.ts";
+
+/** How long requests under way may take to finish when the process ends, in milliseconds. */
+const drainMs = 10_000;
+
+/** Starts a node; what is deferred on the stack stops it again, the last part first. */
+async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
+  const log = pino({ level: env.logLevel });
+  const secret = await getAuthSecret(env);
+  const server = await listen(env.host, env.port);
+  const ground = await openGround(env, ({ kind }) => log.warn(`the embedded Postgres was ${kind}`));
+  stack.defer(ground.close);
+
+  const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
+  const db = openDatabase(ground.connection, { applicationName: "latchkey" });
+  stack.defer(() => db.destroy());
+  const admission = new Admission({
+    connection: ground.connection,
+    onFailure: (err) => log.error({ err }, "admission cannot reach the database"),
+  });
+  stack.defer(() => admission.close());
+  const instance = {
+    db,
+    sessions: createSessions({ db, secret, baseUrl }),
+    baseUrl,
+    version,
+    registration: env.registration,
+  };
+  let isDraining = false;
+  const app = await createApp({
+    instance,
+    admission,
+    endpoints,
+    log,
+    webDirectory: join(projectRoot, "apps/web/dist"),
+    isDraining: () => isDraining,
+  });
+  server.serve(app.callback());
+  stack.defer(async () => {
+    isDraining = true;
+    await server.close(drainMs);
+  });
+  greet(baseUrl, ground.unusualLocation);
+}
+
+function greet(baseUrl: string, unusualLocation: string | undefined): void {
+  const lines = [
+    "",
+    `  Latchkey ${version} is ready at ${baseUrl}`,
+    ...(unusualLocation ? [`  ${unusualLocation}`] : []),
+    "",
+    `  1. Sign up at ${baseUrl}/sign-up; who comes first is the operator.`,
+    "  2. Make an API key: the menu at the top right, API Keys, +.",
+    `  3. Call the open API: curl ${baseUrl}/open/global/config -H "Authorization: Bearer <API_KEY>"`,
+    "",
+    "  Ctrl-C stops everything.",
+    "",
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+function hostInUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Runs a node until it is told to stop. Signals that come again while it stops change nothing. */
+async function run(): Promise<void> {
+  const signalled = new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+  });
+  await using stack = new AsyncDisposableStack();
+  await start(readEnv(), stack);
+  await signalled;
+}
+
+run().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const isExpected = error instanceof StartError || error instanceof EnvError;
+    process.stderr.write(`Latchkey cannot start. ${isExpected ? error.message : ((error as Error)?.stack ?? String(error))}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { describeInstance } from "../../domain/instance.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { timestamp } from "../schemas.ts";
+
+const configuration = z
+  .object({
+    name: z.string().meta({ example: "Latchkey" }),
+    version: z.string().meta({ example: "0.1.0" }),
+    baseUrl: z.url().meta({ example: "https://keys.example.com" }),
+    registration: z.enum(["open", "invite", "closed"]).meta({ description: "Who may sign up." }),
+    authProviders: z.array(z.enum(["password"])).meta({ description: "How people may sign in." }),
+    documentationUrl: z.url().meta({ example: "https://keys.example.com/docs" }),
+    openapiUrl: z.url().meta({ example: "https://keys.example.com/openapi.json" }),
+    serverTime: timestamp,
+  })
+  .meta({ id: "Configuration" });
+
+export const getConfig = defineEndpoint({
+  method: "GET",
+  path: "/global/config",
+  operationId: "getConfiguration",
+  summary: "The instance's public configuration",
+  description: "Needs a good key and nothing more, which makes it the first test of a new one.",
+  access: "key",
+  request: {},
+  response: { status: 200, schema: configuration },
+  errors: [],
+  handle: async (_input, { instance, now }) => {
+    const { authProviders, ...description } = describeInstance(instance);
+    return { ...description, authProviders: [...authProviders], serverTime: now.toISOString() };
+  },
+});

@@ -1,0 +1,65 @@
+import type { ApiKey } from "@latchkey/db/api-keys";
+import { encodeId } from "@latchkey/db/ids";
+import type { User } from "@latchkey/db/users";
+import { getUser } from "@latchkey/db/users";
+import { listMemberships } from "@latchkey/db/workspaces";
+import { z } from "zod";
+import { getKey } from "../../domain/api-keys.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { timestamp } from "../schemas.ts";
+import { presentWorkspace, workspace } from "../workspaces/workspace.ts";
+
+/** Somebody in more workspaces than this pages through `/open/workspaces`. */
+const maxWorkspaces = 100;
+
+const identity = z
+  .object({
+    key: z.object({
+      id: z.string().meta({ example: "key_01h455vb4pex5vsknk084sn02q" }),
+      name: z.string().meta({ example: "CI deploys" }),
+      createdAt: timestamp,
+      lastUsedAt: timestamp.nullable(),
+      usageCount: z.int().min(0).meta({ description: "Requests admitted with this key, this one included." }),
+    }),
+    user: z.object({
+      id: z.string().meta({ example: "usr_01h455vb4pex5vsknk084sn02q" }),
+      name: z.string(),
+      email: z.email(),
+    }),
+    workspaces: z.array(workspace).meta({ description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` has all.` }),
+  })
+  .meta({ id: "Identity" });
+
+export const getMe = defineEndpoint({
+  method: "GET",
+  path: "/me",
+  operationId: "getMe",
+  summary: "Who the key acts for",
+  description: "The key itself, the user whose permissions it has, and the workspaces it reaches.",
+  access: "key",
+  request: {},
+  response: { status: 200, schema: identity },
+  errors: [],
+  handle: async (_input, { instance: { db }, principal }) => {
+    const [key, user, workspaces] = await Promise.all([
+      getKey(db, { userId: principal.userId, id: principal.keyId }),
+      getUser(db, principal.userId),
+      listMemberships(db, principal.userId, { limit: maxWorkspaces }),
+    ]);
+    return { key: presentKey(key), user: presentUser(user), workspaces: workspaces.map(presentWorkspace) };
+  },
+});
+
+function presentKey(key: ApiKey): z.input<typeof identity>["key"] {
+  return {
+    id: encodeId("key", key.id),
+    name: key.name,
+    createdAt: key.createdAt.toISOString(),
+    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    usageCount: key.usageCount,
+  };
+}
+
+function presentUser(user: User): z.input<typeof identity>["user"] {
+  return { id: encodeId("user", user.id), name: user.name, email: user.email };
+}
