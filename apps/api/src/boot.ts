@@ -40,10 +40,14 @@ export async function openGround(
 
 type Server = Omit<Ground, "applied">;
 
-async function openEmbedded(dataDirectory: string, onEvent: (event: EmbeddedPostgresEvent) => void): Promise<Server> {
+async function openEmbedded(
+  dataDirectory: string,
+  onEvent: (event: EmbeddedPostgresEvent) => void,
+): Promise<Server> {
   try {
     const { connection, location, close } = await openEmbeddedPostgres({ dataDirectory, onEvent });
-    const unusualLocation = location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
+    const unusualLocation =
+      location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
     return { connection, unusualLocation, close };
   } catch (error) {
     throw error instanceof EmbeddedPostgresError ? new StartError(error.message, { cause: error }) : error;
@@ -56,14 +60,20 @@ async function reachServer(databaseUrl: string): Promise<Server> {
   try {
     const version = await readServerVersion(db);
     if (version < oldestServerVersion) {
-      throw new StartError(`DATABASE_URL leads to a Postgres ${version}; Latchkey needs ${oldestServerVersion} or newer.`);
+      throw new StartError(
+        `DATABASE_URL leads to a Postgres ${version}; Latchkey needs ${oldestServerVersion} or newer.`,
+      );
     }
   } catch (error) {
     if (error instanceof StartError) throw error;
-    const reason = error instanceof Error ? error.message || String(error.cause ?? error.name) : String(error);
-    throw new StartError(`The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reason}.`, {
-      cause: error,
-    });
+    const reason =
+      error instanceof Error ? error.message || String(error.cause ?? error.name) : String(error);
+    throw new StartError(
+      `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reason}.`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     await db.destroy();
   }

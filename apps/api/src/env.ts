@@ -26,15 +26,24 @@ const optional = <T extends z.ZodType>(schema: T) =>
 
 const schema = z.object({
   HOST: optional(z.string()),
-  PORT: optional(z.coerce.number("must be a number").int().min(0, "must be 0 to 65535").max(65_535, "must be 0 to 65535")),
-  BASE_URL: optional(z.url({ protocol: /^https?$/, error: "must be an address such as https://keys.example.com" })),
+  PORT: optional(
+    z.coerce.number("must be a number").int().min(0, "must be 0 to 65535").max(65_535, "must be 0 to 65535"),
+  ),
+  BASE_URL: optional(
+    z.url({ protocol: /^https?$/, error: "must be an address such as https://keys.example.com" }),
+  ),
   DATABASE_URL: optional(
-    z.url({ protocol: /^postgres(ql)?$/, error: "must be an address such as postgres://user@host:5432/latchkey" }),
+    z.url({
+      protocol: /^postgres(ql)?$/,
+      error: "must be an address such as postgres://user@host:5432/latchkey",
+    }),
   ),
   DATA_DIR: optional(z.string()),
   AUTH_SECRET: optional(z.string().min(32, "must have at least 32 random characters")),
   REGISTRATION: optional(z.enum(["open", "invite", "closed"], "must be open, invite or closed")),
-  LOG_LEVEL: optional(z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug")),
+  LOG_LEVEL: optional(
+    z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug"),
+  ),
 });
 
 /**

@@ -90,7 +90,9 @@ run().then(
   () => process.exit(0),
   (error: unknown) => {
     const isExpected = error instanceof StartError || error instanceof EnvError;
-    process.stderr.write(`Latchkey cannot start. ${isExpected ? error.message : ((error as Error)?.stack ?? String(error))}\n`);
+    process.stderr.write(
+      `Latchkey cannot start. ${isExpected ? error.message : ((error as Error)?.stack ?? String(error))}\n`,
+    );
     process.exit(1);
   },
 );

@@ -64,8 +64,9 @@ export async function listApiKeys(
   page: { readonly search: string; readonly offset: number; readonly limit: number },
 ): Promise<ApiKeyPage> {
   const pattern = `%${page.search.replace(/[\\%_]/g, "\\$&")}%`;
+  // The parentheses keep this "or" from undoing the conditions that it stands beside.
   const matches = sql<boolean>`
-    api_keys.name ilike ${pattern} or api_keys.description ilike ${pattern} or api_keys.start ilike ${pattern}`;
+    (api_keys.name ilike ${pattern} or api_keys.description ilike ${pattern} or api_keys.start ilike ${pattern})`;
   const items = await selectApiKeys(db, userId)
     .$if(page.search !== "", (query) => query.where(matches))
     .orderBy("api_keys.created_at", "desc")

@@ -2,7 +2,7 @@ import type { ApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { createKey, deleteKey, listKeys, updateKey } from "../domain/api-keys.ts";
-import { keyDescription, keyId, keyName } from "./fields.ts";
+import { keyDescription, keyId, keyName } from "../fields.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
 
 const maxPage = 100_000;

@@ -1,4 +1,4 @@
-import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
+import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
@@ -6,16 +6,11 @@ import { listMemberships } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { createAccount } from "../domain/accounts.ts";
-import { email, personName } from "./fields.ts";
+import { email, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicProcedure } from "./trpc.ts";
 
 /** Somebody in more workspaces than this cannot switch to the rest from the header. */
 const maxWorkspaces = 200;
-
-const newPassword = z
-  .string()
-  .min(minPasswordLength, `Use at least ${minPasswordLength} characters.`)
-  .max(maxPasswordLength, `Use at most ${maxPasswordLength} characters.`);
 
 export const sessionRouter = createRouter({
   /** Who is signed in and where they belong; null for a visitor. */
@@ -29,14 +24,18 @@ export const sessionRouter = createRouter({
     .input(z.strictObject({ name: personName, email, password: newPassword }))
     .mutation(async ({ ctx, input }) => {
       if (ctx.instance.registration !== "open") {
-        throw new AppError("FORBIDDEN", { message: "This instance does not accept sign-ups. Ask its operator for an account." });
+        throw new AppError("FORBIDDEN", {
+          message: "This instance does not accept sign-ups. Ask its operator for an account.",
+        });
       }
       await createAccount(ctx.instance.db, input);
       return await signIn(ctx, input);
     }),
 
   signIn: publicProcedure
-    .input(z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }))
+    .input(
+      z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
+    )
     .mutation(({ ctx, input }) => signIn(ctx, input)),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
@@ -55,6 +54,11 @@ async function presentSession(db: Db, user: SessionUser) {
   const memberships = await listMemberships(db, user.id, { limit: maxWorkspaces });
   return {
     user: { id: encodeId("user", user.id), name: user.name, email: user.email },
-    workspaces: memberships.map(({ id, name, slug, role }) => ({ id: encodeId("workspace", id), name, slug, role })),
+    workspaces: memberships.map(({ id, name, slug, role }) => ({
+      id: encodeId("workspace", id),
+      name,
+      slug,
+      role,
+    })),
   };
 }

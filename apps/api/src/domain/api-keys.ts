@@ -24,10 +24,7 @@ export async function createKey(
 }
 
 /** One of a user's keys. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
-export async function getKey(
-  db: Db,
-  key: { readonly userId: UserId; readonly id: KeyId },
-): Promise<ApiKey> {
+export async function getKey(db: Db, key: { readonly userId: UserId; readonly id: KeyId }): Promise<ApiKey> {
   return (await findApiKey(db, key)) ?? notFound();
 }
 
@@ -54,10 +51,7 @@ export async function updateKey(
  * Deletes a user's key. When this returns, no node admits it.
  * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs.
  */
-export async function deleteKey(
-  db: Db,
-  key: { readonly userId: UserId; readonly id: KeyId },
-): Promise<void> {
+export async function deleteKey(db: Db, key: { readonly userId: UserId; readonly id: KeyId }): Promise<void> {
   const wasThere = await db.transaction().execute((trx) => deleteApiKey(trx, key));
   if (!wasThere) notFound();
 }

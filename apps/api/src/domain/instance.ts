@@ -23,7 +23,9 @@ export interface PublicConfiguration {
   readonly openapiUrl: string;
 }
 
-export function describeInstance(instance: Pick<Instance, "baseUrl" | "version" | "registration">): PublicConfiguration {
+export function describeInstance(
+  instance: Pick<Instance, "baseUrl" | "version" | "registration">,
+): PublicConfiguration {
   const { baseUrl, version, registration } = instance;
   return {
     name: "Latchkey",

@@ -16,5 +16,7 @@ export function createSlug(name: string, suffix?: string): string {
 
 /** Four characters that make a taken slug another one. */
 export function randomSlugSuffix(): string {
-  return randomInt(36 ** 4).toString(36).padStart(4, "0");
+  return randomInt(36 ** 4)
+    .toString(36)
+    .padStart(4, "0");
 }

@@ -10,7 +10,10 @@ const deadlineMs = 1_900;
 export async function withinDeadline(task: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 })), deadlineMs);
+    timer = setTimeout(
+      () => reject(new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 })),
+      deadlineMs,
+    );
   });
   try {
     await Promise.race([task(), deadline]);

@@ -1,8 +1,8 @@
 import type { Principal } from "@latchkey/auth/admission";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
-import { parseInput } from "./parse-input.ts";
 import type { Instance } from "../domain/instance.ts";
+import { parseInput } from "./parse-input.ts";
 
 /**
  * Who may call an endpoint. `key`: whoever holds a good API key. It has no default: an endpoint says it or does

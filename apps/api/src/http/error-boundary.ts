@@ -10,7 +10,8 @@ export function errorBoundary(log: Logger): Middleware {
       await next();
     } catch (thrown) {
       const error = translateFailure(thrown);
-      if (error.status >= 500) log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
+      if (error.status >= 500)
+        log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
       answerError(ctx, error);
     }
   };
@@ -38,5 +39,7 @@ function answerError(ctx: Context, error: AppError): void {
 }
 
 function hasBody(ctx: Context): boolean {
-  return ctx.req.headers["transfer-encoding"] !== undefined || Number(ctx.req.headers["content-length"] ?? 0) > 0;
+  return (
+    ctx.req.headers["transfer-encoding"] !== undefined || Number(ctx.req.headers["content-length"] ?? 0) > 0
+  );
 }

@@ -1,12 +1,12 @@
+import Router from "@koa/router";
 import type { Admission, Verdict } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
-import Router from "@koa/router";
 import type { Context, Middleware, Next } from "koa";
 import type { Instance } from "../domain/instance.ts";
 import { readBearerToken } from "./bearer-token.ts";
+import { withinDeadline } from "./deadline.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
-import { withinDeadline } from "./deadline.ts";
 
 export interface OpenApiOptions {
   readonly instance: Instance;
@@ -80,7 +80,10 @@ function refuseLargeBody(ctx: Context): void {
 function linkNextPage(ctx: Context, instance: Instance, answer: Record<string, unknown>): void {
   if (typeof answer.nextCursor !== "string") return;
   const next = new URL(ctx.path, instance.baseUrl);
-  next.search = new URLSearchParams({ ...(ctx.query as Record<string, string>), cursor: answer.nextCursor }).toString();
+  next.search = new URLSearchParams({
+    ...(ctx.query as Record<string, string>),
+    cursor: answer.nextCursor,
+  }).toString();
   ctx.set("Link", `<${next.href}>; rel="next"`);
 }
 

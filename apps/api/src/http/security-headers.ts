@@ -1,5 +1,5 @@
-import helmet from "koa-helmet";
 import type { Middleware } from "koa";
+import helmet from "koa-helmet";
 
 /**
  * Headers that tell browsers what our pages may do. Scripts come from our own files only; styles may be inline,

@@ -81,6 +81,10 @@ const answerNotReady: RequestListener = (req, res) => {
     return;
   }
   const error = new AppError("SERVICE_UNAVAILABLE", { message: "Latchkey is starting" });
-  res.writeHead(error.status, { "Content-Type": "application/json", "Retry-After": "1", "Cache-Control": "no-store" });
+  res.writeHead(error.status, {
+    "Content-Type": "application/json",
+    "Retry-After": "1",
+    "Cache-Control": "no-store",
+  });
   res.end(JSON.stringify(errorBody(error, "starting")));
 };

@@ -13,7 +13,13 @@ const maxBodyBytes = 100 * 1024;
 const maxCalls = 10;
 
 /** tRPC for the web app: session cookie only, JSON only, from our own pages only, bounded in size and number. */
-export function trpcMount({ instance, log }: { readonly instance: Instance; readonly log: Logger }): Middleware {
+export function trpcMount({
+  instance,
+  log,
+}: {
+  readonly instance: Instance;
+  readonly log: Logger;
+}): Middleware {
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);
@@ -43,7 +49,10 @@ export function trpcMount({ instance, log }: { readonly instance: Instance; read
       onError: ({ error, path }) => {
         const failure = toFailure(error);
         if (failure.status >= 500) {
-          log.error({ requestId: ctx.requestId, procedure: path, err: failure.cause ?? failure }, failure.message);
+          log.error(
+            { requestId: ctx.requestId, procedure: path, err: failure.cause ?? failure },
+            failure.message,
+          );
         }
       },
     });

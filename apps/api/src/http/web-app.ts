@@ -19,7 +19,10 @@ export async function webApp(directory: string): Promise<Middleware> {
     setHeaders: (res, path) => {
       // Names under assets/ carry a hash of their content; everything else is asked for again each time.
       const isHashed = path.startsWith(join(directory, "assets/"));
-      res.setHeader("Cache-Control", isHashed ? `public, max-age=${yearInMs / 1_000}, immutable` : "no-cache");
+      res.setHeader(
+        "Cache-Control",
+        isHashed ? `public, max-age=${yearInMs / 1_000}, immutable` : "no-cache",
+      );
     },
   });
   return async (ctx) => {

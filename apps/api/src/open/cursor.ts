@@ -16,7 +16,9 @@ export function decodeCursor<Position>(
   if (cursor === undefined) return undefined;
   const position = parse(Buffer.from(cursor, "base64url").toString());
   if (position === undefined) {
-    throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", message: "must be a nextCursor of this list" }] });
+    throw new AppError("BAD_REQUEST", {
+      issues: [{ path: "cursor", message: "must be a nextCursor of this list" }],
+    });
   }
   return position;
 }

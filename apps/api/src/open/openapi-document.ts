@@ -9,7 +9,9 @@ const error = z
     error: z.object({
       code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]), // The catalogue's keys are the codes.
       message: z.string(),
-      requestId: z.string().meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
+      requestId: z
+        .string()
+        .meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
       issues: z
         .array(z.object({ path: z.string(), message: z.string() }))
         .optional()
@@ -50,14 +52,18 @@ export function createOpenApiDocument(
     security: [{ apiKey: [] }],
     paths,
     components: {
-      securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "An API key, such as `lk_…`." } },
+      securitySchemes: {
+        apiKey: { type: "http", scheme: "bearer", description: "An API key, such as `lk_…`." },
+      },
     },
   });
 }
 
 function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { params, query, body } = endpoint.request;
-  const statuses = new Map([...everywhere, ...endpoint.errors].map((code) => [new AppError(code).status, code]));
+  const statuses = new Map(
+    [...everywhere, ...endpoint.errors].map((code) => [new AppError(code).status, code]),
+  );
   return {
     operationId: endpoint.operationId,
     summary: endpoint.summary,

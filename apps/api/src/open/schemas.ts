@@ -29,7 +29,10 @@ export const pageQuery = z.strictObject({
 export function pageOf<Item extends z.ZodObject>(item: Item) {
   return z.object({
     data: z.array(item),
-    nextCursor: z.string().nullable().meta({ description: "Pass it as `cursor` for the next page; null on the last one." }),
+    nextCursor: z
+      .string()
+      .nullable()
+      .meta({ description: "Pass it as `cursor` for the next page; null on the last one." }),
     hasMore: z.boolean(),
   });
 }

@@ -28,6 +28,8 @@ export interface AdmissionOptions {
   readonly maxWaiting?: number;
   /** How many keys' facts a node remembers. */
   readonly maxRemembered?: number;
+  /** Told of each statement that is sent: how many keys it spends on, and how many it looks up. */
+  readonly onStatement?: (batch: { readonly asks: number; readonly probes: number }) => void;
   /** Told of each failure of the statement or its connection. */
   readonly onFailure?: (error: unknown) => void;
 }
@@ -61,10 +63,13 @@ export class Admission {
   readonly #memory: FactsMemory;
   readonly #deadlineMs: number;
   readonly #maxWaiting: number;
-  readonly #onFailure: (error: unknown) => void;
+  readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
+  readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
   readonly #sweeper: NodeJS.Timeout;
   #waiting: Waiter[] = [];
   #inFlight: readonly Waiter[] = [];
+  /** How many requests are set aside because another transaction holds their key's row. */
+  #paused = 0;
   #isRunning = false;
   #isClosed = false;
 
@@ -73,6 +78,7 @@ export class Admission {
     this.#memory = new FactsMemory(options.maxRemembered ?? 100_000);
     this.#deadlineMs = options.deadlineMs ?? 1_500;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
+    this.#onStatement = options.onStatement ?? (() => undefined);
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
     this.#sweeper.unref();
@@ -125,7 +131,9 @@ export class Admission {
   async #runBatch(waiters: readonly Waiter[]): Promise<void> {
     const batch = this.#compose(waiters);
     if (batch.spending.size + batch.probing.size === 0) return;
-    const mode = waiters.some((waiter) => waiter.isBlocked) ? "skip" : "wait";
+    // While a row is known to be held, nobody waits for any: its own key is tried again, the others pass.
+    const isHeld = this.#paused > 0 || waiters.some((waiter) => waiter.isBlocked);
+    const mode = isHeld ? "skip" : "wait";
     try {
       this.#conclude(batch, await this.#execute(batch, mode));
     } catch (error) {
@@ -138,6 +146,7 @@ export class Admission {
   #compose(waiters: readonly Waiter[]): Batch {
     const batch: Batch = { spending: new Map(), probing: new Map() };
     for (const waiter of waiters) {
+      if (waiter.arrivedAt < performance.now() - this.#deadlineMs) settle(waiter, unavailable);
       if (waiter.isAnswered) continue;
       const facts = this.#memory.recall(waiter.digest);
       const together = facts ? batch.spending.get(facts.keyId)?.waiters : batch.probing.get(waiter.digest);
@@ -157,11 +166,15 @@ export class Admission {
     }));
     const probes = [...batch.probing.keys()];
     const client = await this.#link.client();
+    const run = (lockMode: LockMode): Promise<Findings> => {
+      this.#onStatement({ asks: asks.length, probes: probes.length });
+      return runStatement(client, { asks, probes, mode: lockMode });
+    };
     try {
-      return await runStatement(client, { asks, probes, mode });
+      return await run(mode);
     } catch (error) {
       if (!isCertainAbort(error)) throw error;
-      return await runStatement(client, { asks, probes, mode: "skip" });
+      return await run("skip");
     }
   }
 
@@ -199,7 +212,11 @@ export class Admission {
   /** Leaves requests aside for a moment because another transaction holds their key's row. */
   #pause(waiters: readonly Waiter[]): void {
     for (const waiter of waiters) waiter.isBlocked = true;
-    setTimeout(() => this.#queue(waiters), blockedPauseMs);
+    this.#paused += waiters.length;
+    setTimeout(() => {
+      this.#paused -= waiters.length;
+      this.#queue(waiters);
+    }, blockedPauseMs);
   }
 
   /** Holds the deadline, whatever the database does. */

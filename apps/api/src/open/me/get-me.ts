@@ -26,7 +26,9 @@ const identity = z
       name: z.string(),
       email: z.email(),
     }),
-    workspaces: z.array(workspace).meta({ description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` has all.` }),
+    workspaces: z
+      .array(workspace)
+      .meta({ description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` has all.` }),
   })
   .meta({ id: "Identity" });
 

@@ -8,7 +8,9 @@ export const workspace = z
   .object({
     id: z.string().meta({ example: "ws_01h455vb4pex5vsknk084sn02q" }),
     name: z.string().meta({ example: "Payments" }),
-    slug: z.string().meta({ description: "Names the workspace in the web app's addresses.", example: "payments" }),
+    slug: z
+      .string()
+      .meta({ description: "Names the workspace in the web app's addresses.", example: "payments" }),
     role: role.meta({ description: "The role of the key's user in it." }),
     createdAt: timestamp,
   })

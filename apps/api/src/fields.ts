@@ -1,3 +1,4 @@
+import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 
@@ -7,7 +8,10 @@ const printable = z
   .refine((text) => text.isWellFormed() && !/\p{Control}/u.test(text), "Use printable characters only.");
 const printableLines = z
   .string()
-  .refine((text) => text.isWellFormed() && !/[^\P{Control}\n\r\t]/u.test(text), "Use printable characters only.");
+  .refine(
+    (text) => text.isWellFormed() && !/[^\P{Control}\n\r\t]/u.test(text),
+    "Use printable characters only.",
+  );
 
 /** An email address, in lower case. */
 export const email = z
@@ -19,6 +23,15 @@ export const email = z
 
 /** A person's name, 1 to 100 characters. */
 export const personName = printable.trim().min(1, "Enter your name.").max(100, "Use at most 100 characters.");
+
+/** A password to be set: its length is all that is asked of it. */
+export const newPassword = z
+  .string()
+  .min(minPasswordLength, `Use at least ${minPasswordLength} characters.`)
+  .max(maxPasswordLength, `Use at most ${maxPasswordLength} characters.`);
+
+/** What a workspace is called, 1 to 100 characters. */
+export const workspaceName = printable.trim().min(1, "Enter a name.").max(100, "Use at most 100 characters.");
 
 /** What a key is called, 1 to 100 characters. */
 export const keyName = printable.trim().min(1, "Enter a name.").max(100, "Use at most 100 characters.");

@@ -1,0 +1,35 @@
+import type { AppError, ErrorCode } from "@latchkey/errors";
+import { CommanderError } from "commander";
+import { EnvError, readEnv } from "../env.ts";
+import { translateFailure } from "../http/error-boundary.ts";
+import { StartError } from "../start-error.ts";
+import { createProgram } from "./program.ts";
+
+/** Exit status of a command that could not do what it was asked to. */
+const failed = 1;
+/** Exit status of a command that was not understood. */
+const misused = 2;
+
+createProgram(readEnv)
+  .parseAsync()
+  .catch((error: unknown) => {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : misused;
+      if (error.exitCode !== 0) report("BAD_REQUEST", error.message);
+      return;
+    }
+    process.exitCode = failed;
+    if (error instanceof StartError) return report("SERVICE_UNAVAILABLE", error.message);
+    if (error instanceof EnvError) return report("BAD_REQUEST", error.message);
+    const failure = translateFailure(error);
+    report(failure.code, explain(failure));
+  });
+
+function report(code: ErrorCode, message: string): void {
+  process.stderr.write(`${JSON.stringify({ error: { code, message } })}\n`);
+}
+
+function explain(failure: AppError): string {
+  const issues = failure.issues?.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  return issues ?? failure.message;
+}

@@ -1,0 +1,275 @@
+import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { deleteApiKey, findApiKey, insertApiKey } from "@latchkey/db/api-keys";
+import { clientConfig } from "@latchkey/db/connection";
+import type { KeyId, UserId } from "@latchkey/db/ids";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { disableUser, insertUserWithPassword } from "@latchkey/db/users";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { createApiKey } from "../key-format.ts";
+import { Admission, type AdmissionOptions, type Verdict } from "./admission.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+function openNode(options: Partial<AdmissionOptions> = {}): Admission {
+  const node = new Admission({ connection: database.connection, ...options });
+  onTestFinished(() => node.close());
+  return node;
+}
+
+async function addUser(): Promise<UserId> {
+  const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
+  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // The address is new.
+}
+
+interface TestKey {
+  readonly userId: UserId;
+  readonly id: KeyId;
+  readonly secret: string;
+}
+
+async function addKey(userId?: UserId): Promise<TestKey> {
+  const owner = userId ?? (await addUser());
+  const { secret, start, hash } = createApiKey();
+  const key = { userId: owner, name: "key", description: "", start, hash };
+  return {
+    userId: owner,
+    id: await database.db.transaction().execute((trx) => insertApiKey(trx, key)),
+    secret,
+  };
+}
+
+async function countUses(key: TestKey): Promise<number | undefined> {
+  return (await findApiKey(database.db, key))?.usageCount;
+}
+
+async function remove(key: TestKey): Promise<void> {
+  await database.db.transaction().execute((trx) => deleteApiKey(trx, key));
+}
+
+function admitted(verdicts: readonly Verdict[]): number {
+  return verdicts.filter((verdict) => verdict.kind === "admitted").length;
+}
+
+/** A node, and how many statements a task makes it send. */
+function openWatchedNode(): [Admission, <Result>(task: () => Promise<Result>) => Promise<[Result, number]>] {
+  let statements = 0;
+  const node = openNode({
+    onStatement: () => {
+      statements += 1;
+    },
+  });
+  return [
+    node,
+    async (task) => {
+      statements = 0;
+      return [await task(), statements];
+    },
+  ];
+}
+
+/** Holds a key's row in a transaction of its own until it is told to let go. */
+async function hold(key: TestKey): Promise<() => Promise<void>> {
+  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  await blocker.connect();
+  onTestFinished(() => blocker.end());
+  await blocker.query("begin");
+  await blocker.query("select from key_counters where key_id = $1 for update", [key.id]);
+  return async () => {
+    await blocker.query("commit");
+  };
+}
+
+test("admits a live key on behalf of its user and counts the use before it answers", async () => {
+  const node = openNode();
+  const key = await addKey();
+  expect(await node.admit(key.secret)).toMatchObject({
+    kind: "admitted",
+    principal: { keyId: key.id, userId: key.userId },
+  });
+  expect(await countUses(key)).toBe(1);
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  expect(await findApiKey(database.db, key)).toMatchObject({ usageCount: 2, lastUsedAt: expect.any(Date) });
+});
+
+test("counts exactly what two nodes admit of one key under 200 requests at once", async () => {
+  const nodes = [openNode(), openNode()] as const;
+  const key = await addKey();
+  const rounds = 10;
+  let total = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    total += admitted(
+      await Promise.all(
+        Array.from({ length: 200 }, (_, index) => nodes[index % 2 === 0 ? 0 : 1].admit(key.secret)),
+      ),
+    );
+  }
+  expect(total).toBe(200 * rounds);
+  expect(await countUses(key)).toBe(total);
+});
+
+test("counts each of many keys apart, met in opposite orders by two nodes", async () => {
+  const nodes = [openNode(), openNode()] as const;
+  const userId = await addUser();
+  const keys = await Promise.all(Array.from({ length: 60 }, () => addKey(userId)));
+  for (let round = 0; round < 5; round += 1) {
+    const verdicts = await Promise.all([
+      ...keys.map((key) => nodes[0].admit(key.secret)),
+      ...keys.toReversed().map((key) => nodes[1].admit(key.secret)),
+    ]);
+    expect(admitted(verdicts)).toBe(120);
+  }
+  expect(await Promise.all(keys.map(countUses))).toEqual(keys.map(() => 10));
+});
+
+test("refuses a key deleted one moment ago, on the node that remembers it and on another", async () => {
+  const nodes = [openNode(), openNode()];
+  for (let round = 0; round < 20; round += 1) {
+    const key = await addKey();
+    for (const node of nodes) expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+    await remove(key);
+    for (const node of nodes)
+      expect(await node.admit(key.secret)).toEqual({ kind: "refused", reason: "deleted" });
+  }
+});
+
+test("admits nothing that arrives after a deletion was acknowledged, in the middle of traffic", async () => {
+  const nodes = [openNode(), openNode()];
+  for (let round = 0; round < 10; round += 1) {
+    const key = await addKey();
+    let isDeleted = false;
+    const stale: Verdict[] = [];
+    const traffic = nodes.map(async (node) => {
+      for (let count = 0; count < 40; count += 1) {
+        const arrivedAfter = isDeleted;
+        const verdict = await node.admit(key.secret);
+        if (arrivedAfter && verdict.kind === "admitted") stale.push(verdict);
+      }
+    });
+    await nodes[0]?.admit(key.secret);
+    await remove(key);
+    isDeleted = true;
+    await Promise.all(traffic);
+    expect(stale).toEqual([]);
+  }
+});
+
+test("refuses every key of a disabled user at once, on every node", async () => {
+  const nodes = [openNode(), openNode()];
+  const userId = await addUser();
+  const keys = await Promise.all([addKey(userId), addKey(userId), addKey(userId)]);
+  for (const node of nodes)
+    for (const key of keys) expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  await database.db.transaction().execute((trx) => disableUser(trx, userId));
+  for (const node of nodes) {
+    for (const key of keys)
+      expect(await node.admit(key.secret)).toEqual({ kind: "refused", reason: "user-disabled" });
+  }
+});
+
+test("a wrong checksum costs no query, a forged key one", async () => {
+  const [node, watch] = openWatchedNode();
+  const { secret } = createApiKey();
+  const typo = secret.slice(0, 10) + (secret[10] === "a" ? "b" : "a") + secret.slice(11);
+  expect(await watch(() => node.admit(typo))).toEqual([{ kind: "refused", reason: "malformed" }, 0]);
+  expect(await watch(() => node.admit(secret))).toEqual([{ kind: "refused", reason: "unknown" }, 1]);
+});
+
+test("a key that is remembered costs one statement, and so do all requests that wait together", async () => {
+  const [node, watch] = openWatchedNode();
+  const key = await addKey();
+  await node.admit(key.secret);
+  expect((await watch(() => node.admit(key.secret)))[1]).toBe(1);
+  const [verdicts, statements] = await watch(() =>
+    Promise.all(Array.from({ length: 300 }, () => node.admit(key.secret))),
+  );
+  expect(admitted(verdicts)).toBe(300);
+  expect(statements).toBe(2);
+});
+
+test("a row that another transaction holds delays its own key and no other", async () => {
+  const node = openNode();
+  const [held, free] = [await addKey(), await addKey()];
+  await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
+  const release = await hold(held);
+
+  const delayed = node.admit(held.secret);
+  for (let count = 0; count < 5; count += 1) {
+    const startedAt = performance.now();
+    expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  }
+  await release();
+  expect(await delayed).toMatchObject({ kind: "admitted" });
+  expect(await countUses(held)).toBe(2);
+});
+
+test("a row held past the deadline is answered unavailable in time", async () => {
+  const node = openNode({ deadlineMs: 400 });
+  const key = await addKey();
+  await node.admit(key.secret);
+  const release = await hold(key);
+  const startedAt = performance.now();
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "unavailable" });
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  await release();
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+});
+
+test("turns away what is past the bound of its queue, at once", async () => {
+  const node = openNode({ maxWaiting: 5 });
+  const key = await addKey();
+  await node.admit(key.secret);
+  await setImmediate(); // The batch that admitted it is over then, and nothing is in flight.
+  const verdicts = await Promise.all(Array.from({ length: 10 }, () => node.admit(key.secret)));
+  const away = verdicts.filter((verdict) => verdict.kind === "unavailable");
+  expect(away).toHaveLength(4);
+  expect(away[0]).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });
+  expect(await countUses(key)).toBe(1 + admitted(verdicts));
+});
+
+test("answers unavailable while its connection is cut, and recovers by itself", async () => {
+  const failures: unknown[] = [];
+  const node = openNode({ onFailure: (error) => failures.push(error) });
+  const key = await addKey();
+  await node.admit(key.secret);
+  const { database: name } = database.connection;
+  const admin = new pg.Client({ ...clientConfig(database.connection, "admin"), database: "postgres" });
+  await admin.connect();
+  onTestFinished(() => admin.end());
+  await admin.query(`alter database "${name}" allow_connections false`);
+  await admin.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey admission' and datname = $1",
+    [name],
+  );
+  const startedAt = performance.now();
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "unavailable" });
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(await node.isAvailable()).toBe(false);
+  await admin.query(`alter database "${name}" allow_connections true`);
+  expect(await node.isAvailable()).toBe(true);
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  expect(failures.length).toBeGreaterThan(0);
+});
+
+test("a node that remembers only a few keys still admits them all", async () => {
+  const node = openNode({ maxRemembered: 3 });
+  const userId = await addUser();
+  const keys = await Promise.all(Array.from({ length: 10 }, () => addKey(userId)));
+  for (let round = 0; round < 2; round += 1) {
+    expect(admitted(await Promise.all(keys.map((key) => node.admit(key.secret))))).toBe(10);
+  }
+});
+
+test("says unavailable to what waits when it is closed", async () => {
+  const node = new Admission({ connection: database.connection });
+  const waiting = node.admit(createApiKey().secret);
+  await node.close();
+  expect((await waiting).kind).not.toBe("admitted");
+  expect(await node.admit(createApiKey().secret)).toMatchObject({ kind: "unavailable" });
+});

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    globalSetup: "@latchkey/db/testing/global-setup",
+    reporters: ["default", "json"],
+    outputFile: { json: ".results/tests.json" },
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+  },
+});

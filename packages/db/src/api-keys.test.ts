@@ -1,0 +1,75 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { deleteApiKey, findApiKey, insertApiKey, listApiKeys, updateApiKey } from "./api-keys.ts";
+import type { KeyId, UserId } from "./ids.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { insertUserWithPassword } from "./users.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+async function addUser(): Promise<UserId> {
+  const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
+  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // The address is new.
+}
+
+async function addKey(userId: UserId, name: string, description = ""): Promise<KeyId> {
+  const key = { userId, name, description, start: "lk_abcdef", hash: randomBytes(32) };
+  return await database.db.transaction().execute((trx) => insertApiKey(trx, key));
+}
+
+async function names(userId: UserId, search: string): Promise<string[]> {
+  const { items } = await listApiKeys(database.db, userId, { search, offset: 0, limit: 100 });
+  return items.map((item) => item.name);
+}
+
+test("lists a user's own keys, newest first, a page at a time, with the number of all", async () => {
+  const [userId, stranger] = [await addUser(), await addUser()];
+  for (const name of ["one", "two", "three"]) await addKey(userId, name);
+  await addKey(stranger, "foreign");
+  const first = await listApiKeys(database.db, userId, { search: "", offset: 0, limit: 2 });
+  const second = await listApiKeys(database.db, userId, { search: "", offset: 2, limit: 2 });
+  expect([first.items.map((key) => key.name), second.items.map((key) => key.name)]).toEqual([
+    ["three", "two"],
+    ["one"],
+  ]);
+  expect([first.total, second.total]).toEqual([3, 3]);
+  expect(first.items[0]).toMatchObject({ usageCount: 0, lastUsedAt: null, start: "lk_abcdef" });
+});
+
+test("searches name, description and first characters, in any case, with wildcards taken as they are", async () => {
+  const userId = await addUser();
+  await addKey(userId, "100% sure", "for the Build");
+  await addKey(userId, "under_score");
+  await addKey(userId, "back\\slash");
+  expect(await names(userId, "BUILD")).toEqual(["100% sure"]);
+  expect(await names(userId, "%")).toEqual(["100% sure"]);
+  expect(await names(userId, "_s")).toEqual(["under_score"]);
+  expect(await names(userId, "\\")).toEqual(["back\\slash"]);
+  expect(await names(userId, "lk_abc")).toHaveLength(3);
+  expect(await names(userId, "nowhere")).toEqual([]);
+});
+
+test("nobody but its user finds, changes or deletes a key", async () => {
+  const [userId, stranger] = [await addUser(), await addUser()];
+  const id = await addKey(userId, "mine");
+  const foreign = { userId: stranger, id };
+  expect(await findApiKey(database.db, foreign)).toBeUndefined();
+  expect(await updateApiKey(database.db, foreign, { name: "theirs", description: "" })).toBe(false);
+  expect(await database.db.transaction().execute((trx) => deleteApiKey(trx, foreign))).toBe(false);
+  expect(await findApiKey(database.db, { userId, id })).toMatchObject({ name: "mine" });
+});
+
+test("of deletions at once, one finds the key; afterwards it is in no list and cannot be changed", async () => {
+  const userId = await addUser();
+  const id = await addKey(userId, "short-lived");
+  const deletions = Array.from({ length: 5 }, () =>
+    database.db.transaction().execute((trx) => deleteApiKey(trx, { userId, id })),
+  );
+  expect((await Promise.all(deletions)).filter(Boolean)).toHaveLength(1);
+  expect(await names(userId, "")).toEqual([]);
+  expect(await updateApiKey(database.db, { userId, id }, { name: "again", description: "" })).toBe(false);
+});

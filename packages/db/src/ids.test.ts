@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { createId, decodeId, encodeId } from "./ids.ts";
+
+test("an id reads back as it was written", () => {
+  const id = createId("key");
+  const text = encodeId("key", id);
+  expect(text).toMatch(/^key_[0-7][0-9a-z]{25}$/);
+  expect(decodeId("key", text)).toBe(id);
+});
+
+test("new ids sort by the millisecond they were made in", () => {
+  const milliseconds = Array.from({ length: 50 }, () => encodeId("key", createId("key")).slice(0, 14));
+  expect(milliseconds.toSorted()).toEqual(milliseconds);
+});
+
+test.each([
+  ["another kind's prefix", encodeId("user", createId("user"))],
+  ["no prefix", "01h455vb4pex5vsknk084sn02q"],
+  ["too many bits", "key_81h455vb4pex5vsknk084sn02q"],
+  ["a letter outside the alphabet", "key_01h455vb4pex5vsknk084sn0lq"],
+  ["upper case", "key_01H455VB4PEX5VSKNK084SN02Q"],
+  ["a plain UUID", "0188bac7-4afa-78aa-bc3b-bd1eef28d881"],
+  ["nothing", ""],
+])("refuses an id with %s", (_what, text) => {
+  expect(decodeId("key", text)).toBeUndefined();
+});

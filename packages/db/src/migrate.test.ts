@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { openDatabase } from "./connection.ts";
+import { migrate, SchemaTooNewError } from "./migrate.ts";
+import { migrations } from "./migrations.ts";
+import type { Db } from "./schema.ts";
+import { createDatabase, dropDatabase } from "./testing/test-cluster.ts";
+
+const postgres = inject("postgres");
+
+async function emptyDatabase() {
+  const connection = { ...postgres, database: `migrate_${randomUUID()}` };
+  await createDatabase(postgres, connection.database);
+  const db = openDatabase(connection, { applicationName: "test" });
+  onTestFinished(async () => {
+    await db.destroy();
+    await dropDatabase(postgres, connection.database);
+  });
+  return { connection, db };
+}
+
+/** Everything that a migration can leave behind, as text that two databases can be compared by. */
+async function describeSchema(db: Db): Promise<unknown> {
+  const { rows } = await sql`
+    select 'column' as kind, table_name || '.' || column_name as name,
+      concat_ws(' ', ordinal_position, data_type, is_nullable, column_default) as facts
+    from information_schema.columns where table_schema = 'public'
+    union all
+    select 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid)
+    from pg_constraint where connamespace = 'public'::regnamespace
+    union all
+    select 'index', indexname, indexdef from pg_indexes where schemaname = 'public'
+    union all
+    select 'trigger', tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
+    union all
+    select 'function', proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace
+    union all
+    select 'options', relname, array_to_string(reloptions, ',')
+    from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+    order by 1, 2, 3`.execute(db);
+  return rows;
+}
+
+test("a database migrated step by step equals one migrated at once", async () => {
+  const fresh = await emptyDatabase();
+  const stepped = await emptyDatabase();
+  expect(await migrate(fresh.connection)).toEqual(Object.keys(migrations));
+  for (const name of Object.keys(migrations)) expect(await migrate(stepped.connection, name)).toEqual([name]);
+  expect(await describeSchema(stepped.db)).toEqual(await describeSchema(fresh.db));
+});
+
+test("migrating again changes nothing", async () => {
+  const { connection, db } = await emptyDatabase();
+  await migrate(connection);
+  const before = await describeSchema(db);
+  expect(await migrate(connection)).toEqual([]);
+  expect(await describeSchema(db)).toEqual(before);
+});
+
+test("of nodes that start at once, one migrates and the others wait for it", async () => {
+  const { connection } = await emptyDatabase();
+  const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(connection)));
+  expect(applied.filter((names) => names.length > 0)).toEqual([Object.keys(migrations)]);
+});
+
+test("refuses a schema that needs newer code, and names the migration it does not know", async () => {
+  const { connection, db } = await emptyDatabase();
+  await migrate(connection);
+  await sql`insert into migrations (name, timestamp) values ('9999-from-the-future', '2030-01-01')`.execute(
+    db,
+  );
+  await expect(migrate(connection)).rejects.toThrow(SchemaTooNewError);
+  await expect(migrate(connection)).rejects.toThrow("9999-from-the-future");
+});
+
+test("every foreign key has an index that begins with its columns", async () => {
+  const { connection, db } = await emptyDatabase();
+  await migrate(connection);
+  const { rows } = await sql`
+    select conrelid::regclass::text || '.' || conname as name from pg_constraint c
+    where contype = 'f' and connamespace = 'public'::regnamespace and not exists (
+      select from pg_index i
+      where i.indrelid = c.conrelid and (i.indkey::smallint[])[0:cardinality(c.conkey) - 1] = c.conkey
+    )`.execute(db);
+  expect(rows).toEqual([]);
+});

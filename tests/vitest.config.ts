@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    reporters: ["default", "json"],
+    outputFile: { json: ".results/tests.json" },
+    // Each file runs whole products; more than two at once would only wait for each other's processor time.
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});
