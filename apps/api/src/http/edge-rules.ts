@@ -4,7 +4,9 @@ import type { Middleware } from "koa";
 /** Refuses requests that are lawful HTTP for Node's parser but that no part of Latchkey should have to consider. */
 export function edgeRules(): Middleware {
   return async (ctx, next) => {
-    if (countHeader(ctx.req.rawHeaders, "host") !== 1) {
+    const hosts = countHeader(ctx.req.rawHeaders, "host");
+    // HTTP/1.0 has no host header; simple health checks still speak it.
+    if (hosts > 1 || (hosts === 0 && ctx.req.httpVersion !== "1.0")) {
       throw new AppError("BAD_REQUEST", { message: "The request must name its host once" });
     }
     await next();

@@ -17,6 +17,7 @@ export function answerMalformedHttp(server: Server): void {
       socket.destroy();
       return;
     }
+    discardRest(socket);
     const error = new AppError(codes[failure.code ?? ""] ?? "BAD_REQUEST");
     const requestId = randomUUID();
     const body = JSON.stringify(errorBody(error, requestId));
@@ -33,4 +34,18 @@ export function answerMalformedHttp(server: Server): void {
       ].join("\r\n"),
     );
   });
+}
+
+/** How long a client may go on sending what nobody will read, in milliseconds. */
+const lingerMs = 2_000;
+
+/**
+ * Reads and drops what the client still sends, for a while. To close on unread data would reset the connection,
+ * and the client would lose the answer that tells it why.
+ */
+function discardRest(socket: Duplex): void {
+  socket.removeAllListeners("data");
+  socket.on("data", () => undefined);
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
 }

@@ -21,6 +21,7 @@ export function openApi(options: OpenApiOptions): Middleware {
   return async (ctx, next) => {
     if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
     ctx.set("Cache-Control", "no-store");
+    ctx.set("X-Content-Type-Options", "nosniff");
     await withinDeadline(async () => {
       ctx.state.principal = await authenticate(ctx, options.admission);
       refuseLargeBody(ctx);

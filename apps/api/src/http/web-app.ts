@@ -40,7 +40,12 @@ export async function webApp(directory: string): Promise<Middleware> {
   };
 }
 
-/** Encoded slashes, back-slashes and NULs, and dot files, have no business in an address of ours. */
+/** Whether a path is what it seems: no encoded slash, no back-slash or NUL, no empty or dot segment. */
 function isPlainPath(path: string): boolean {
-  return !/%2f|%5c|%00|\/\.|\\|\/\//i.test(path);
+  if (/%2f|%5c/i.test(path)) return false;
+  try {
+    return !/[\\\0]|\/[./]/.test(decodeURIComponent(path));
+  } catch {
+    return false; // An encoding that is none names no file.
+  }
 }

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { createSlug, randomSlugSuffix } from "./slug.ts";
+
+test.each([
+  ["Ada Lovelace’s workspace", "ada-lovelaces-workspace"],
+  ["Ölçü  & Co", "olcu-co"],
+  ["ACME, Inc.", "acme-inc"],
+  ["日本語", "workspace"],
+  ["-", "workspace"],
+  ["a".repeat(60), "a".repeat(40)],
+])("%s becomes an address", (name, slug) => {
+  expect(createSlug(name)).toBe(slug);
+});
+
+test("a suffix sets a taken name apart", () => {
+  expect(createSlug("ACME", "1a2b")).toBe("acme-1a2b");
+  expect(randomSlugSuffix()).toMatch(/^[0-9a-z]{4}$/);
+});

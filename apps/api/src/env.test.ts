@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { EnvError, readEnv } from "./env.ts";
+
+test("has a default for everything", () => {
+  expect(readEnv({})).toMatchObject({
+    host: "127.0.0.1",
+    port: 4000,
+    registration: "open",
+    databaseUrl: undefined,
+  });
+});
+
+test("an empty variable is an unset one", () => {
+  expect(readEnv({ PORT: "", DATABASE_URL: "", REGISTRATION: "" })).toEqual(readEnv({}));
+});
+
+test("the base address has no slash at its end", () => {
+  expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
+});
+
+test.each([
+  ["PORT", "http"],
+  ["PORT", "70000"],
+  ["BASE_URL", "keys.example.com"],
+  ["BASE_URL", "javascript:alert(1)"],
+  ["DATABASE_URL", "mysql://localhost/x"],
+  ["AUTH_SECRET", "short"],
+  ["REGISTRATION", "maybe"],
+  ["LOG_LEVEL", "loud"],
+])("says what is wrong with %s=%s, without repeating it", (name, value) => {
+  expect(() => readEnv({ [name]: value })).toThrow(EnvError);
+  expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} must `));
+});

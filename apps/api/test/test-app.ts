@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { Admission } from "@latchkey/auth/admission";
+import { createSessions } from "@latchkey/auth/sessions";
+import type { KeyId, UserId } from "@latchkey/db/ids";
+import { createTestDatabase } from "@latchkey/db/testing/test-database";
+import { pino } from "pino";
+import { inject } from "vitest";
+import { createApp } from "../src/app.ts";
+import { createAccount } from "../src/domain/accounts.ts";
+import { createKey } from "../src/domain/api-keys.ts";
+import type { Instance } from "../src/domain/instance.ts";
+import type { Endpoint } from "../src/http/endpoint.ts";
+import { listen } from "../src/http/server.ts";
+import { endpoints } from "../src/open/endpoints.ts";
+
+/** The app on a port of loopback, over a real database of its own. */
+export interface TestApp {
+  readonly baseUrl: string;
+  readonly instance: Instance;
+  /** Everything logged so far. */
+  readonly logged: () => string;
+  readonly addUser: (email?: string) => Promise<{ userId: UserId; email: string }>;
+  readonly addKey: (userId?: UserId) => Promise<{ userId: UserId; id: KeyId; secret: string }>;
+  readonly close: () => Promise<void>;
+}
+
+export const password = "correct horse battery staple";
+
+/** Starts it with the endpoints of the product, or with more. */
+export async function startTestApp(
+  options: { readonly more?: readonly Endpoint[]; readonly registration?: Instance["registration"] } = {},
+): Promise<TestApp> {
+  const database = await createTestDatabase(inject("postgres"));
+  const webDirectory = await createWebDirectory();
+  const server = await listen("127.0.0.1", 0);
+  const baseUrl = `http://127.0.0.1:${server.address.port}`;
+  const { db } = database;
+  const instance: Instance = {
+    db,
+    sessions: createSessions({ db, secret: "a secret for tests, of 32 letters or more", baseUrl }),
+    baseUrl,
+    version: "0.0.0",
+    registration: options.registration ?? "open",
+  };
+  const admission = new Admission({ connection: database.connection });
+  const log: string[] = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      log.push(String(chunk));
+      done();
+    },
+  });
+  const app = await createApp({
+    instance,
+    admission,
+    endpoints: [...endpoints, ...(options.more ?? [])],
+    log: pino(stream),
+    webDirectory,
+    isDraining: () => false,
+  });
+  server.serve(app.callback());
+
+  const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {
+    const { userId } = await createAccount(db, { email, name: "Ada", password });
+    return { userId, email };
+  };
+  return {
+    baseUrl,
+    instance,
+    logged: () => log.join(""),
+    addUser,
+    async addKey(userId) {
+      const owner = userId ?? (await addUser()).userId;
+      return { userId: owner, ...(await createKey(db, { userId: owner, name: "key", description: "" })) };
+    },
+    async close() {
+      await server.close(1_000);
+      await admission.close();
+      await database.drop();
+      await rm(webDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createWebDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-web-"));
+  await mkdir(join(directory, "assets"));
+  await writeFile(join(directory, "index.html"), "<!doctype html><title>Latchkey</title>");
+  await writeFile(join(directory, "assets/app-1a2b3c.js"), "export {};");
+  await writeFile(join(directory, ".hidden"), "hidden");
+  return directory;
+}
+
+/** Sends bytes as they are and reads all that comes back until the server closes or `Connection: close` ends it. */
+export async function sendRaw(
+  baseUrl: string,
+  request: string,
+): Promise<{ status: number; head: string; body: string }> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  socket.on("error", () => undefined); // A server may reset a connection whose request it will not read.
+  socket.write(request);
+  const answer = await text(socket);
+  const [head = "", body = ""] = answer.split("\r\n\r\n", 2);
+  return { status: Number(head.split(" ")[1]), head, body };
+}

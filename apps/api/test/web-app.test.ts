@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sendRaw, startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+test.each(["/", "/sign-in", "/w/some-workspace", "/account/api-keys"])(
+  "the page stands behind %s",
+  async (path) => {
+    const response = await fetch(app.baseUrl + path);
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/html; charset=utf-8",
+    ]);
+    expect(response.headers.get("cache-control")).toBe("no-cache");
+  },
+);
+
+test("files with a hash in their name may be kept for ever", async () => {
+  const response = await fetch(`${app.baseUrl}/assets/app-1a2b3c.js`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+});
+
+test.each([
+  "/assets/gone.js",
+  "/assets/app-1a2b3c.js.map",
+  "/.hidden",
+  "/.git/config",
+  "/..%2f..%2fpackage.json",
+  "/%2e%2e/package.json",
+  "/assets/%00",
+  "/%zz",
+  "/assets/..%5c..%5cpackage.json",
+  "//elsewhere.example/",
+])("nothing stands behind %s", async (path) => {
+  const { status, body } = await sendRaw(
+    app.baseUrl,
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+  );
+  expect([status, JSON.parse(body).error.code]).toEqual([404, "NOT_FOUND"]);
+});
+
+test("a page takes no POST", async () => {
+  const response = await fetch(`${app.baseUrl}/sign-in`, { method: "POST" });
+  expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("pages run no foreign or inline script, sit in no frame and are taken at their type", async () => {
+  const { headers } = await fetch(`${app.baseUrl}/sign-in`);
+  const policy = headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("script-src 'self';");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("strict-transport-security")).toBeNull();
+});

@@ -1,0 +1,1 @@
+import "@latchkey/db/testing/global-setup";
