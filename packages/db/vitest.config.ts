@@ -5,6 +5,8 @@ export default defineConfig({
     globalSetup: "./test/global-setup.ts",
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
+    // Each file starts clusters of its own; more at once would only wait for each other's processor time.
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,
   },

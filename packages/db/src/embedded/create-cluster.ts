@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import { chown, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Binaries } from "./binaries.ts";
+import { type ClusterPlace, hasCluster } from "./cluster-place.ts";
+import { translatingRefusals } from "./data-directory.ts";
+import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
+import { runProgram } from "./run-program.ts";
+
+/** The one role of a cluster and its superuser; the database has the same name. */
+export const clusterUser = "latchkey";
+
+const majorVersion = "18";
+const temporaryPrefix = "postgres.tmp-";
+const initdbWithinMilliseconds = 120_000;
+
+/** Longer than any initdb is let run, so that a directory this old belongs to nobody. */
+const staleAfterMilliseconds = 600_000;
+
+/** Where an operator may begin to tune: postgresql.conf of the new cluster. */
+const initialSettings = {
+  max_connections: "200",
+  shared_buffers: "256MB",
+  max_wal_size: "4GB",
+  min_wal_size: "512MB",
+};
+
+/**
+ * Creates the cluster of a place that has none. It appears complete or not at all; of processes that
+ * create it at once, the first one's holds.
+ * @throws EmbeddedPostgresError `start-failed`, `data-directory-not-writable`
+ */
+export async function createCluster(place: ClusterPlace, binaries: Binaries): Promise<void> {
+  await removeStale(place.home);
+  const temporary = await translatingRefusals(place.home, () => mkdtemp(join(place.home, temporaryPrefix)));
+  try {
+    await initialise(temporary, place, binaries);
+    await rename(join(temporary, "cluster"), place.cluster);
+    await sync(place.home);
+  } catch (error) {
+    // Another process was faster; its cluster is the one, and ours goes.
+    const isTaken = ["ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "");
+    if (!isTaken || !(await hasCluster(place.cluster))) throw error;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** The password of the cluster's role. @throws EmbeddedPostgresError `start-failed` when it is missing */
+export async function readPassword(cluster: string): Promise<string> {
+  const path = passwordPath(cluster);
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      "start-failed",
+      `The embedded Postgres's password cannot be read from ${path}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** @throws EmbeddedPostgresError `other-version` unless the cluster was made by this major version */
+export async function requireVersion(cluster: string): Promise<void> {
+  const version = (await readFile(join(cluster, "PG_VERSION"), "utf8")).trim();
+  if (version === majorVersion) return;
+  throw new EmbeddedPostgresError(
+    "other-version",
+    `The database in ${cluster} was made by Postgres ${version}, and this is Postgres ${majorVersion}; ` +
+      "dump it with its own version and restore it into a new data directory.",
+  );
+}
+
+function passwordPath(cluster: string): string {
+  return join(cluster, "latchkey.password");
+}
+
+async function initialise(temporary: string, place: ClusterPlace, binaries: Binaries): Promise<void> {
+  const { account } = place;
+  const cluster = join(temporary, "cluster");
+  const passwordFile = join(temporary, "password");
+  const password = `${randomBytes(32).toString("base64url")}\n`;
+  await writeFile(passwordFile, password, { flag: "wx", mode: 0o600, flush: true });
+  if (account) await chown(passwordFile, account.uid, account.gid);
+  if (account) await chown(temporary, account.uid, account.gid);
+  const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  const access = ["--auth=scram-sha-256", `--username=${clusterUser}`, `--pwfile=${passwordFile}`];
+  const settings = Object.entries(initialSettings).map(([name, value]) => `--set=${name}=${value}`);
+  const args = ["--pgdata", cluster, "--no-instructions", ...locale, ...access, ...settings];
+  const made = await runProgram(binaries.initdb, args, {
+    account,
+    timeoutMilliseconds: initdbWithinMilliseconds,
+  });
+  if (!made.isSuccess) {
+    // What follows the failure comes of it or is about cleaning up.
+    const lines = made.output.split("\n");
+    const line = lines.find((text) => /ERROR|FATAL|PANIC|error:/.test(text)) ?? lines.at(-1);
+    throw new EmbeddedPostgresError("start-failed", `initdb failed in ${place.home} (${line}).`);
+  }
+  await rename(passwordFile, passwordPath(cluster));
+  await sync(cluster);
+}
+
+/** Makes the names in a directory survive a crash of the machine. */
+async function sync(directory: string): Promise<void> {
+  const handle = await open(directory);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Removes what a crash during an earlier creation left. */
+async function removeStale(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    if (!name.startsWith(temporaryPrefix)) continue;
+    const path = join(home, name);
+    const found = await stat(path).catch(() => undefined);
+    if (!found || Date.now() - found.mtimeMs < staleAfterMilliseconds) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+}

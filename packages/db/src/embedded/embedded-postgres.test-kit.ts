@@ -1,0 +1,89 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, readdir, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { fileURLToPath } from "node:url";
+import { Client } from "pg";
+import { onTestFinished } from "vitest";
+import type { EmbeddedPostgres } from "./embedded-postgres.ts";
+import type { ClusterConnection } from "./presence.ts";
+import { readPidFile } from "./server-process.ts";
+
+/** Whether the tests run as root, whose Postgres is another user's process. */
+export const isRoot = process.getuid?.() === 0;
+
+/** A fresh directory that everyone may enter; it goes when the test has ended. */
+export async function makeDirectory(): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), "latchkey-test-")));
+  await chmod(directory, 0o755);
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Closes when the test has ended, also a failed one. */
+export function closing(postgres: EmbeddedPostgres): EmbeddedPostgres {
+  onTestFinished(() => postgres.close());
+  return postgres;
+}
+
+/** Runs one statement on a connection of its own and answers its rows. */
+export async function query<Row extends object>(connection: ClusterConnection, sql: string): Promise<Row[]> {
+  const client = new Client(connection);
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The pid of the cluster's Postgres, undefined when it is stopped. */
+export async function serverPid(home: string): Promise<number | undefined> {
+  return (await readPidFile(join(home, "postgres")))?.pid;
+}
+
+/** What is left of clusters that were not completed or lost a race. */
+export async function leftovers(home: string): Promise<string[]> {
+  return (await readdir(home)).filter((name) => name !== "postgres");
+}
+
+/** Another process that has the data directory's Postgres open. */
+export interface Holder {
+  readonly said: { readonly kind: string; readonly location: EmbeddedPostgres["location"] };
+  /** Lets it close; answers its exit code. */
+  readonly finish: () => Promise<number | null>;
+  /** Kills it and its whole process group with SIGKILL. */
+  readonly kill: () => Promise<void>;
+}
+
+/** Starts a process that opens the data directory, and waits until it has. */
+export async function startHolder(
+  dataDirectory: string,
+  script = fileURLToPath(new URL("hold-postgres.fixture.ts", import.meta.url)),
+): Promise<Holder> {
+  const child = spawn(process.execPath, [script, dataDirectory], {
+    detached: true,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const kill = async (): Promise<void> => {
+    if (child.pid && child.exitCode === null && child.signalCode === null)
+      process.kill(-child.pid, "SIGKILL");
+    await exited;
+  };
+  onTestFinished(kill);
+  const lines = createInterface({ input: child.stdout });
+  const [line] = await Promise.race([once(lines, "line"), exited.then(() => ["{}"])]);
+  return {
+    said: JSON.parse(line),
+    async finish() {
+      child.stdin.end();
+      await exited;
+      return child.exitCode;
+    },
+    kill,
+  };
+}

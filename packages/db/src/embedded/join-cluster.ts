@@ -1,0 +1,71 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Binaries } from "./binaries.ts";
+import type { ClusterPlace } from "./cluster-place.ts";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import { type ClusterConnection, type Presence, tryJoin } from "./presence.ts";
+import { logPath, readPidFile, type ServerProcess, startServer } from "./server-process.ts";
+
+/** A cluster that can be joined and, where it does not run, started. */
+export interface Cluster {
+  readonly place: ClusterPlace;
+  readonly binaries: Binaries;
+  readonly connection: ClusterConnection;
+}
+
+/** Being present on a running cluster; `server` is there when this process started it. */
+export interface Membership {
+  readonly presence: Presence;
+  readonly server?: ServerProcess;
+}
+
+/** Bounds recovery after a crash as well as waiting for an earlier Postgres to be gone. */
+const joinWithinMilliseconds = 60_000;
+
+/** Another Postgres on its way in or out has these; only it may remove them, so we try again. */
+const passingFailure = /lock file ".*" (already exists|is empty)|pre-existing shared memory block/;
+
+/**
+ * Joins the cluster's running Postgres, or starts it and joins. Waits up to 60 s for one that is
+ * recovering or stopping.
+ * @throws EmbeddedPostgresError `start-failed`
+ */
+export async function joinCluster(cluster: Cluster): Promise<Membership> {
+  const bound = AbortSignal.timeout(joinWithinMilliseconds);
+  let server: ServerProcess | undefined;
+  let failure = "it did not answer in time";
+  for (let pause = 20; !bound.aborted; pause = Math.min(pause * 1.5, 500)) {
+    const attempt = await tryJoin(cluster.connection);
+    if (attempt.kind === "present") return await membership(cluster, attempt.presence, server);
+    if (attempt.kind === "busy") failure = attempt.reason;
+    if (server?.hasExited()) {
+      failure = await server.findFailure();
+      server = undefined;
+      if (!passingFailure.test(failure)) break;
+    } else if (attempt.kind === "absent" && !server) {
+      server = await startServer(cluster.place, cluster.binaries);
+    }
+    await settlesWithin(pause, server?.exited);
+  }
+  throw new EmbeddedPostgresError(
+    "start-failed",
+    `The embedded Postgres did not start: ${failure}; its log is ${logPath(cluster.place.cluster)}.`,
+  );
+}
+
+async function membership(
+  cluster: Cluster,
+  presence: Presence,
+  server: ServerProcess | undefined,
+): Promise<Membership> {
+  // Another process may have been faster: then ours is about to give up.
+  const running = server && (await readPidFile(cluster.place.cluster));
+  return server && running?.pid === server.pid ? { presence, server } : { presence };
+}
+
+/** Waits for `event`, or without one for the time to pass, `milliseconds` at most. */
+export async function settlesWithin(milliseconds: number, event?: Promise<void>): Promise<void> {
+  const timer = new AbortController();
+  const passed = delay(milliseconds, undefined, { signal: timer.signal }).catch(() => {});
+  await Promise.race([passed, event ?? passed]);
+  timer.abort();
+}

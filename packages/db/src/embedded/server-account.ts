@@ -1,0 +1,56 @@
+import { stat } from "node:fs/promises";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import { runProgram } from "./run-program.ts";
+
+/** The operating system's user that Postgres runs as. */
+export interface ServerAccount {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const userName = "postgres";
+
+/**
+ * Whom Postgres runs as, which refuses to be root: undefined (ourselves) for an ordinary user; for root
+ * the owner of `clusterDirectory` when there is one already, else the user `postgres`, created if missing.
+ * @throws EmbeddedPostgresError `no-user`
+ */
+export async function findServerAccount(clusterDirectory?: string): Promise<ServerAccount | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  if (clusterDirectory) {
+    const { uid, gid } = await stat(clusterDirectory);
+    if (uid !== 0) return { uid, gid };
+  }
+  const account = (await lookUpAccount()) ?? (await createAccount());
+  const attempt = await runProgram("/bin/sh", ["-c", ":"], { account });
+  if (attempt.isSuccess) return account;
+  throw new EmbeddedPostgresError(
+    "no-user",
+    `Postgres does not run as root and root cannot become the user ${userName} here (${attempt.output}); ` +
+      "start Latchkey as an ordinary user or set DATABASE_URL.",
+  );
+}
+
+async function lookUpAccount(): Promise<ServerAccount | undefined> {
+  const [uid, gid] = await Promise.all([
+    runProgram("id", ["-u", userName]),
+    runProgram("id", ["-g", userName]),
+  ]);
+  if (!uid.isSuccess || !gid.isSuccess || uid.output === "0") return undefined;
+  return { uid: Number(uid.output), gid: Number(gid.output) };
+}
+
+async function createAccount(): Promise<ServerAccount> {
+  const created = await runProgram("useradd", [
+    ...["--system", "--user-group", "--no-create-home"],
+    ...["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", userName],
+  ]);
+  // Looked up even when useradd failed: another process may have been the first to create it.
+  const account = await lookUpAccount();
+  if (account) return account;
+  throw new EmbeddedPostgresError(
+    "no-user",
+    `Postgres does not run as root and the user ${userName} could not be created (${created.output}); ` +
+      "create it, start Latchkey as an ordinary user or set DATABASE_URL.",
+  );
+}

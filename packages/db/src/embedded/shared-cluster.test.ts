@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import {
+  closing,
+  leftovers,
+  makeDirectory,
+  query,
+  serverPid,
+  startHolder,
+} from "./embedded-postgres.test-kit.ts";
+import { openEmbeddedPostgres } from "./embedded-postgres.ts";
+
+test("four processes that open a new data directory at once share one cluster", async () => {
+  const dataDirectory = await makeDirectory();
+  const opening = openEmbeddedPostgres({ dataDirectory });
+  const holders = await Promise.all([1, 2, 3].map(() => startHolder(dataDirectory)));
+  const postgres = closing(await opening);
+  const kinds = [postgres.kind, ...holders.map((holder) => holder.said.kind)].sort();
+  expect(kinds).toEqual(["found", "found", "found", "started"]);
+  expect(await leftovers(dataDirectory)).toEqual([]);
+  const present = await query(
+    postgres.connection,
+    "select count(*)::int as n from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted",
+  );
+  expect(present).toEqual([{ n: 4 }]);
+
+  const finished = await Promise.all(holders.map((holder) => holder.finish()));
+  expect(finished).toEqual([0, 0, 0]);
+  expect(await query(postgres.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  await postgres.close();
+  expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 30_000);
+
+test("the process that started Postgres may leave first, and the last one out stops it", async () => {
+  const dataDirectory = await makeDirectory();
+  const starter = await startHolder(dataDirectory);
+  expect(starter.said.kind).toBe("started");
+  const pid = await serverPid(dataDirectory);
+  const finder = closing(await openEmbeddedPostgres({ dataDirectory }));
+  expect(finder.kind).toBe("found");
+  expect(await starter.finish()).toBe(0);
+  expect(await serverPid(dataDirectory)).toBe(pid);
+  expect(await query(finder.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  await Promise.all([finder.close(), finder.close()]);
+  expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 30_000);
+
+test("of two that leave at the same time one stops Postgres", async () => {
+  const dataDirectory = await makeDirectory();
+  for (let round = 0; round < 5; round += 1) {
+    const both = await Promise.all([1, 2].map(() => openEmbeddedPostgres({ dataDirectory })));
+    await Promise.all(both.map((postgres) => closing(postgres).close()));
+    expect(await serverPid(dataDirectory)).toBeUndefined();
+  }
+}, 30_000);
+
+test("adopts a Postgres left behind by a killed process group and stops it at close", async () => {
+  const dataDirectory = await makeDirectory();
+  const holder = await startHolder(dataDirectory);
+  const pid = await serverPid(dataDirectory);
+  await holder.kill();
+  expect(await serverPid(dataDirectory)).toBe(pid);
+  const adopter = closing(await openEmbeddedPostgres({ dataDirectory }));
+  expect(adopter.kind).toBe("found");
+  expect(await serverPid(dataDirectory)).toBe(pid);
+  await adopter.close();
+  expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 30_000);
+
+test("opens while the one before is still shutting down", async () => {
+  const dataDirectory = await makeDirectory();
+  let leaving = await openEmbeddedPostgres({ dataDirectory });
+  for (let round = 0; round < 5; round += 1) {
+    const [next] = await Promise.all([openEmbeddedPostgres({ dataDirectory }), leaving.close()]);
+    expect(await query(next.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+    leaving = closing(next);
+  }
+}, 30_000);

@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { closing, makeDirectory, query, serverPid, startHolder } from "./embedded-postgres.test-kit.ts";
+import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "./embedded-postgres.ts";
+
+/** Collects events; `seen` settles at the next one of its kind. */
+function eventLog() {
+  const kinds: string[] = [];
+  const target = new EventTarget();
+  return {
+    kinds,
+    onEvent: ({ kind }: EmbeddedPostgresEvent) => {
+      kinds.push(kind);
+      target.dispatchEvent(new Event(kind));
+    },
+    seen: (kind: EmbeddedPostgresEvent["kind"]) => once(target, kind),
+  };
+}
+
+async function signalServer(home: string, signal: NodeJS.Signals): Promise<void> {
+  const pid = await serverPid(home);
+  if (!pid) throw new Error("Postgres is not running");
+  process.kill(pid, signal);
+}
+
+test("brings a killed Postgres back with its data, time after time", async () => {
+  const dataDirectory = await makeDirectory();
+  const log = eventLog();
+  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  await query(postgres.connection, "create table kept (n int)");
+  for (let round = 1; round <= 3; round += 1) {
+    await query(postgres.connection, `insert into kept values (${round})`);
+    const recovered = log.seen("recovered");
+    await signalServer(dataDirectory, "SIGKILL");
+    await recovered;
+    const expected = Array.from({ length: round }, (_, index) => ({ n: index + 1 }));
+    expect(await query(postgres.connection, "select n from kept order by n")).toEqual(expected);
+  }
+  await postgres.close();
+  expect(log.kinds).toEqual(["lost", "recovered", "lost", "recovered", "lost", "recovered"]);
+  expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 30_000);
+
+test("is present again everywhere after a kill, so that the last one out still stops Postgres", async () => {
+  const dataDirectory = await makeDirectory();
+  const holder = await startHolder(dataDirectory);
+  const logs = [eventLog(), eventLog()];
+  const opened = await Promise.all(
+    logs.map(async ({ onEvent }) => closing(await openEmbeddedPostgres({ dataDirectory, onEvent }))),
+  );
+  const recovered = Promise.all(logs.map((log) => log.seen("recovered")));
+  await signalServer(dataDirectory, "SIGKILL");
+  await recovered;
+  for (const postgres of opened) await postgres.close();
+  expect(await holder.finish()).toBe(0);
+  expect(logs.map((log) => log.kinds)).toEqual([
+    ["lost", "recovered"],
+    ["lost", "recovered"],
+  ]);
+  expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 30_000);
+
+test("ends the half-open state that a SIGTERM to Postgres leaves, and recovers", async () => {
+  const dataDirectory = await makeDirectory();
+  const log = eventLog();
+  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  const user = new Client(postgres.connection);
+  user.on("error", () => {});
+  await user.connect();
+  const recovered = log.seen("recovered");
+  await signalServer(dataDirectory, "SIGTERM");
+  await recovered;
+  expect(await query(postgres.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  expect(log.kinds).toEqual(["lost", "recovered"]);
+}, 30_000);
+
+test("keeps trying while Postgres cannot be started, and ends when closed meanwhile", async () => {
+  const dataDirectory = await makeDirectory();
+  const log = eventLog();
+  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  const settings = join(dataDirectory, "postgres", "postgresql.conf");
+  const lost = log.seen("lost");
+  await rename(settings, `${settings}.away`);
+  await signalServer(dataDirectory, "SIGKILL");
+  await lost;
+  const recovered = log.seen("recovered");
+  await rename(`${settings}.away`, settings);
+  await recovered;
+
+  const lostAgain = log.seen("lost");
+  await rename(settings, `${settings}.away`);
+  await signalServer(dataDirectory, "SIGKILL");
+  await lostAgain;
+  await postgres.close();
+  expect(log.kinds).toEqual(["lost", "recovered", "lost"]);
+  await rename(`${settings}.away`, settings);
+  const again = closing(await openEmbeddedPostgres({ dataDirectory }));
+  expect(again.kind).toBe("started");
+}, 30_000);
+
+test("a close during recovery leaves no Postgres behind", async () => {
+  const dataDirectory = await makeDirectory();
+  const log = eventLog();
+  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  const lost = log.seen("lost");
+  await signalServer(dataDirectory, "SIGKILL");
+  await lost;
+  await postgres.close();
+  expect(log.kinds).toEqual(["lost"]);
+  const next = closing(await openEmbeddedPostgres({ dataDirectory }));
+  expect(next.kind).toBe("started");
+}, 30_000);

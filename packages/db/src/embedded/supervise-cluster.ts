@@ -1,0 +1,82 @@
+import { unwatchFile, watchFile } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { EmbeddedPostgresEvent } from "./embedded-postgres.ts";
+import { type Cluster, joinCluster, type Membership } from "./join-cluster.ts";
+import { readPidFile, stopServer } from "./server-process.ts";
+
+/** The watch over a cluster that is in use. */
+export interface Supervision {
+  /** Ends the watch and answers this process's membership, undefined when Postgres is gone just then. */
+  readonly end: () => Promise<Membership | undefined>;
+}
+
+const firstPauseMilliseconds = 200;
+const longestPauseMilliseconds = 5000;
+const lookEveryMilliseconds = 1000;
+
+/** Joins the cluster again whenever the presence on it ends, however often that takes. */
+export function superviseCluster(options: {
+  cluster: Cluster;
+  membership: Membership;
+  onEvent: (event: EmbeddedPostgresEvent) => void;
+}): Supervision {
+  const { cluster, onEvent } = options;
+  const ending = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    ending.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const unwatch = hastenShutdowns(cluster);
+
+  async function watch(): Promise<Membership | undefined> {
+    let current = options.membership;
+    while (true) {
+      const outcome = await Promise.race([current.presence.ended.then(() => "lost"), aborted]);
+      if (outcome !== "lost") return current;
+      onEvent({ kind: "lost" });
+      const next = await rejoin(cluster, ending.signal);
+      if (!next) return undefined;
+      current = next;
+      if (!ending.signal.aborted) onEvent({ kind: "recovered" });
+    }
+  }
+
+  const watched = watch();
+  return {
+    end() {
+      unwatch();
+      ending.abort();
+      return watched;
+    },
+  };
+}
+
+async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership | undefined> {
+  for (
+    let pause = firstPauseMilliseconds;
+    !signal.aborted;
+    pause = Math.min(pause * 2, longestPauseMilliseconds)
+  ) {
+    try {
+      return await joinCluster(cluster);
+    } catch {
+      // Whatever stops it (a full disk, say) may pass; Postgres's log has it.
+      await delay(pause, undefined, { signal }).catch(() => {});
+    }
+  }
+  return undefined;
+}
+
+/**
+ * A SIGTERM to Postgres (`kill`, a service manager) turns new sessions away and waits for the present ones
+ * to leave, ours among them, for ever. Made a fast shutdown, it becomes an ordinary loss.
+ */
+function hastenShutdowns(cluster: Cluster): () => void {
+  const path = join(cluster.place.cluster, "postmaster.pid");
+  const look = async (): Promise<void> => {
+    if ((await readPidFile(cluster.place.cluster))?.status !== "stopping") return;
+    await stopServer(cluster.place).catch(() => {});
+  };
+  watchFile(path, { interval: lookEveryMilliseconds, persistent: false }, look);
+  return () => unwatchFile(path, look);
+}
