@@ -1,0 +1,44 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The part of Vitest's JSON report that counts. */
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  /** False too where a file could not be loaded, so that none of its tests ran. */
+  readonly success: boolean;
+}
+
+const root = join(import.meta.dirname, "..");
+/** Every package that has tests leaves a report; one that is missing means tests that did not run. */
+const packages = globSync("{apps,packages}/*/vitest.config.ts", { cwd: root }).map((path) =>
+  join(path, ".."),
+);
+const expected = [
+  ...packages.map((path) => join(path, ".results/tests.json")),
+  "tests/.results/tests.json",
+  "tests/.results/system.json",
+];
+
+let passed = 0;
+let failed = 0;
+for (const path of expected) {
+  const report = readReport(join(root, path));
+  const broken = report ? report.numFailedTests + report.numPendingTests + report.numTodoTests : 0;
+  passed += report?.numPassedTests ?? 0;
+  failed += report && (report.success || broken > 0) ? broken : 1;
+  const outcome = report ? `${report.numPassedTests} passed, ${broken} failed` : "no report";
+  process.stdout.write(`${path}: ${outcome}\n`);
+}
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+
+function readReport(path: string): Report | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Report; // Vitest wrote it.
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createDirectory, type ProductNode, startNode } from "../support/product.ts";
+import { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
+
+let postgres: DebianPostgres;
+let dataDirectory: string;
+const nodes: ProductNode[] = [];
+
+beforeAll(async () => {
+  postgres = await startDebianPostgres();
+  dataDirectory = join(await createDirectory(), "data");
+  const variables = {
+    DATABASE_URL: postgres.databaseUrl,
+    AUTH_SECRET: "a secret for tests, of 32 letters or more",
+    DATA_DIR: dataDirectory,
+  };
+  // Two at once, on a database that nobody has migrated yet.
+  nodes.push(...(await Promise.all([startNode(variables), startNode(variables)])));
+});
+afterAll(async () => {
+  for (const node of nodes) await node.stop();
+  await postgres.stop();
+});
+
+async function call(node: ProductNode | undefined, procedure: string, input: unknown, cookie = "") {
+  const response = await fetch(`${node?.baseUrl}/trpc/${procedure}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Cookie: cookie },
+    body: JSON.stringify(input),
+  });
+  const { result } = (await response.json()) as { result: { data: { id: string; key: string } } };
+  return { ...result.data, cookie: response.headers.getSetCookie().join("; ") };
+}
+
+test("runs on an older Postgres whose role owns its database and is no superuser, and leaves no embedded one", async () => {
+  expect(postgres.version).toBeGreaterThanOrEqual(15);
+  expect(postgres.version).toBeLessThan(18);
+  await expect(access(join(dataDirectory, "postgres"))).rejects.toThrow();
+});
+
+test("a key made on one node is admitted, counted and deleted on both", async () => {
+  const [first, second] = nodes;
+  const account = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
+  const { cookie } = await call(first, "session.signUp", account);
+  const { id, key } = await call(first, "apiKeys.create", { name: "CI" }, cookie);
+  const me = async (node: ProductNode | undefined) => {
+    const response = await fetch(`${node?.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${key}` } });
+    return { status: response.status, body: (await response.json()) as { key?: { usageCount: number } } };
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => me(index % 2 ? first : second)),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
+  expect((await me(second)).body.key?.usageCount).toBe(101);
+  await call(second, "apiKeys.delete", { id }, cookie);
+  expect([(await me(first)).status, (await me(second)).status]).toEqual([403, 403]);
+});
