@@ -14,6 +14,10 @@ const configuration = JSON.stringify({
   withDefaultFonts: false,
   hideClientButton: true,
   telemetry: false,
+  // What would lead to, or ask, somebody else's service.
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: "never",
 }).replaceAll('"', "&quot;");
 
 const page = `<!doctype html>
