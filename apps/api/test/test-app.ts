@@ -22,6 +22,8 @@ import { endpoints } from "../src/open/endpoints.ts";
 /** The app on a port of loopback, over a real database of its own. */
 export interface TestApp {
   readonly baseUrl: string;
+  /** The name of its database. */
+  readonly database: string;
   readonly instance: Instance;
   /** Everything logged so far. */
   readonly logged: () => string;
@@ -72,6 +74,7 @@ export async function startTestApp(
   };
   return {
     baseUrl,
+    database: database.connection.database,
     instance,
     logged: () => log.join(""),
     addUser,

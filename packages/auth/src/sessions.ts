@@ -1,6 +1,6 @@
-import { databaseFailure } from "@latchkey/db/database-failure";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
+import { readServerVersion } from "@latchkey/db/server-version";
 import { getUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { betterAuth } from "better-auth";
@@ -50,23 +50,19 @@ const secondsPerDay = 86_400;
 /** People's sessions, kept by better-auth in our tables. */
 export function createSessions(options: SessionsOptions): Sessions {
   const auth = createBetterAuth(options);
+  const call = <Result>(run: () => Promise<Result>): Promise<Result> => translateFailures(options.db, run);
   return {
     async find(headers) {
-      const session = await auth.api.getSession({ headers, query: { disableCookieCache: true } });
-      if (!session || session.user.disabledAt) return undefined;
-      return pickUser(session.user);
+      const session = await call(() => auth.api.getSession({ headers, query: { disableCookieCache: true } }));
+      return !session || session.user.disabledAt ? undefined : pickUser(session.user);
     },
-    async signIn({ email, password }, headers) {
-      const { headers: answer, response } = await auth.api
-        .signInEmail({ body: { email, password }, headers, returnHeaders: true })
-        .catch((error: unknown) => {
-          throw translate(error);
-        });
-      return { user: pickUser(response.user), cookies: answer.getSetCookie() };
+    async signIn(body, headers) {
+      const answer = await call(() => auth.api.signInEmail({ body, headers, returnHeaders: true }));
+      return { user: pickUser(answer.response.user), cookies: answer.headers.getSetCookie() };
     },
     async signOut(headers) {
-      const { headers: answer } = await auth.api.signOut({ headers, returnHeaders: true });
-      return answer.getSetCookie();
+      const answer = await call(() => auth.api.signOut({ headers, returnHeaders: true }));
+      return answer.headers.getSetCookie();
     },
   };
 }
@@ -161,15 +157,21 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
   });
 }
 
-function translate(error: unknown): unknown {
-  if (error instanceof PasswordQueueFullError) {
-    return new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 2 });
+/** Runs a call to better-auth, and throws our own failure for each of its. */
+async function translateFailures<Result>(db: Db, call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof PasswordQueueFullError) {
+      throw new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 2 });
+    }
+    if (!(error instanceof APIError)) throw error;
+    if (error.status === "UNAUTHORIZED") {
+      const message = "The email address or the password is not right.";
+      throw new AppError("UNAUTHORIZED", { message, cause: error });
+    }
+    // better-auth keeps to itself what the database said. If it is away, asking it anything says so.
+    await readServerVersion(db);
+    throw error;
   }
-  if (error instanceof APIError && error.status === "UNAUTHORIZED") {
-    return new AppError("UNAUTHORIZED", {
-      message: "The email address or the password is not right.",
-      cause: error,
-    });
-  }
-  return databaseFailure(error) ?? error;
 }

@@ -23,10 +23,11 @@ export function violatesUnique(error: unknown, constraint: string): boolean {
 
 /**
  * SQLSTATEs, by their beginning: broken connections, resources (disk, memory, connections) used up, the
- * operator's interventions (shutdown, crash, statement timeout), a lock not had in time, a read-only standby.
+ * operator's interventions (shutdown, crash, statement timeout), a lock not had in time, a read-only standby,
+ * a database closed to connections, a role that may not enter.
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const unavailableStates = ["08", "53", "57", "58", "55P03", "25006", "25P03", "28"];
+const unavailableStates = ["08", "53", "57", "58", "55P03", "55000", "25006", "25P03", "28"];
 
 const networkCodes = new Set([
   "ECONNREFUSED",

@@ -34,7 +34,7 @@ export type LockMode = "wait" | "skip";
  *   facts and version belong together. It always answers at least one row, which says how many were counted:
  *   the node compares, and an answer that does not add up admits nobody.
  */
-function text(mode: LockMode): string {
+export function statementText(mode: LockMode): string {
   return `
 with asked as materialized (
   select * from unnest($1::uuid[], $2::integer[], $3::integer[]) as asked (key_id, uses, version)
@@ -71,8 +71,8 @@ left join users account on account.id = key.user_id`;
 }
 
 const statements = {
-  wait: { name: "admit-wait", text: text("wait") },
-  skip: { name: "admit-skip", text: text("skip") },
+  wait: { name: "admit-wait", text: statementText("wait") },
+  skip: { name: "admit-skip", text: statementText("skip") },
 } as const satisfies Record<LockMode, { name: string; text: string }>;
 
 interface Row {

@@ -1,0 +1,77 @@
+import { clientConfig } from "@latchkey/db/connection";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+let admin: pg.Client;
+beforeAll(async () => {
+  app = await startTestApp();
+  admin = new pg.Client({ ...clientConfig(inject("postgres"), "test admin"), database: "postgres" });
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin.end();
+  await app.close();
+});
+
+/** Cuts every connection to the app's database and lets nobody in, or lets everybody in again. */
+async function setAway(isAway: boolean): Promise<void> {
+  const { database } = app;
+  await admin.query(`alter database "${database}" allow_connections ${!isAway}`);
+  if (isAway)
+    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
+      database,
+    ]);
+}
+
+async function ask(path: string, init: RequestInit = {}) {
+  const startedAt = performance.now();
+  const response = await fetch(app.baseUrl + path, init);
+  const body = await response.text();
+  return {
+    status: response.status,
+    retryAfter: response.headers.get("retry-after"),
+    body,
+    milliseconds: performance.now() - startedAt,
+  };
+}
+
+test("with the database away everything says so within two seconds, and recovers by itself", async () => {
+  const { email, userId } = await app.addUser();
+  const { secret } = await app.addKey(userId);
+  const bearer = { headers: { Authorization: `Bearer ${secret}` } };
+  const credentials = {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  };
+  const session = await fetch(`${app.baseUrl}/trpc/session.signIn`, credentials);
+  const cookie = { headers: { Cookie: session.headers.getSetCookie()[0]?.split(";")[0] ?? "" } };
+  expect((await ask("/open/me", bearer)).status).toBe(200);
+  expect((await ask("/trpc/apiKeys.list?input={}", cookie)).status).toBe(200);
+
+  await setAway(true);
+  for (const [path, init] of [
+    ["/open/global/config", bearer],
+    ["/open/nowhere", bearer],
+    ["/trpc/session.current", cookie],
+    ["/trpc/apiKeys.list?input={}", cookie],
+    ["/trpc/session.signIn", credentials],
+    ["/readyz", {}],
+  ] as const) {
+    const answer = await ask(path, init);
+    expect([path, answer.status]).toEqual([path, 503]);
+    expect(answer.milliseconds).toBeLessThan(2_000);
+    if (path.startsWith("/open"))
+      expect([answer.retryAfter, JSON.parse(answer.body).error.code]).toEqual(["1", "SERVICE_UNAVAILABLE"]);
+    if (path.startsWith("/trpc")) expect(answer.body).toContain("SERVICE_UNAVAILABLE");
+  }
+  expect((await ask("/healthz")).status).toBe(200);
+  expect((await ask("/open/me", { headers: { Authorization: "Bearer typo" } })).status).toBe(403);
+
+  await setAway(false);
+  expect((await ask("/open/me", bearer)).status).toBe(200);
+  expect((await ask("/trpc/apiKeys.list?input={}", cookie)).status).toBe(200);
+  expect((await ask("/readyz")).status).toBe(200);
+});
