@@ -1,24 +1,26 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Env } from "./env.ts";
 import { StartError } from "./start-error.ts";
 
 /**
- * The secret that signs sessions: from the environment, else from the data directory, where the first start
- * generates it. Two nodes that start at once end with one.
- * @throws {StartError} with `DATABASE_URL`, where several machines must share the secret, so that it must be given.
+ * Refuses to begin where the secret must be given and is not: with `DATABASE_URL` several machines may share it.
+ * @throws {StartError}
  */
-export async function getAuthSecret(
-  env: Pick<Env, "authSecret" | "databaseUrl" | "dataDirectory">,
-): Promise<string> {
+export function requireAuthSecret(env: Pick<Env, "authSecret" | "databaseUrl">): void {
+  if (env.authSecret || !env.databaseUrl) return;
+  throw new StartError(
+    "With DATABASE_URL, set AUTH_SECRET too, to at least 32 random characters that every node shares; `openssl rand -base64 33` makes some.",
+  );
+}
+
+/**
+ * The secret that signs sessions: from the environment, else from the data directory of the embedded Postgres,
+ * where the first start generates it. Two nodes that start at once end with one.
+ */
+export async function getAuthSecret(env: Pick<Env, "authSecret" | "dataDirectory">): Promise<string> {
   if (env.authSecret) return env.authSecret;
-  if (env.databaseUrl) {
-    throw new StartError(
-      "With DATABASE_URL, set AUTH_SECRET too, to at least 32 random characters that every node shares; `openssl rand -base64 33` makes some.",
-    );
-  }
-  await mkdir(env.dataDirectory, { recursive: true, mode: 0o700 });
   const path = join(env.dataDirectory, "auth-secret");
   return (await read(path)) ?? (await create(path));
 }

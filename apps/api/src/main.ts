@@ -4,7 +4,7 @@ import { createSessions } from "@latchkey/auth/sessions";
 import { openDatabase } from "@latchkey/db/connection";
 import { pino } from "pino";
 import { createApp } from "./app.ts";
-import { getAuthSecret } from "./auth-secret.ts";
+import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { openGround } from "./boot.ts";
 import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
 import { listen } from "./http/server.ts";
@@ -18,10 +18,11 @@ const drainMs = 10_000;
 /** Starts a node; what is deferred on the stack stops it again, the last part first. */
 async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   const log = pino({ level: env.logLevel });
-  const secret = await getAuthSecret(env);
+  requireAuthSecret(env);
   const server = await listen(env.host, env.port);
   const ground = await openGround(env, ({ kind }) => log.warn(`the embedded Postgres was ${kind}`));
   stack.defer(ground.close);
+  const secret = await getAuthSecret(env);
 
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
   const db = openDatabase(ground.connection, { applicationName: "latchkey" });

@@ -24,9 +24,11 @@ const bindAttempts = 10;
 /** @throws {StartError} when the port is taken or not allowed. */
 export async function listen(host: string, port: number): Promise<HttpServer> {
   let current: RequestListener = answerNotReady;
-  const server = createServer({ ...limits, maxHeaderSize, requireHostHeader: false }, (req, res) =>
-    current(req, res),
-  );
+  const server = createServer({ ...limits, maxHeaderSize, requireHostHeader: false }, (req, res) => {
+    // A client that goes on sending over a connection kept alive would keep a stopping node from its end.
+    if (!server.listening) res.setHeader("Connection", "close");
+    current(req, res);
+  });
   answerMalformedHttp(server);
   await bind(server, host, port);
   const address = server.address() as AddressInfo; // It listens on TCP.
