@@ -182,6 +182,7 @@ describe("API keys", () => {
       name: "CD",
       usageCount: 0,
     });
+    expect(await client.apiKeys.summary.query()).toEqual({ keyCount: 1, usageCount: 0, lastUsedAt: null });
     await client.apiKeys.delete.mutate({ id });
     expect(await failure(client.apiKeys.delete.mutate({ id }))).toMatchObject({ code: "NOT_FOUND" });
     expect((await client.apiKeys.list.query({})).total).toBe(0);
@@ -204,6 +205,7 @@ describe("API keys", () => {
     const id = "key_01h455vb4pex5vsknk084sn02q";
     for (const attempt of [
       client.apiKeys.list.query({}),
+      client.apiKeys.summary.query(),
       client.apiKeys.create.mutate({ name: "x" }),
       client.apiKeys.update.mutate({ id, name: "x", description: "" }),
       client.apiKeys.delete.mutate({ id }),

@@ -1,6 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { deleteApiKey, findApiKey, insertApiKey, listApiKeys, updateApiKey } from "./api-keys.ts";
+import {
+  deleteApiKey,
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  summarizeApiKeys,
+  updateApiKey,
+} from "./api-keys.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
@@ -72,4 +79,33 @@ test("of deletions at once, one finds the key; afterwards it is in no list and c
   expect((await Promise.all(deletions)).filter(Boolean)).toHaveLength(1);
   expect(await names(userId, "")).toEqual([]);
   expect(await updateApiKey(database.db, { userId, id }, { name: "again", description: "" })).toBe(false);
+});
+
+test("adds up a user's own keys, without the deleted ones", async () => {
+  const [userId, stranger] = [await addUser(), await addUser()];
+  expect(await summarizeApiKeys(database.db, userId)).toEqual({
+    keyCount: 0,
+    usageCount: 0,
+    lastUsedAt: null,
+  });
+  const lastUsedAt = new Date("2026-03-02T00:00:00Z");
+  for (const [owner, uses] of [
+    [userId, 2],
+    [userId, 40],
+    [stranger, 100],
+    [userId, 1_000],
+  ] as const) {
+    const id = await addKey(owner, `used ${uses} times`);
+    await database.db
+      .updateTable("key_counters")
+      .set({ use_count: uses, last_used_at: new Date(lastUsedAt.getTime() - uses) })
+      .where("key_id", "=", id)
+      .execute();
+    if (uses === 1_000) await database.db.transaction().execute((trx) => deleteApiKey(trx, { userId, id }));
+  }
+  expect(await summarizeApiKeys(database.db, userId)).toEqual({
+    keyCount: 2,
+    usageCount: 42,
+    lastUsedAt: new Date(lastUsedAt.getTime() - 2),
+  });
 });

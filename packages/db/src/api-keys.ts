@@ -84,6 +84,30 @@ export async function listApiKeys(
   return { items, total };
 }
 
+/** All of a user's keys together. */
+export interface ApiKeySummary {
+  readonly keyCount: number;
+  /** Requests admitted with the keys that are not deleted. */
+  readonly usageCount: number;
+  readonly lastUsedAt: Date | null;
+}
+
+/** Adds up a user's keys that have not been deleted. */
+export async function summarizeApiKeys(db: Db, userId: UserId): Promise<ApiKeySummary> {
+  return await db
+    .selectFrom("api_keys")
+    .innerJoin("key_counters", "key_counters.key_id", "api_keys.id")
+    .select((eb) => [
+      eb.fn.countAll<number>().as("keyCount"),
+      // A sum of bigint is numeric in Postgres, which would arrive as text.
+      sql<number>`coalesce(sum(key_counters.use_count), 0)::bigint`.as("usageCount"),
+      eb.fn.max("key_counters.last_used_at").as("lastUsedAt"),
+    ])
+    .where("api_keys.user_id", "=", userId)
+    .where("api_keys.deleted_at", "is", null)
+    .executeTakeFirstOrThrow();
+}
+
 /** Changes what a key is called; whether there was such a key. Neither name nor description matters to admission. */
 export async function updateApiKey(
   db: Db,

@@ -1,4 +1,4 @@
-import type { ApiKey } from "@latchkey/db/api-keys";
+import { type ApiKey, summarizeApiKeys } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { createKey, deleteKey, listKeys, updateKey } from "../domain/api-keys.ts";
@@ -21,6 +21,11 @@ export const apiKeysRouter = createRouter({
       const { items, total } = await listKeys(ctx.instance.db, ctx.user.id, input);
       return { items: items.map(presentKey), total };
     }),
+
+  summary: sessionProcedure.query(async ({ ctx }) => {
+    const { keyCount, usageCount, lastUsedAt } = await summarizeApiKeys(ctx.instance.db, ctx.user.id);
+    return { keyCount, usageCount, lastUsedAt: lastUsedAt?.toISOString() ?? null };
+  }),
 
   /** The only answer that has the secret. */
   create: sessionProcedure
