@@ -1,6 +1,5 @@
 /** The one place of the tests that reads the environment. */
 export const env = {
   /** A Chromium to use in place of the bundled one. */
-  // biome-ignore lint/style/noProcessEnv: see above
   chromePath: process.env.CHROME_PATH || undefined,
 } as const;

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
@@ -11,10 +12,23 @@ export const projectRoot = resolve(import.meta.dirname, "../..");
 export interface ProductNode {
   readonly baseUrl: string;
   readonly process: ChildProcess;
+  readonly pid: number;
+  /** From the start of the process until it said that it was ready. */
+  readonly readyWithinMs: number;
   /** Everything it has printed so far, on both streams. */
   readonly output: () => string;
+  /** Settles when it is gone: the exit status, null after a signal that it did not handle. */
+  readonly exited: Promise<number | null>;
   /** Ends it, the polite way unless told otherwise, and waits until it is gone; the exit status. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
+}
+
+/** How a process that ends by itself ended. */
+export interface Ending {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly tookMs: number;
 }
 
 export type Variables = Readonly<Record<string, string>>;
@@ -22,19 +36,31 @@ export type Variables = Readonly<Record<string, string>>;
 /** What a process of ours needs of the environment; nothing else leaks in from whoever runs the tests. */
 export const bareEnvironment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C.UTF-8" } as const;
 
+/** One that the nodes of one database can share. */
+export const authSecret = "a secret for tests, which is no secret at all";
+
 const readyLine = /Latchkey .* is ready at (\S+)/;
 const startTimeoutMs = 60_000;
+const runTimeoutMs = 30_000;
 
 /**
  * Starts a node with these variables, on a free port unless they name one, and waits until it says that it is ready.
  * @throws an Error with its output when it ends first, or says nothing for 60 s.
  */
-export async function startNode(variables: Variables): Promise<ProductNode> {
-  const child = spawnNode(variables);
+export async function startNode(
+  variables: Variables,
+  options: { readonly leadsGroup?: boolean } = {},
+): Promise<ProductNode> {
+  const startedAt = performance.now();
+  const child = spawnNode(variables, options);
+  const exited = once(child, "close").then(([status]) => status as number | null); // Node's own type for this event.
   const lines: string[] = [];
   const output = (): string => lines.join("\n");
   const baseUrl = await new Promise<string>((found, failed) => {
-    const timer = setTimeout(() => failed(new Error(`Not ready in time:\n${output()}`)), startTimeoutMs);
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      failed(new Error(`Not ready in time:\n${output()}`));
+    }, startTimeoutMs);
     for (const stream of [child.stdout, child.stderr]) {
       if (!stream) continue;
       createInterface(stream).on("line", (line) => {
@@ -44,32 +70,64 @@ export async function startNode(variables: Variables): Promise<ProductNode> {
         if (address) clearTimeout(timer);
       });
     }
-    child.once("close", (code) => {
+    exited.then((status) => {
       clearTimeout(timer);
-      failed(new Error(`It ended with status ${code}:\n${output()}`));
-    });
+      failed(new Error(`It ended with status ${status}:\n${output()}`));
+    }, failed);
   });
   return {
     baseUrl,
     process: child,
+    pid: child.pid ?? Number.NaN,
+    readyWithinMs: performance.now() - startedAt,
     output,
+    exited,
     async stop(signal = "SIGTERM") {
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill(signal);
-        await once(child, "exit");
-      }
-      return child.exitCode;
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      return await exited;
     },
   };
 }
 
-/** Starts a node without waiting for anything. */
-export function spawnNode(variables: Variables): ChildProcess {
+/** Starts a node without waiting for anything. A leader of a process group can be signalled with all it started. */
+export function spawnNode(
+  variables: Variables,
+  options: { readonly leadsGroup?: boolean } = {},
+): ChildProcess {
   return spawn(process.execPath, [join(projectRoot, "apps/api/src/main.ts")], {
     cwd: projectRoot,
     env: { ...bareEnvironment, PORT: "0", ...variables },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: options.leadsGroup ?? false,
   });
+}
+
+/** Starts a node that is expected to end by itself; one that does not is killed after 30 s, its status null. */
+export async function runNode(variables: Variables): Promise<Ending> {
+  return await collect(spawnNode(variables));
+}
+
+/** Runs the `latchkey` command, with `input` on its standard input. */
+export async function runCommand(args: readonly string[], variables: Variables, input = ""): Promise<Ending> {
+  const child = spawn(process.execPath, [join(projectRoot, "apps/api/src/cli/latchkey.ts"), ...args], {
+    cwd: projectRoot,
+    env: { ...bareEnvironment, ...variables },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  // Who was misused ends without reading.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(input);
+  return await collect(child);
+}
+
+async function collect(child: ChildProcess): Promise<Ending> {
+  const startedAt = performance.now();
+  const timer = setTimeout(() => child.kill("SIGKILL"), runTimeoutMs);
+  const closed = once(child, "close");
+  const [stdout, stderr] = await Promise.all([child.stdout, child.stderr].map((pipe) => pipe && text(pipe)));
+  const [status] = await closed;
+  clearTimeout(timer);
+  return { status, stdout: stdout ?? "", stderr: stderr ?? "", tookMs: performance.now() - startedAt };
 }
 
 /** A fresh directory that any user of the machine may pass through, as the embedded Postgres must for root. */

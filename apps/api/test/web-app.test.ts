@@ -23,6 +23,7 @@ test("files with a hash in their name may be kept for ever", async () => {
   const response = await fetch(`${app.baseUrl}/assets/app-1a2b3c.js`);
   expect(response.status).toBe(200);
   expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  expect(response.headers.get("vary")).toContain("Accept-Encoding");
 });
 
 test.each([

@@ -1,0 +1,30 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { Plugin } from "vite";
+
+/** Near the best, at a tenth of its time. */
+const brotliQuality = 9;
+
+/** Writes a `.br` and a `.gz` beside every script and style sheet; the server sends those to whoever takes them. */
+export function compressAssets(): Plugin {
+  return {
+    name: "latchkey:compress-assets",
+    apply: "build",
+    async writeBundle({ dir = "dist" }) {
+      const assets = join(dir, "assets");
+      const names = (await readdir(assets)).filter((name) => /\.(js|css)$/.test(name));
+      await Promise.all(names.map((name) => compress(join(assets, name))));
+    },
+  };
+}
+
+async function compress(path: string): Promise<void> {
+  const text = await readFile(path);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality };
+  await Promise.all([
+    promisify(brotliCompress)(text, { params }).then((bytes) => writeFile(`${path}.br`, bytes)),
+    promisify(gzip)(text, { level: 9 }).then((bytes) => writeFile(`${path}.gz`, bytes)),
+  ]);
+}

@@ -1,0 +1,13 @@
+// Runs before the first paint, so that a page never appears in the wrong scheme. It is a file, because the
+// content security policy allows no inline script.
+(() => {
+  let choice = null;
+  try {
+    choice = localStorage.getItem("latchkey.appearance");
+  } catch {
+    // Storage is blocked: follow the system.
+  }
+  const isDark =
+    choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.setAttribute("data-mantine-color-scheme", isDark ? "dark" : "light");
+})();

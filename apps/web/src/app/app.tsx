@@ -1,0 +1,27 @@
+import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { queryClient } from "../server/query-client.ts";
+import { router } from "./router.tsx";
+import { resolveCssVariables, theme } from "./theme.ts";
+
+// `public/color-scheme.js` reads the same entry before the first paint.
+const colorSchemeManager = localStorageColorSchemeManager({ key: "latchkey.appearance" });
+
+export function App(): ReactElement {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={resolveCssVariables}
+        colorSchemeManager={colorSchemeManager}
+        defaultColorScheme="auto"
+      >
+        <RouterProvider router={router} />
+        <Notifications position="bottom-right" autoClose={5_000} limit={3} transitionDuration={0} />
+      </MantineProvider>
+    </QueryClientProvider>
+  );
+}

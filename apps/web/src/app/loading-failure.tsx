@@ -1,0 +1,28 @@
+import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { type ReactElement, useTransition } from "react";
+import { describeFailure } from "../server/failure.ts";
+import { FailurePanel } from "../ui/failure-panel.tsx";
+import classes from "./loading-failure.module.css";
+
+/** What stands in place of a page that could not be opened. */
+export function LoadingFailure({ error, reset }: ErrorComponentProps): ReactElement {
+  const router = useRouter();
+  const [isRetrying, startRetry] = useTransition();
+  const failure = describeFailure(error);
+  const retry = () =>
+    startRetry(async () => {
+      reset();
+      await router.invalidate();
+    });
+  return (
+    <div className={classes.page}>
+      <FailurePanel
+        title="This page could not be opened"
+        message={failure.message}
+        requestId={failure.requestId}
+        isRetrying={isRetrying}
+        onRetry={retry}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import type { SessionWorkspace } from "../server/trpc.ts";
+
+const entry = "latchkey.workspace";
+
+/** Remembers the workspace last worked in, so that personal pages lead back to it. */
+export function rememberWorkspace(slug: string): void {
+  try {
+    localStorage.setItem(entry, slug);
+  } catch {
+    // Storage is blocked: the first workspace stands in.
+  }
+}
+
+/** The workspace last worked in, else the first; undefined for who has none. */
+export function findHomeWorkspace(workspaces: readonly SessionWorkspace[]): SessionWorkspace | undefined {
+  return workspaces.find((workspace) => workspace.slug === readRemembered()) ?? workspaces[0];
+}
+
+function readRemembered(): string | null {
+  try {
+    return localStorage.getItem(entry);
+  } catch {
+    return null;
+  }
+}

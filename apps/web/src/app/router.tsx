@@ -1,0 +1,149 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  notFound,
+  redirect,
+} from "@tanstack/react-router";
+import { parseApiKeysSearch } from "../features/api-keys/api-keys-search.ts";
+import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
+import { findOwnPath } from "../features/session/own-path.ts";
+import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
+import { queryClient } from "../server/query-client.ts";
+import { trpc } from "../server/trpc.ts";
+import { LoadingFailure } from "./loading-failure.tsx";
+import { NotFoundPage } from "./not-found-page.tsx";
+import { parseQuery, stringifyQuery } from "./query-string.ts";
+import { findHomeWorkspace } from "./remembered-workspace.ts";
+import { Shell } from "./shell/shell.tsx";
+import { ShellSkeleton } from "./shell/shell-skeleton.tsx";
+
+const rootRoute = createRootRoute();
+
+async function loadSession() {
+  // Both travel in one request; the pages below read the instance from the cache.
+  const [session] = await Promise.all([
+    queryClient.ensureQueryData(trpc.session.current.queryOptions(undefined, { staleTime: Infinity })),
+    queryClient.ensureQueryData(trpc.instance.get.queryOptions(undefined, { staleTime: Infinity })),
+  ]);
+  return session;
+}
+
+interface SignInSearch {
+  readonly next?: string;
+  /** Present when the visitor comes here because a session ended. */
+  readonly ended?: "yes";
+}
+
+function parseSignInSearch(search: Record<string, unknown>): SignInSearch {
+  const next = findOwnPath(search.next, window.location.origin);
+  return { ...(next && { next }), ...(search.ended === "yes" && { ended: "yes" }) };
+}
+
+/** Sends who is signed in already to where they were going. */
+async function skipWhenSignedIn({ search }: { readonly search: SignInSearch }) {
+  if (await loadSession()) throw redirect({ href: search.next ?? "/", replace: true });
+}
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/sign-in",
+  validateSearch: parseSignInSearch,
+  beforeLoad: skipWhenSignedIn,
+  component: lazyRouteComponent(() => import("../features/session/sign-in-page.tsx"), "SignInPage"),
+  pendingComponent: SessionSkeleton,
+});
+
+const signUpRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/sign-up",
+  validateSearch: parseSignInSearch,
+  beforeLoad: skipWhenSignedIn,
+  component: lazyRouteComponent(() => import("../features/session/sign-up-page.tsx"), "SignUpPage"),
+  pendingComponent: SessionSkeleton,
+});
+
+const appRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: "app",
+  beforeLoad: async ({ location }) => {
+    const session = await loadSession();
+    if (session) return { session };
+    const isHome = location.pathname === "/";
+    throw redirect({ to: "/sign-in", search: isHome ? {} : { next: location.href }, replace: true });
+  },
+  component: Shell,
+  pendingComponent: ShellSkeleton,
+});
+
+const homeRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/",
+  beforeLoad: ({ context }) => {
+    const workspace = findHomeWorkspace(context.session.workspaces);
+    throw workspace
+      ? redirect({ to: "/w/$slug", params: { slug: workspace.slug }, replace: true })
+      : redirect({ to: "/account/api-keys", replace: true });
+  },
+});
+
+const overviewRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/w/$slug",
+  loader: ({ context, params }) => {
+    if (!context.session.workspaces.some(({ slug }) => slug === params.slug)) throw notFound();
+    void queryClient.prefetchQuery(trpc.apiKeys.summary.queryOptions());
+  },
+  notFoundComponent: NotFoundPage,
+  component: lazyRouteComponent(() => import("../features/overview/overview-page.tsx"), "OverviewPage"),
+});
+
+const accountRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/account",
+  beforeLoad: () => {
+    throw redirect({ to: "/account/api-keys", replace: true });
+  },
+});
+
+const apiKeysRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/account/api-keys",
+  validateSearch: parseApiKeysSearch,
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => void queryClient.prefetchQuery(apiKeysQuery(deps)),
+  component: lazyRouteComponent(() => import("../features/api-keys/api-keys-page.tsx"), "ApiKeysPage"),
+});
+
+const notFoundRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "$",
+  component: NotFoundPage,
+});
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  signUpRoute,
+  appRoute.addChildren([homeRoute, overviewRoute, accountRoute, apiKeysRoute, notFoundRoute]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  parseSearch: parseQuery,
+  stringifySearch: stringifyQuery,
+  // Without this, a page gets what its address says besides what `validateSearch` made of it.
+  search: { strict: true },
+  defaultErrorComponent: LoadingFailure,
+  defaultNotFoundComponent: NotFoundPage,
+  defaultPendingMs: 150,
+  defaultPendingMinMs: 0,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,52 @@
+import { Menu, UnstyledButton } from "@mantine/core";
+import { IconKey, IconLogout } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Session } from "../../server/trpc.ts";
+import { useSignOut } from "../use-sign-out.ts";
+import classes from "./account-menu.module.css";
+import { appearances, useAppearance } from "./appearance.ts";
+import { initialsOf } from "./initials.ts";
+
+/** The menu behind the avatar: who is signed in, what is theirs, how it looks, the way out. */
+export function AccountMenu({ user }: { readonly user: Session["user"] }): ReactElement {
+  const signOut = useSignOut();
+  const [appearance, setAppearance] = useAppearance();
+  return (
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <UnstyledButton
+          className={classes.avatar}
+          aria-label="Account menu"
+          data-initials={initialsOf(user.name)}
+        />
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label className={classes.person}>
+          <span className={classes.name}>{user.name}</span>
+          <span className={classes.address}>{user.email}</span>
+        </Menu.Label>
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<IconKey size={16} />}
+          renderRoot={(props) => <Link {...props} to="/account/api-keys" />}
+        >
+          API Keys
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>Appearance</Menu.Label>
+        <Menu.RadioGroup value={appearance} onChange={setAppearance}>
+          {appearances.map(({ value, label }) => (
+            <Menu.RadioItem key={value} value={value}>
+              {label}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={signOut}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

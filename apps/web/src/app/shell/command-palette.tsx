@@ -1,0 +1,147 @@
+import { Modal } from "@mantine/core";
+import { IconSearch } from "@tabler/icons-react";
+import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
+import type { Session, SessionWorkspace } from "../../server/trpc.ts";
+import classes from "./command-palette.module.css";
+import { type Command, useCommands } from "./use-commands.ts";
+
+interface CommandPaletteProps {
+  readonly session: Session;
+  readonly workspace: SessionWorkspace | undefined;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Search over pages, the person's keys and actions, at Ctrl K or ⌘ K. */
+export function CommandPalette({ isOpen, onClose, ...facts }: CommandPaletteProps): ReactElement {
+  return (
+    <Modal.Root
+      opened={isOpen}
+      onClose={onClose}
+      size={560}
+      yOffset="12vh"
+      transitionProps={{ duration: 0 }}
+      removeScrollProps={{ removeScrollBar: false }}
+      classNames={{ overlay: classes.overlay ?? "", content: classes.content ?? "" }}
+    >
+      <Modal.Overlay />
+      <Modal.Content aria-label="Search">
+        <Palette {...facts} onClose={onClose} />
+      </Modal.Content>
+    </Modal.Root>
+  );
+}
+
+/** A combobox: the focus stays in the field, the arrows move the selection. It starts afresh at each opening. */
+function Palette({ session, workspace, onClose }: Omit<CommandPaletteProps, "isOpen">): ReactElement {
+  const [query, setQuery] = useState("");
+  const [selected, setSelected] = useState(0);
+  const listId = useId();
+  const groups = useCommands(query, { session, workspace });
+  const commands = groups.flatMap((group) => group.commands);
+  const current = commands[Math.min(selected, commands.length - 1)];
+
+  const run = (command: Command) => {
+    onClose();
+    command.run();
+  };
+  const select = (index: number) => {
+    const next = (index + commands.length) % commands.length;
+    setSelected(next);
+    const command = commands[next];
+    if (command) document.getElementById(optionId(listId, command))?.scrollIntoView({ block: "nearest" });
+  };
+  const handleKey = (event: KeyboardEvent) => {
+    if (!current || event.nativeEvent.isComposing) return;
+    const index = commands.indexOf(current);
+    if (event.key === "ArrowDown") select(index + 1);
+    else if (event.key === "ArrowUp") select(index - 1);
+    else if (event.key === "Enter") run(current);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <>
+      <div className={classes.search}>
+        <IconSearch size={18} className={classes.icon} />
+        <input
+          className={classes.input}
+          data-autofocus
+          role="combobox"
+          aria-label="Search pages, keys and actions"
+          aria-expanded="true"
+          aria-controls={listId}
+          aria-autocomplete="list"
+          aria-activedescendant={current && optionId(listId, current)}
+          placeholder="Search pages, keys and actions"
+          autoComplete="off"
+          spellCheck={false}
+          value={query}
+          onChange={(event) => {
+            setQuery(event.currentTarget.value);
+            setSelected(0);
+          }}
+          onKeyDown={handleKey}
+        />
+      </div>
+      <div className={classes.list} id={listId} role="listbox" aria-label="Results" tabIndex={-1}>
+        {groups.map((group) => (
+          // biome-ignore lint/a11y/useSemanticElements: a list box may hold groups, but no field set
+          <div key={group.label} role="group" aria-label={group.label}>
+            <div className={classes.group} aria-hidden="true">
+              {group.label}
+            </div>
+            {group.commands.map((command) => (
+              <Option
+                key={command.id}
+                id={optionId(listId, command)}
+                command={command}
+                isSelected={command === current}
+                onPoint={() => setSelected(commands.indexOf(command))}
+                onRun={() => run(command)}
+              />
+            ))}
+          </div>
+        ))}
+      </div>
+      <p className={classes.empty} role="status">
+        {commands.length === 0 && `Nothing matches “${query}”.`}
+      </p>
+    </>
+  );
+}
+
+function optionId(listId: string, command: Command): string {
+  return `${listId}-${command.id}`;
+}
+
+interface OptionProps {
+  readonly id: string;
+  readonly command: Command;
+  readonly isSelected: boolean;
+  readonly onPoint: () => void;
+  readonly onRun: () => void;
+}
+
+function Option({ id, command, isSelected, onPoint, onRun }: OptionProps): ReactElement {
+  const { icon: Icon, label, detail } = command;
+  return (
+    // The field keeps the focus and hears the keys; see `handleKey`.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: an option of a combobox never has the focus
+    <div
+      id={id}
+      className={classes.option}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isSelected}
+      onMouseMove={onPoint}
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={onRun}
+    >
+      <Icon size={18} className={classes.icon} />
+      <span className={classes.words}>{label}</span>
+      {detail && <span className={classes.detail}>{detail}</span>}
+    </div>
+  );
+}

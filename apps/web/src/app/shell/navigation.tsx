@@ -1,0 +1,90 @@
+import { Tooltip, UnstyledButton } from "@mantine/core";
+import { IconLayoutSidebarLeftCollapse, IconLayoutSidebarLeftExpand } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { ComponentType, ReactElement } from "react";
+import type { SessionWorkspace } from "../../server/trpc.ts";
+import classes from "./navigation.module.css";
+import { accountPages, workspacePages } from "./pages.ts";
+
+interface NavigationProps {
+  readonly workspace: SessionWorkspace | undefined;
+  readonly isFolded: boolean;
+  /** Folds or unfolds; absent where there is nothing to fold. */
+  readonly onFold?: () => void;
+  readonly onNavigate?: () => void;
+}
+
+export function Navigation({ workspace, isFolded, onFold, onNavigate }: NavigationProps): ReactElement {
+  return (
+    <nav className={classes.navigation} aria-label="Main" data-folded={isFolded || undefined}>
+      {workspace && (
+        <ul className={classes.list}>
+          {workspacePages(workspace.slug).map(({ label, icon, link }) => (
+            <li key={label}>
+              <Hint label={label} isShown={isFolded}>
+                <Link {...link} className={classes.item} activeOptions={{ exact: true }} onClick={onNavigate}>
+                  <Label icon={icon} text={label} />
+                </Link>
+              </Hint>
+            </li>
+          ))}
+        </ul>
+      )}
+      <h2 className={classes.section}>Account</h2>
+      <ul className={classes.list}>
+        {accountPages.map(({ label, icon, link }) => (
+          <li key={label}>
+            <Hint label={label} isShown={isFolded}>
+              <Link
+                {...link}
+                className={classes.item}
+                activeOptions={{ includeSearch: false }}
+                onClick={onNavigate}
+              >
+                <Label icon={icon} text={label} />
+              </Link>
+            </Hint>
+          </li>
+        ))}
+      </ul>
+      {onFold && (
+        <Hint label="Unfold navigation" isShown={isFolded}>
+          <UnstyledButton className={classes.fold} onClick={onFold} aria-expanded={!isFolded}>
+            <Label
+              icon={isFolded ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse}
+              text={isFolded ? "Unfold navigation" : "Fold navigation"}
+            />
+          </UnstyledButton>
+        </Hint>
+      )}
+    </nav>
+  );
+}
+
+interface LabelProps {
+  readonly icon: ComponentType<{ size: number; className?: string | undefined }>;
+  readonly text: string;
+}
+
+function Label({ icon: Icon, text }: LabelProps): ReactElement {
+  return (
+    <>
+      <Icon size={18} className={classes.icon} />
+      <span className={classes.text}>{text}</span>
+    </>
+  );
+}
+
+interface HintProps {
+  readonly label: string;
+  readonly isShown: boolean;
+  readonly children: ReactElement;
+}
+
+function Hint({ label, isShown, children }: HintProps): ReactElement {
+  return (
+    <Tooltip label={label} position="right" disabled={!isShown}>
+      {children}
+    </Tooltip>
+  );
+}

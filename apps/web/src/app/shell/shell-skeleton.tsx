@@ -1,0 +1,30 @@
+import { Skeleton } from "@mantine/core";
+import type { ReactElement } from "react";
+import { Mark } from "../../ui/mark.tsx";
+import headerClasses from "./header.module.css";
+import classes from "./shell.module.css";
+
+/** The frame while it is not known yet who is signed in. */
+export function ShellSkeleton(): ReactElement {
+  return (
+    <div className={classes.shell} aria-busy="true">
+      <div className={headerClasses.header}>
+        <div className={headerClasses.left}>
+          <Mark />
+          <Skeleton h={16} w={140} />
+        </div>
+        <Skeleton h={32} />
+        <div className={headerClasses.right}>
+          <Skeleton h={28} w={28} circle />
+        </div>
+      </div>
+      <div className={classes.side} />
+      <main className={classes.main} aria-label="Loading">
+        <div className={classes.content}>
+          <Skeleton h={28} w={180} />
+          <Skeleton h={16} w="min(420px, 80%)" mt={8} />
+        </div>
+      </main>
+    </div>
+  );
+}

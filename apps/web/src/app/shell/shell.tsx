@@ -1,0 +1,96 @@
+import { Drawer } from "@mantine/core";
+import { useDisclosure, useHotkeys, useLocalStorage } from "@mantine/hooks";
+import { getRouteApi, Outlet, useLocation, useParams } from "@tanstack/react-router";
+import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
+import { findHomeWorkspace, rememberWorkspace } from "../remembered-workspace.ts";
+import { useSessionEnd } from "../use-session-end.ts";
+import { Header } from "./header.tsx";
+import { Navigation } from "./navigation.tsx";
+import { OfflineBanner } from "./offline-banner.tsx";
+import classes from "./shell.module.css";
+
+const route = getRouteApi("/app");
+const CommandPalette = lazy(() =>
+  import("./command-palette.tsx").then((module) => ({ default: module.CommandPalette })),
+);
+
+/** The frame around every page of a signed-in person. */
+export function Shell(): ReactElement {
+  const { session } = route.useRouteContext();
+  const { slug } = useParams({ strict: false });
+  const workspace =
+    session.workspaces.find((candidate) => candidate.slug === slug) ?? findHomeWorkspace(session.workspaces);
+  const [isFolded, setIsFolded] = useLocalStorage({
+    key: "latchkey.navigation-folded",
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+  const [isDrawerOpen, drawer] = useDisclosure(false);
+  const [isSearchOpen, search] = useDisclosure(false);
+  useHotkeys([["mod+K", search.toggle]], []);
+  const main = useFocusOnNavigation();
+  useSessionEnd();
+  useEffect(() => {
+    if (workspace?.slug === slug && slug) rememberWorkspace(slug);
+  }, [workspace, slug]);
+
+  return (
+    <div className={classes.shell} data-folded={isFolded || undefined}>
+      <a className={classes.skip} href="#content">
+        Skip to the content
+      </a>
+      <Header
+        session={session}
+        workspace={workspace}
+        onOpenNavigation={drawer.open}
+        onOpenSearch={search.open}
+      />
+      <div className={classes.side}>
+        <Navigation
+          workspace={workspace}
+          isFolded={isFolded}
+          onFold={() => setIsFolded((wasFolded) => !wasFolded)}
+        />
+      </div>
+      <Drawer
+        opened={isDrawerOpen}
+        onClose={drawer.close}
+        size={264}
+        title="Navigation"
+        closeButtonProps={{ "aria-label": "Close" }}
+        transitionProps={{ duration: 0 }}
+        removeScrollProps={{ removeScrollBar: false }}
+        attributes={{ header: { role: "none" } }}
+      >
+        <Navigation workspace={workspace} isFolded={false} onNavigate={drawer.close} />
+      </Drawer>
+      <main className={classes.main} id="content" ref={main} tabIndex={-1}>
+        <div className={classes.content}>
+          <Outlet />
+        </div>
+      </main>
+      <OfflineBanner />
+      <Suspense>
+        <CommandPalette
+          session={session}
+          workspace={workspace}
+          isOpen={isSearchOpen}
+          onClose={search.close}
+        />
+      </Suspense>
+    </div>
+  );
+}
+
+/** Moves the focus into the content when the page changes, so that keyboards and screen readers go on there. */
+function useFocusOnNavigation() {
+  const main = useRef<HTMLElement>(null);
+  const path = useLocation({ select: (location) => location.pathname });
+  const shownPath = useRef(path);
+  useEffect(() => {
+    if (shownPath.current === path) return;
+    shownPath.current = path;
+    main.current?.focus({ preventScroll: true });
+  }, [path]);
+  return main;
+}

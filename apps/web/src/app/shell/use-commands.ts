@@ -1,0 +1,110 @@
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconKey, IconLogout, IconPlus, IconSun } from "@tabler/icons-react";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { useSignOut } from "../use-sign-out.ts";
+import { appearances, useAppearance } from "./appearance.ts";
+import { accountPages, workspacePages } from "./pages.ts";
+
+const debounceMilliseconds = 150;
+
+/** One thing the search finds; `id` has no spaces, because it becomes part of an element's id. */
+export interface Command {
+  readonly id: string;
+  readonly label: string;
+  readonly detail?: string;
+  readonly icon: typeof IconKey;
+  readonly run: () => void;
+}
+
+interface CommandGroup {
+  readonly label: string;
+  readonly commands: readonly Command[];
+}
+
+interface Facts {
+  readonly session: Session;
+  readonly workspace: SessionWorkspace | undefined;
+}
+
+/** What matches `query`, in groups; no group is empty. Pages and actions match without the server. */
+export function useCommands(query: string, facts: Facts): readonly CommandGroup[] {
+  const pages = usePages(facts);
+  const keys = useKeys(query);
+  const actions = useActions();
+  return [
+    { label: "Pages", commands: pages.filter(matches(query)) },
+    { label: "API keys", commands: keys },
+    { label: "Actions", commands: actions.filter(matches(query)) },
+  ].filter(({ commands }) => commands.length > 0);
+}
+
+function matches(query: string): (command: Command) => boolean {
+  const words = query.toLowerCase().split(/\s+/);
+  return ({ label }) => words.every((word) => label.toLowerCase().includes(word));
+}
+
+function usePages({ session, workspace: current }: Facts): readonly Command[] {
+  const navigate = useNavigate();
+  const ofWorkspaces = session.workspaces.flatMap(({ slug, name }) =>
+    workspacePages(slug).map(({ label, icon, link }) => ({
+      id: `${label}-${slug}`,
+      label: slug === current?.slug ? label : `${label} of ${name}`,
+      detail: name,
+      icon,
+      run: () => void navigate(link),
+    })),
+  );
+  const ofAccount = accountPages.map(({ label, icon, link }) => ({
+    id: link.to,
+    label,
+    detail: "Account",
+    icon,
+    run: () => void navigate(link),
+  }));
+  return [...ofWorkspaces, ...ofAccount];
+}
+
+function useKeys(query: string): readonly Command[] {
+  const navigate = useNavigate();
+  const [search] = useDebouncedValue(query.trim(), debounceMilliseconds);
+  const isSearching = search !== "" && query.trim() !== "";
+  const { data } = useQuery(
+    trpc.apiKeys.list.queryOptions(
+      { search, page: 1, pageSize: 10 },
+      { enabled: isSearching, placeholderData: keepPreviousData },
+    ),
+  );
+  if (!isSearching) return [];
+  return (data?.items ?? []).map(({ id, name, start }) => ({
+    id,
+    label: name,
+    detail: `${start}…`,
+    icon: IconKey,
+    run: () => void navigate({ to: "/account/api-keys", search: { q: name } }),
+  }));
+}
+
+function useActions(): readonly Command[] {
+  const navigate = useNavigate();
+  const signOut = useSignOut();
+  const [appearance, setAppearance] = useAppearance();
+  return [
+    {
+      id: "new-api-key",
+      label: "New API key",
+      icon: IconPlus,
+      run: () => void navigate({ to: "/account/api-keys", search: { dialog: "new" } }),
+    },
+    ...appearances
+      .filter(({ value }) => value !== appearance)
+      .map(({ value, label }) => ({
+        id: `appearance-${value}`,
+        label: `Appearance: ${label}`,
+        icon: IconSun,
+        run: () => setAppearance(value),
+      })),
+    { id: "sign-out", label: "Sign out", icon: IconLogout, run: signOut },
+  ];
+}

@@ -1,0 +1,76 @@
+import { Skeleton } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+import { countOf } from "../../ui/count.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { ApiKeyActions } from "./api-key-actions.tsx";
+import classes from "./api-key-cards.module.css";
+import type { ApiKeyListProps } from "./api-key-list.tsx";
+
+export function ApiKeyCards({ apiKeys, onEdit, onDelete }: ApiKeyListProps): ReactElement {
+  return (
+    <ul className={classes.list} aria-label="API keys" aria-busy={!apiKeys}>
+      {apiKeys
+        ? apiKeys.map((apiKey) => (
+            <Card
+              key={apiKey.id}
+              apiKey={apiKey}
+              onEdit={() => onEdit(apiKey)}
+              onDelete={() => onDelete(apiKey)}
+            />
+          ))
+        : [1, 2, 3, 4].map((place) => <CardSkeleton key={place} />)}
+    </ul>
+  );
+}
+
+interface CardProps {
+  readonly apiKey: ApiKey;
+  readonly onEdit: () => void;
+  readonly onDelete: () => void;
+}
+
+function Card({ apiKey, onEdit, onDelete }: CardProps): ReactElement {
+  const { name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
+  return (
+    <li className={classes.card}>
+      <div className={classes.head}>
+        <h2 className={classes.name}>{name}</h2>
+        <div className={classes.actions}>
+          <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} />
+        </div>
+      </div>
+      {description && <p className={classes.description}>{description}</p>}
+      <p className={classes.facts}>
+        <code className={classes.start}>{start}…</code>
+        <span>
+          Created <RelativeTime at={createdAt} />
+        </span>
+      </p>
+      <p className={classes.facts}>
+        <span>{countOf(usageCount, "use", "uses")}</span>
+        <span>
+          {lastUsedAt ? (
+            <>
+              Last used <RelativeTime at={lastUsedAt} />
+            </>
+          ) : (
+            "Never used"
+          )}
+        </span>
+      </p>
+    </li>
+  );
+}
+
+function CardSkeleton(): ReactElement {
+  return (
+    <li className={classes.card}>
+      <div className={classes.head}>
+        <Skeleton h={16} w="50%" />
+      </div>
+      <Skeleton h={12} mt={12} />
+      <Skeleton h={12} mt={12} />
+    </li>
+  );
+}

@@ -1,0 +1,111 @@
+import { Skeleton } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { ApiKeyActions } from "./api-key-actions.tsx";
+import type { ApiKeyListProps } from "./api-key-list.tsx";
+import classes from "./api-key-table.module.css";
+
+const placeholders = ["62%", "40%", "51%", "34%", "58%"];
+
+export function ApiKeyTable({ apiKeys, onEdit, onDelete }: ApiKeyListProps): ReactElement {
+  return (
+    <div className={classes.frame}>
+      <table className={classes.table} aria-label="API keys" aria-busy={!apiKeys}>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col" className={classes.key}>
+              Key
+            </th>
+            <th scope="col" className={classes.time}>
+              Created
+            </th>
+            <th scope="col" className={classes.time}>
+              Last used
+            </th>
+            <th scope="col" className={classes.uses}>
+              Uses
+            </th>
+            <th scope="col" className={classes.actions}>
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {apiKeys
+            ? apiKeys.map((apiKey) => (
+                <Row
+                  key={apiKey.id}
+                  apiKey={apiKey}
+                  onEdit={() => onEdit(apiKey)}
+                  onDelete={() => onDelete(apiKey)}
+                />
+              ))
+            : placeholders.map((width) => <RowSkeleton key={width} width={width} />)}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly apiKey: ApiKey;
+  readonly onEdit: () => void;
+  readonly onDelete: () => void;
+}
+
+function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
+  const { name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
+  return (
+    <tr>
+      <th scope="row" className={classes.nameCell}>
+        <span className={classes.name} title={name}>
+          {name}
+        </span>
+        {description && (
+          <span className={classes.description} title={description}>
+            {description}
+          </span>
+        )}
+      </th>
+      <td>
+        <code className={classes.start}>{start}…</code>
+      </td>
+      <td className={classes.hoverable}>
+        <RelativeTime at={createdAt} />
+      </td>
+      <td className={classes.hoverable}>
+        {lastUsedAt ? <RelativeTime at={lastUsedAt} /> : <span className={classes.never}>never</span>}
+      </td>
+      <td className={classes.uses}>{formatCount(usageCount)}</td>
+      <td className={classes.actions}>
+        <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} editClassName={classes.open} />
+      </td>
+    </tr>
+  );
+}
+
+function RowSkeleton({ width }: { readonly width: string }): ReactElement {
+  return (
+    <tr>
+      <th scope="row">
+        <Skeleton h={12} w={width} />
+      </th>
+      <td>
+        <Skeleton h={12} w={88} />
+      </td>
+      <td>
+        <Skeleton h={12} w={72} />
+      </td>
+      <td>
+        <Skeleton h={12} w={72} />
+      </td>
+      <td className={classes.uses}>
+        <Skeleton h={12} w={32} ml="auto" />
+      </td>
+      <td />
+    </tr>
+  );
+}

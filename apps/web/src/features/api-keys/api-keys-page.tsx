@@ -1,0 +1,138 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconPlus } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactElement, useEffect, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import type { ApiKey } from "../../server/trpc.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { ApiKeyList } from "./api-key-list.tsx";
+import { ApiKeyToolbar } from "./api-key-toolbar.tsx";
+import classes from "./api-keys-page.module.css";
+import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
+import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
+import { NewApiKeyDialog } from "./new-api-key-dialog.tsx";
+import { NoApiKeys } from "./no-api-keys.tsx";
+import { NoMatch } from "./no-match.tsx";
+import { Pager } from "./pager.tsx";
+import { findLastPage, useApiKeys } from "./use-api-keys.ts";
+
+const route = getRouteApi("/app/account/api-keys");
+
+interface OpenDialog {
+  readonly kind: "edit" | "delete";
+  readonly apiKey: ApiKey;
+}
+
+export function ApiKeysPage(): ReactElement {
+  const { q, page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const keys = useApiKeys(route.useSearch());
+  const { isNewOpen, openNew, closeNew } = useNewDialog();
+  const [openDialog, setOpenDialog] = useState<OpenDialog>();
+  const closeDialog = () => setOpenDialog(undefined);
+  /** The key a dialog is open for, with its latest figures; undefined while that dialog is closed. */
+  const findFor = (kind: OpenDialog["kind"]) => {
+    if (openDialog?.kind !== kind) return undefined;
+    return keys.data?.items.find(({ id }) => id === openDialog.apiKey.id) ?? openDialog.apiKey;
+  };
+  const goToPage = (to: number) =>
+    void navigate({ search: ({ page: _, ...rest }) => (to > 1 ? { ...rest, page: to } : rest) });
+  const search = (text: string) =>
+    void navigate({ search: text.trim() === "" ? {} : { q: text }, replace: true });
+
+  const total = keys.isPlaceholderData ? undefined : keys.data?.total;
+  const lastPage = findLastPage(total ?? 0);
+  useEffect(() => {
+    // The last key of the last page is gone, or the address names a page that never was.
+    if (total === undefined || page <= lastPage) return;
+    void navigate({
+      search: ({ page: _, ...rest }) => (lastPage > 1 ? { ...rest, page: lastPage } : rest),
+      replace: true,
+    });
+  }, [total, page, lastPage, navigate]);
+
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        explanation="A key lets your scripts and services call the open API as you, in all of your workspaces."
+        action={
+          <Button leftSection={<IconPlus size={16} />} onClick={openNew} flex="none">
+            New API key
+          </Button>
+        }
+      />
+      {total === 0 && q === undefined ? (
+        <NoApiKeys onCreate={openNew} />
+      ) : (
+        <>
+          <ApiKeyToolbar
+            search={q ?? ""}
+            page={page}
+            total={keys.data?.total}
+            isStale={keys.isRefetchError}
+            onSearch={search}
+            onPage={goToPage}
+          />
+          {keys.isLoadingError ? (
+            <KeysFailure
+              error={keys.error}
+              isRetrying={keys.isFetching}
+              onRetry={() => void keys.refetch()}
+            />
+          ) : keys.data?.total === 0 ? (
+            <NoMatch search={q ?? ""} onClear={() => search("")} />
+          ) : (
+            <>
+              <ApiKeyList
+                apiKeys={keys.data?.items}
+                onEdit={(apiKey) => setOpenDialog({ kind: "edit", apiKey })}
+                onDelete={(apiKey) => setOpenDialog({ kind: "delete", apiKey })}
+              />
+              <div className={classes.foot}>
+                <Pager label="Pages, below the list" page={page} total={keys.data?.total} onPage={goToPage} />
+              </div>
+            </>
+          )}
+        </>
+      )}
+      <NewApiKeyDialog isOpen={isNewOpen} onClose={closeNew} />
+      <EditApiKeyDialog apiKey={findFor("edit")} onClose={closeDialog} />
+      <DeleteApiKeyDialog apiKey={findFor("delete")} onClose={closeDialog} />
+    </>
+  );
+}
+
+/** Whether the dialog for a new key is open; a link with `?dialog=new` opens it once, a reload does not. */
+function useNewDialog() {
+  const { dialog } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [isNewOpen, { open: openNew, close: closeNew }] = useDisclosure(false);
+  useEffect(() => {
+    if (dialog !== "new") return;
+    openNew();
+    void navigate({ search: ({ dialog: _, ...rest }) => rest, replace: true });
+  }, [dialog, navigate, openNew]);
+  return { isNewOpen, openNew, closeNew };
+}
+
+interface KeysFailureProps {
+  readonly error: unknown;
+  readonly isRetrying: boolean;
+  readonly onRetry: () => void;
+}
+
+function KeysFailure({ error, isRetrying, onRetry }: KeysFailureProps): ReactElement {
+  const { message, requestId } = describeFailure(error);
+  return (
+    <FailurePanel
+      title="Your API keys could not be loaded"
+      message={message}
+      requestId={requestId}
+      isRetrying={isRetrying}
+      onRetry={onRetry}
+    />
+  );
+}

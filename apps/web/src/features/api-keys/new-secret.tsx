@@ -1,0 +1,57 @@
+import { Button, Group, Textarea } from "@mantine/core";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { trpc } from "../../server/trpc.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { curlLine } from "../../ui/curl-line.ts";
+import classes from "./new-secret.module.css";
+
+interface NewSecretProps {
+  readonly name: string;
+  readonly secret: string;
+  /** Whether someone tried to leave without having copied. */
+  readonly isWarned: boolean;
+  readonly onCopied: () => void;
+  readonly onDone: () => void;
+}
+
+/** The one time a key is shown. */
+export function NewSecret({ name, secret, isWarned, onCopied, onDone }: NewSecretProps): ReactElement {
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  return (
+    <div className={classes.secret}>
+      <p className={classes.words}>
+        Keep the key of <strong>{name}</strong> where your other secrets are. It is shown now and won’t be
+        shown again.
+      </p>
+      <div className={classes.field}>
+        <Textarea
+          className={classes.input}
+          classNames={{ input: classes.text ?? "" }}
+          label="API key"
+          value={secret}
+          readOnly
+          autosize
+          minRows={1}
+          spellCheck={false}
+          onFocus={(event) => event.currentTarget.select()}
+          onCopy={onCopied}
+        />
+        <CopyButton text={secret} label="Copy API key" hasWords isFirst onCopied={onCopied} />
+      </div>
+      <div>
+        <p className={classes.label}>Try it</p>
+        <CodeLine code={curlLine(instance.baseUrl, secret)} copyLabel="Copy command" />
+      </div>
+      <Group justify="space-between" gap={8} wrap="nowrap">
+        <p className={classes.warning} role="alert">
+          {isWarned && "The key is not copied yet. Close again to leave without it."}
+        </p>
+        <Button onClick={onDone} flex="none">
+          Done
+        </Button>
+      </Group>
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import { Button } from "@mantine/core";
+import type { ReactElement } from "react";
+import classes from "./empty.module.css";
+
+interface NoMatchProps {
+  readonly search: string;
+  readonly onClear: () => void;
+}
+
+/** What stands where keys would be, had the search found any. */
+export function NoMatch({ search, onClear }: NoMatchProps): ReactElement {
+  return (
+    <section className={classes.panel}>
+      <h2 className={classes.title}>No key matches “{search}”</h2>
+      <p className={classes.words}>
+        The search looks at names, descriptions and the first characters of keys.
+      </p>
+      <Button variant="default" onClick={onClear}>
+        Clear the search
+      </Button>
+    </section>
+  );
+}

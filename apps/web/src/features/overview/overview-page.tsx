@@ -1,0 +1,42 @@
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc } from "../../server/trpc.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { QuickStart } from "./quick-start.tsx";
+import { Totals } from "./totals.tsx";
+
+const refreshMilliseconds = 5_000;
+
+const route = getRouteApi("/app/w/$slug");
+const frame = getRouteApi("/app");
+
+export function OverviewPage(): ReactElement {
+  const { slug } = route.useParams();
+  const { session } = frame.useRouteContext();
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const keys = useQuery({ ...trpc.apiKeys.summary.queryOptions(), refetchInterval: refreshMilliseconds });
+  const workspace = session.workspaces.find((candidate) => candidate.slug === slug);
+  const failure = keys.isLoadingError ? describeFailure(keys.error) : undefined;
+  return (
+    <>
+      <PageHeader title={workspace?.name ?? slug} explanation="Where your keys stand, and what to do next." />
+      {failure ? (
+        <FailurePanel
+          title="The overview could not be loaded"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={keys.isFetching}
+          onRetry={() => void keys.refetch()}
+        />
+      ) : (
+        <>
+          <Totals progress={keys.data} />
+          <QuickStart progress={keys.data} baseUrl={instance.baseUrl} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { Button, Skeleton } from "@mantine/core";
+import { IconCheck, IconPlus } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import type { ApiKeySummary } from "../../server/trpc.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import { countOf } from "../../ui/count.ts";
+import { curlLine } from "../../ui/curl-line.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import classes from "./quick-start.module.css";
+
+interface QuickStartProps {
+  readonly progress: ApiKeySummary | undefined;
+  readonly baseUrl: string;
+}
+
+/** The way from nothing to a key that works; the steps tick themselves. */
+export function QuickStart({ progress, baseUrl }: QuickStartProps): ReactElement {
+  const hasKey = progress && progress.keyCount > 0;
+  const isUsed = progress && progress.usageCount > 0;
+  return (
+    <section aria-labelledby="quick-start" aria-busy={!progress}>
+      <h2 className={classes.heading} id="quick-start">
+        Quick start
+      </h2>
+      <ol className={classes.steps}>
+        <Step number={1} title="Create an API key" isDone={hasKey}>
+          {!progress ? (
+            <Skeleton h={32} w={136} />
+          ) : hasKey ? (
+            <p className={classes.words}>
+              You have {countOf(progress.keyCount, "key", "keys")}.{" "}
+              <Link to="/account/api-keys">See your API keys</Link>
+            </p>
+          ) : (
+            <Button
+              renderRoot={(props) => <Link {...props} to="/account/api-keys" search={{ dialog: "new" }} />}
+              leftSection={<IconPlus size={16} />}
+            >
+              New API key
+            </Button>
+          )}
+        </Step>
+        <Step number={2} title="Call the open API" isDone={isUsed}>
+          <p className={classes.words}>
+            Paste this into a shell, with your key in place of <code className={classes.code}>$API_KEY</code>.
+          </p>
+          <CodeLine code={curlLine(baseUrl, "$API_KEY")} copyLabel="Copy command" />
+        </Step>
+        <Step number={3} title="See that it was counted" isDone={isUsed}>
+          <p className={classes.words}>
+            {progress?.lastUsedAt ? (
+              <>
+                {countOf(progress.usageCount, "use", "uses")} so far, the latest{" "}
+                <RelativeTime at={progress.lastUsedAt} />.
+              </>
+            ) : (
+              "This step ticks itself within seconds of the first call."
+            )}
+          </p>
+        </Step>
+      </ol>
+    </section>
+  );
+}
+
+interface StepProps {
+  readonly number: number;
+  readonly title: string;
+  readonly isDone: boolean | undefined;
+  readonly children: ReactNode;
+}
+
+function Step({ number, title, isDone = false, children }: StepProps): ReactElement {
+  return (
+    <li className={classes.step}>
+      <span className={classes.marker} data-done={isDone || undefined} aria-hidden="true">
+        {isDone ? <IconCheck size={14} stroke={2.5} /> : number}
+      </span>
+      <div className={classes.body}>
+        <h3 className={classes.title}>
+          {title}
+          {isDone && <span className="visually-hidden"> (done)</span>}
+        </h3>
+        {children}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,25 @@
+const passwordLengthMin = 12;
+const passwordLengthMax = 128;
+
+export const passwordHelp = `${passwordLengthMin} to ${passwordLengthMax} characters.`;
+
+/** What to do about a name, or null when it is good; the same for the rules below. */
+export function checkName(name: string): string | null {
+  return name.trim() ? null : "Enter your name.";
+}
+
+export function checkEmail(email: string): string | null {
+  return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an address such as name@example.com.";
+}
+
+export function checkNewPassword(password: string): string | null {
+  const length = [...password].length;
+  if (length === 0) return "Choose a password.";
+  if (length < passwordLengthMin) return `Use at least ${passwordLengthMin} characters; these are ${length}.`;
+  if (length > passwordLengthMax) return `Use at most ${passwordLengthMax} characters; these are ${length}.`;
+  return null;
+}
+
+export function checkPassword(password: string): string | null {
+  return password ? null : "Enter your password.";
+}

@@ -1,0 +1,9 @@
+/**
+ * The given value if it is a path of this origin (as `next=` may be), else undefined. A browser reads `//` and
+ * `/\` as another host and drops tabs and line ends before it does, so that the parsed address decides too.
+ */
+export function findOwnPath(value: unknown, origin: string): string | undefined {
+  if (typeof value !== "string" || !/^\/(?![/\\])/.test(value)) return undefined;
+  const parsed = URL.parse(value, origin);
+  return parsed?.origin === origin ? parsed.pathname + parsed.search + parsed.hash : undefined;
+}

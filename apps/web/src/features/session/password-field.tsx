@@ -1,0 +1,30 @@
+import { ActionIcon, PasswordInput, type PasswordInputProps } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconEye, IconEyeOff } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+
+/** A password whose characters can be shown, by keyboard too. */
+export function PasswordField(props: PasswordInputProps): ReactElement {
+  const [isVisible, { toggle }] = useDisclosure(false);
+  return (
+    <PasswordInput
+      {...props}
+      label="Password"
+      required
+      withAsterisk={false}
+      visible={isVisible}
+      rightSection={
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size={24}
+          aria-label="Show characters"
+          aria-pressed={isVisible}
+          onClick={toggle}
+        >
+          {isVisible ? <IconEyeOff size={16} /> : <IconEye size={16} />}
+        </ActionIcon>
+      }
+    />
+  );
+}

@@ -1,0 +1,28 @@
+import { useDocumentTitle } from "@mantine/hooks";
+import type { ReactElement, ReactNode } from "react";
+import { Mark } from "../../ui/mark.tsx";
+import classes from "./session-frame.module.css";
+
+interface SessionFrameProps {
+  readonly title: string;
+  readonly explanation: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The frame of the pages one sees before being signed in. */
+export function SessionFrame({ title, explanation, children }: SessionFrameProps): ReactElement {
+  useDocumentTitle(`${title} · Latchkey`);
+  return (
+    <main className={classes.page} id="content">
+      <div className={classes.brand}>
+        <Mark size={28} />
+        Latchkey
+      </div>
+      <div className={classes.card}>
+        <h1 className={classes.title}>{title}</h1>
+        <p className={classes.explanation}>{explanation}</p>
+        {children}
+      </div>
+    </main>
+  );
+}

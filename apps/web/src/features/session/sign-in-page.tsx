@@ -1,0 +1,83 @@
+import { Button, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc } from "../../server/trpc.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { checkEmail, checkPassword } from "./field-rules.ts";
+import { PasswordField } from "./password-field.tsx";
+import classes from "./session-frame.module.css";
+import { SessionFrame } from "./session-frame.tsx";
+import { useEnter } from "./use-enter.ts";
+
+const route = getRouteApi("/sign-in");
+
+export function SignInPage(): ReactElement {
+  const { next, ended } = route.useSearch();
+  const enter = useEnter(next);
+  const form = useForm({
+    mode: "uncontrolled",
+    initialValues: { email: "", password: "" },
+    validate: { email: checkEmail, password: checkPassword },
+  });
+  const signIn = useMutation(
+    trpc.session.signIn.mutationOptions({
+      meta: { isSignIn: true },
+      onSuccess: enter,
+      onError: (error) => {
+        if (describeFailure(error).code !== "UNAUTHORIZED") return;
+        form.setFieldError("password", "The address or the password is wrong. Check both and try again.");
+        form.getInputNode("password")?.focus();
+      },
+    }),
+  );
+  const failure = signIn.error ? describeFailure(signIn.error) : undefined;
+  return (
+    <SessionFrame
+      title="Sign in"
+      explanation={
+        ended ? "Your session has ended. Sign in to go on." : "Use the address and password of your account."
+      }
+    >
+      <form
+        className={classes.form}
+        noValidate
+        onSubmit={form.onSubmit(
+          ({ email, password }) => signIn.mutate({ email: email.trim(), password }),
+          focusFirstError(form.getInputNode),
+        )}
+      >
+        {failure && failure.code !== "UNAUTHORIZED" && (
+          <FormFailure message={failure.message} requestId={failure.requestId} />
+        )}
+        <TextInput
+          {...form.getInputProps("email")}
+          key={form.key("email")}
+          label="Email"
+          type="email"
+          autoComplete="username"
+          autoFocus
+          required
+          withAsterisk={false}
+        />
+        <PasswordField
+          {...form.getInputProps("password")}
+          key={form.key("password")}
+          autoComplete="current-password"
+        />
+        <Button type="submit" loading={signIn.isPending}>
+          Sign in
+        </Button>
+      </form>
+      <p className={classes.other}>
+        New here?{" "}
+        <Link to="/sign-up" search={next ? { next } : {}}>
+          Create an account
+        </Link>
+      </p>
+    </SessionFrame>
+  );
+}

@@ -1,0 +1,112 @@
+import { Button, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc } from "../../server/trpc.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { checkEmail, checkName, checkNewPassword, passwordHelp } from "./field-rules.ts";
+import { PasswordField } from "./password-field.tsx";
+import classes from "./session-frame.module.css";
+import { SessionFrame } from "./session-frame.tsx";
+import { useEnter } from "./use-enter.ts";
+
+const route = getRouteApi("/sign-up");
+
+export function SignUpPage(): ReactElement {
+  const { next } = route.useSearch();
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const toSignIn = (
+    <Link to="/sign-in" search={next ? { next } : {}}>
+      Sign in
+    </Link>
+  );
+  if (instance.registration !== "open") {
+    return (
+      <SessionFrame
+        title="Registration is not open"
+        explanation={
+          instance.registration === "invite"
+            ? "New accounts on this instance are by invitation. Ask an administrator for one."
+            : "This instance takes no new accounts. Ask whoever runs it for access."
+        }
+      >
+        <p className={classes.other}>Have an account? {toSignIn}</p>
+      </SessionFrame>
+    );
+  }
+  return (
+    <SessionFrame title="Create an account" explanation="It comes with a first workspace of your own.">
+      <SignUpForm next={next} />
+      <p className={classes.other}>Have an account? {toSignIn}</p>
+    </SessionFrame>
+  );
+}
+
+function SignUpForm({ next }: { readonly next: string | undefined }): ReactElement {
+  const enter = useEnter(next);
+  const form = useForm({
+    mode: "uncontrolled",
+    initialValues: { name: "", email: "", password: "" },
+    validate: { name: checkName, email: checkEmail, password: checkNewPassword },
+  });
+  const signUp = useMutation(
+    trpc.session.signUp.mutationOptions({
+      meta: { isSignIn: true },
+      onSuccess: enter,
+      onError: (error) => {
+        const { code, issues } = describeFailure(error);
+        if (code === "CONFLICT") {
+          form.setFieldError("email", "This address has an account already. Sign in, or use another.");
+          form.getInputNode("email")?.focus();
+        }
+        for (const issue of issues) form.setFieldError(issue.path, issue.message);
+      },
+    }),
+  );
+  const failure = signUp.error ? describeFailure(signUp.error) : undefined;
+  const isShownUnderFields = failure && (failure.code === "CONFLICT" || failure.issues.length > 0);
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(
+        ({ name, email, password }) => signUp.mutate({ name: name.trim(), email: email.trim(), password }),
+        focusFirstError(form.getInputNode),
+      )}
+    >
+      {failure && !isShownUnderFields && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
+      )}
+      <TextInput
+        {...form.getInputProps("name")}
+        key={form.key("name")}
+        label="Name"
+        autoComplete="name"
+        autoFocus
+        required
+        withAsterisk={false}
+      />
+      <TextInput
+        {...form.getInputProps("email")}
+        key={form.key("email")}
+        label="Email"
+        type="email"
+        autoComplete="username"
+        required
+        withAsterisk={false}
+      />
+      <PasswordField
+        {...form.getInputProps("password")}
+        key={form.key("password")}
+        description={passwordHelp}
+        autoComplete="new-password"
+      />
+      <Button type="submit" loading={signUp.isPending}>
+        Create account
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,45 @@
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { describeFailure } from "./failure.ts";
+
+declare module "@tanstack/react-query" {
+  interface Register {
+    mutationMeta: {
+      /** The form shows `UNAUTHORIZED` itself, because to it that means a wrong password. */
+      readonly isSignIn?: boolean;
+    };
+  }
+}
+
+const retriesAtMost = 2;
+const retryableCodes: ReadonlySet<string> = new Set(["NO_ANSWER", "SERVICE_UNAVAILABLE"]);
+
+type SessionEndedListener = () => void;
+const sessionEndedListeners = new Set<SessionEndedListener>();
+
+/** Calls `listener` whenever a call is refused because the session is over; answers how to stop that. */
+export function onSessionEnded(listener: SessionEndedListener): () => void {
+  sessionEndedListeners.add(listener);
+  return () => sessionEndedListeners.delete(listener);
+}
+
+function reportIfSessionEnded(error: unknown): void {
+  if (describeFailure(error).code !== "UNAUTHORIZED") return;
+  for (const listener of sessionEndedListeners) listener();
+}
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: reportIfSessionEnded }),
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _result, mutation) => {
+      if (!mutation.meta?.isSignIn) reportIfSessionEnded(error);
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      staleTime: 1_000,
+      retry: (failures, error) => failures < retriesAtMost && retryableCodes.has(describeFailure(error).code),
+    },
+    // Offline, a mutation fails at once with words rather than waiting for the network unseen.
+    mutations: { networkMode: "always" },
+  },
+});

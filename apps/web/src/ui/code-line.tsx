@@ -1,0 +1,19 @@
+import type { ReactElement } from "react";
+import classes from "./code-line.module.css";
+import { CopyButton } from "./copy-button.tsx";
+
+interface CodeLineProps {
+  readonly code: string;
+  /** The accessible name of the copy button, such as "Copy command". */
+  readonly copyLabel: string;
+}
+
+/** One command to paste into a shell. It wraps rather than scrolls, so that all of it can be read. */
+export function CodeLine({ code, copyLabel }: CodeLineProps): ReactElement {
+  return (
+    <div className={classes.line}>
+      <code className={classes.code}>{code}</code>
+      <CopyButton text={code} label={copyLabel} />
+    </div>
+  );
+}

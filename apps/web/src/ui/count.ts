@@ -1,0 +1,11 @@
+const format = new Intl.NumberFormat("en");
+
+/** A whole number with its thousands marked. */
+export function formatCount(count: number): string {
+  return format.format(count);
+}
+
+/** "1 key", "1,204 keys". */
+export function countOf(count: number, one: string, many: string): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}

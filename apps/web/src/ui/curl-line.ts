@@ -1,0 +1,4 @@
+/** A shell command that calls the open API; `key` is a key, or a shell variable that holds one. */
+export function curlLine(baseUrl: string, key: string): string {
+  return `curl ${baseUrl}/open/global/config -H "Authorization: Bearer ${key}"`;
+}

@@ -1,0 +1,32 @@
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/**
+ * The locale for dates: the reader's own where it is English like our words, else one with no ambiguity.
+ * It is asked of `Intl`, because `navigator.language` can be a tag that `Intl` refuses.
+ */
+function readerLocale(): string {
+  const { locale } = new Intl.DateTimeFormat().resolvedOptions();
+  return locale.startsWith("en") ? locale : "en-GB";
+}
+
+/**
+ * How long ago `then` was, in words: "just now", "5 min ago", "yesterday"; a date once it is over 30 days.
+ * A moment ahead of `now` counts as now, because clocks differ a little.
+ */
+export function describeElapsed(then: Date, now: Date): string {
+  const elapsed = now.getTime() - then.getTime();
+  if (elapsed < 10_000) return "just now";
+  if (elapsed < minute) return `${Math.floor(elapsed / 1_000)} s ago`;
+  if (elapsed < hour) return `${Math.floor(elapsed / minute)} min ago`;
+  if (elapsed < day) return `${Math.floor(elapsed / hour)} h ago`;
+  if (elapsed < 2 * day) return "yesterday";
+  if (elapsed <= 30 * day) return `${Math.floor(elapsed / day)} days ago`;
+  return then.toLocaleDateString(readerLocale(), { dateStyle: "medium" });
+}
+
+/** The exact moment in the reader's zone, with the zone. */
+export function describeExactly(moment: Date): string {
+  return moment.toLocaleString(readerLocale(), { dateStyle: "medium", timeStyle: "long" });
+}

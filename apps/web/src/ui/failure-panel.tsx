@@ -1,0 +1,36 @@
+import { Button } from "@mantine/core";
+import { IconRefresh } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import classes from "./failure-panel.module.css";
+
+interface FailurePanelProps {
+  /** What failed, such as "The API keys could not be loaded". */
+  readonly title: string;
+  readonly message: string;
+  readonly requestId: string | undefined;
+  readonly isRetrying?: boolean;
+  readonly onRetry: () => void;
+}
+
+/** A failure in place of what could not be shown. */
+export function FailurePanel(props: FailurePanelProps): ReactElement {
+  return (
+    <section className={classes.panel} role="alert">
+      <h2 className={classes.title}>{props.title}</h2>
+      <p className={classes.message}>{props.message}</p>
+      <Button
+        variant="default"
+        leftSection={<IconRefresh size={16} />}
+        loading={props.isRetrying ?? false}
+        onClick={props.onRetry}
+      >
+        Try again
+      </Button>
+      {props.requestId && (
+        <p className={classes.request}>
+          Request id <code>{props.requestId}</code>
+        </p>
+      )}
+    </section>
+  );
+}

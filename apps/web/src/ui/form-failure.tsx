@@ -1,0 +1,25 @@
+import { IconAlertCircle } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import classes from "./form-failure.module.css";
+
+interface FormFailureProps {
+  readonly message: string;
+  readonly requestId?: string | undefined;
+}
+
+/** What went wrong with a form as a whole; what concerns one field stands under that field. */
+export function FormFailure({ message, requestId }: FormFailureProps): ReactElement {
+  return (
+    <div className={classes.failure} role="alert">
+      <IconAlertCircle size={18} className={classes.icon} aria-hidden="true" />
+      <div>
+        {message}
+        {requestId && (
+          <div className={classes.request}>
+            Request id <code>{requestId}</code>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import { useDocumentTitle } from "@mantine/hooks";
+import type { ReactElement, ReactNode } from "react";
+import classes from "./page-header.module.css";
+
+interface PageHeaderProps {
+  readonly title: string;
+  /** One line that says what the page is for. */
+  readonly explanation: ReactNode;
+  /** The page's primary action. */
+  readonly action?: ReactNode;
+}
+
+/** What every page begins with: title, one line, and the primary action on the right. */
+export function PageHeader({ title, explanation, action }: PageHeaderProps): ReactElement {
+  useDocumentTitle(`${title} · Latchkey`);
+  return (
+    <header className={classes.header}>
+      <h1 className={classes.title}>{title}</h1>
+      <p className={classes.explanation}>{explanation}</p>
+      {action && <div className={classes.action}>{action}</div>}
+    </header>
+  );
+}

@@ -1,0 +1,132 @@
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findAccessibilityProblems } from "../support/accessibility.ts";
+import { startBrowser, type TestBrowser } from "../support/browser.ts";
+import { startProduct } from "../support/product.ts";
+import { createKey, signUp } from "../support/visitor.ts";
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let browser: TestBrowser;
+
+beforeAll(async () => {
+  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+});
+
+afterAll(async () => {
+  await browser?.stop();
+  await product?.stop();
+});
+
+const wide = { width: 1280, height: 800 };
+const narrow = { width: 375, height: 740 };
+const settings: readonly (BrowserContextOptions & { readonly words: string })[] = [
+  { words: "light", colorScheme: "light", viewport: wide },
+  { words: "dark", colorScheme: "dark", viewport: wide },
+  { words: "light on a phone", colorScheme: "light", viewport: narrow, isMobile: true, hasTouch: true },
+  { words: "dark on a phone", colorScheme: "dark", viewport: narrow, isMobile: true, hasTouch: true },
+];
+
+test.each(settings)(
+  "axe finds nothing on any page, menu and dialog, $words",
+  async ({ words, ...options }) => {
+    const { page } = await browser.open(options);
+    const found: Record<string, readonly string[]> = {};
+    await visitEverything(page, `${words.replaceAll(" ", "-")}@example.com`, async (place) => {
+      const problems = await findAccessibilityProblems(page);
+      if (problems.length > 0) found[place] = problems;
+    });
+    expect(found).toEqual({});
+    await page.context().close();
+  },
+);
+
+async function visitEverything(
+  page: Page,
+  email: string,
+  check: (place: string) => Promise<void>,
+): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  const close = async () => {
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  };
+  const isNarrow = page.viewportSize()?.width === narrow.width;
+
+  await page.goto(product.baseUrl);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  await check("sign-in");
+  await page.goto(`${product.baseUrl}/sign-up`);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText("Enter your name.").waitFor();
+  await check("sign-up with errors");
+
+  await signUp(page, product.baseUrl, email);
+  await page.getByRole("link", { name: "New API key" }).waitFor();
+  await check("overview");
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menuitem", { name: "API Keys" }).waitFor();
+  await check("account menu");
+  await page.getByRole("menuitem", { name: "API Keys" }).click();
+  await page.getByText("No API keys yet").waitFor();
+  await check("no API keys");
+
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("Enter a name").waitFor();
+  await check("new key with an error");
+  await dialog.getByLabel("Name").fill("Backup");
+  await dialog.getByLabel("Description").fill("Every night");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("textbox", { name: "API key" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.getByText("not copied yet").waitFor();
+  await check("new secret with its warning");
+  await dialog.getByRole("button", { name: "Done" }).click();
+
+  await page.getByRole("button", { name: "Edit Backup" }).click();
+  await dialog.getByLabel("Name").waitFor();
+  await check("edit dialog");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText("“Backup” is saved.").waitFor();
+  await check("API keys with a message");
+  await page.getByRole("button", { name: "Delete Backup" }).click();
+  await dialog.getByRole("button", { name: "Delete", exact: true }).waitFor();
+  await check("delete dialog");
+  await close();
+  for (let number = 1; number <= 26; number += 1) await createKey(page, `Robot ${number}`, "Sorts parcels");
+  await page.getByText("1–25 of 27 keys").waitFor();
+  await check("pages of API keys");
+  await page.getByRole("searchbox").fill("nothing like it");
+  await page.getByText("No key matches").waitFor();
+  await check("no match");
+
+  await page.getByRole("button", { name: "Search", exact: true }).click();
+  await page.getByRole("combobox").fill("robot 1");
+  await page
+    .getByRole("option", { name: /Robot 1/ })
+    .first()
+    .waitFor();
+  await check("search over everything");
+  await page.getByRole("combobox").fill("nothing like it");
+  await page.getByText("Nothing matches").waitFor();
+  await check("search that finds nothing");
+  await close();
+  if (isNarrow) {
+    await page.getByRole("button", { name: "Open navigation" }).click();
+    await dialog.getByRole("link", { name: "Overview" }).waitFor();
+    await check("navigation drawer");
+    await close();
+  } else {
+    await page.getByRole("button", { name: "Fold navigation" }).click();
+    await page.getByRole("button", { name: "Unfold navigation" }).waitFor();
+    await check("folded navigation");
+  }
+
+  await page.goto(`${product.baseUrl}/nowhere`);
+  await page.getByRole("heading", { name: "Page not found" }).waitFor();
+  await check("page not found");
+  await page.route("**/trpc/apiKeys.list*", (route) => route.fulfill({ status: 502, body: "" }));
+  await page.goto(`${product.baseUrl}/account/api-keys`);
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await check("failure");
+}

@@ -1,0 +1,192 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startBrowser, type TestBrowser } from "../support/browser.ts";
+import { startProduct } from "../support/product.ts";
+import { callOpenApi, createKey, readClipboard, visitor } from "../support/visitor.ts";
+
+// One visit from the first page to the last, told in steps: each test goes on where the one before ended.
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let browser: TestBrowser;
+let page: Page;
+let complaints: readonly string[];
+let key: string;
+
+beforeAll(async () => {
+  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+  ({ page, complaints } = await browser.open());
+});
+
+afterAll(async () => {
+  await browser?.stop();
+  await product?.stop();
+});
+
+const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
+const dialog = () => page.getByRole("dialog");
+const mainPassword = () => page.getByLabel("Password");
+
+test("sends a visitor to sign in, and from there to sign up", async () => {
+  await page.goto(product.baseUrl);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/sign-in");
+  await page.getByRole("link", { name: "Create an account" }).click();
+  await page.getByRole("button", { name: "Create account" }).waitFor();
+});
+
+test("says under each field what is missing, and how long a password is", async () => {
+  await page.getByText("12 to 128 characters.").waitFor();
+  await mainPassword().fill("too short");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText("Enter your name.").waitFor();
+  await page.getByText("Enter an address such as name@example.com.").waitFor();
+  await page.getByText("Use at least 12 characters; these are 9.").waitFor();
+});
+
+test("signs a newcomer up and shows the first steps", async () => {
+  await page.getByLabel("Name").fill(visitor.name);
+  await page.getByLabel("Email").fill(visitor.email);
+  await mainPassword().fill(visitor.password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/w\/[a-z0-9-]+$/);
+  expect(await page.title()).toContain("Latchkey");
+});
+
+test("leads to the API keys through the account menu", async () => {
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByText(visitor.email).waitFor();
+  await page.getByRole("menuitem", { name: "API Keys" }).click();
+  await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+  await page.getByText("No API keys yet").waitFor();
+});
+
+test("refuses a key without a name, in words", async () => {
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await dialog().getByText("Enter a name").waitFor();
+});
+
+test("shows a new key once, ready to copy", async () => {
+  await dialog().getByLabel("Name").fill("Nightly backup");
+  await dialog().getByLabel("Description").fill("Build server, 02:00");
+  await dialog().getByRole("button", { name: "Save" }).click();
+  const field = dialog().getByRole("textbox", { name: "API key" });
+  key = await field.inputValue();
+  expect(key).toMatch(/^lk_[A-Za-z0-9]{30,}$/);
+  expect(await field.getAttribute("readonly")).not.toBeNull();
+  await dialog().getByText("won’t be shown again").waitFor();
+
+  await dialog().getByRole("button", { name: "Copy API key" }).click();
+  await dialog().getByText("Copied").first().waitFor();
+  expect(await readClipboard(page)).toBe(key);
+});
+
+test("gives a curl line that works as it stands", async () => {
+  await dialog().getByRole("button", { name: "Copy command" }).click();
+  const command = await readClipboard(page);
+  expect(command).toBe(`curl ${product.baseUrl}/open/global/config -H "Authorization: Bearer ${key}"`);
+});
+
+test("cannot bring the key back once it is closed, nor with a reload", async () => {
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await row("Nightly backup").waitFor();
+  expect(await page.content()).not.toContain(key);
+  await page.reload();
+  await row("Nightly backup").waitFor();
+  expect(await page.content()).not.toContain(key);
+  expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(key);
+});
+
+test("counts each call while the page is open", async () => {
+  const cells = row("Nightly backup").getByRole("cell");
+  const [start = "", ...facts] = await cells.allTextContents();
+  expect(start).toMatch(/^lk_\w{3,9}…$/);
+  expect(key).toContain(start.slice(0, -1));
+  expect(facts).toEqual(["just now", "never", "0", ""]);
+  for (const _ of [1, 2, 3]) expect((await callOpenApi(product.baseUrl, key)).status).toBe(200);
+  await cells.getByText("3", { exact: true }).waitFor();
+  expect(await row("Nightly backup").textContent()).not.toContain("never");
+});
+
+test("edits name and description, which is no use", async () => {
+  await page.getByRole("button", { name: "Edit Nightly backup" }).click();
+  await dialog().getByLabel("Name").fill("Backup");
+  await dialog().getByLabel("Description").fill("Moved to the new server");
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await row("Backup").getByText("Moved to the new server").waitFor();
+  await page.waitForResponse((response) => response.url().includes("apiKeys.list"));
+  await row("Backup").getByRole("cell", { name: "3", exact: true }).waitFor();
+});
+
+test("finds a key among many and keeps the search in the address", async () => {
+  for (let number = 1; number <= 30; number += 1) await createKey(page, `Robot ${number}`);
+  await page.getByText("1–25 of 31 keys").waitFor();
+  await page.getByRole("searchbox", { name: "Search API keys" }).fill("backup");
+  await page.getByText("1 key", { exact: true }).waitFor();
+  expect(new URL(page.url()).search).toBe("?q=backup");
+  await page.reload();
+  await row("Backup").waitFor();
+  await page.getByRole("searchbox", { name: "Search API keys" }).fill("no such key");
+  await page.getByText("No key matches “no such key”").waitFor();
+  await page.getByRole("button", { name: "Clear the search" }).click();
+  await page.getByText("1–25 of 31 keys").waitFor();
+});
+
+test("shows the newest key first and pages through the rest", async () => {
+  expect(await page.getByRole("rowheader").first().textContent()).toBe("Robot 30");
+  await page.getByRole("button", { name: "Next page" }).first().click();
+  await page.getByText("26–31 of 31 keys").waitFor();
+  expect(new URL(page.url()).search).toBe("?page=2");
+  await row("Backup").waitFor();
+  await page.goBack();
+  await page.getByText("1–25 of 31 keys").waitFor();
+  await page.goForward();
+  await page.getByText("26–31 of 31 keys").waitFor();
+});
+
+test("says before a deletion what stops working and when the key was last used", async () => {
+  await page.getByRole("button", { name: "Delete Backup" }).click();
+  await dialog().getByRole("heading", { name: "Delete “Backup”?" }).waitFor();
+  const words = await dialog().textContent();
+  expect(words).toContain("Every script and service that uses this key stops working");
+  expect(words).toMatch(/Last used\s*(just now|\d+ s ago|\d+ min ago) \(.*\d{4}.*\)/);
+  expect(words).toMatch(/Used\s*3 times/);
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+  await dialog().waitFor({ state: "detached" });
+  expect((await callOpenApi(product.baseUrl, key)).status).toBe(200);
+});
+
+test("refuses a key from the moment its deletion is confirmed", async () => {
+  await page.getByRole("button", { name: "Delete Backup" }).click();
+  await dialog().getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("“Backup” is deleted").waitFor();
+  const refusal = await callOpenApi(product.baseUrl, key);
+  expect(refusal.status).toBe(403);
+  expect(await refusal.json()).toMatchObject({
+    error: { code: "FORBIDDEN", message: "Insufficient access" },
+  });
+  await row("Backup").waitFor({ state: "detached" });
+});
+
+test("signs out, and in again to where it was going", async () => {
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  await page.goto(`${product.baseUrl}/account/api-keys?q=robot`);
+  await page.getByLabel("Email").fill(visitor.email);
+  await mainPassword().fill("a wrong password");
+  const complaintsBefore = complaints.length;
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("The address or the password is wrong.").waitFor();
+  // The browser itself reports the 401.
+  expect(complaints.slice(complaintsBefore)).toEqual([expect.stringContaining("401")]);
+  await mainPassword().fill(visitor.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("1–25 of 30 keys").waitFor();
+  expect(page.url()).toBe(`${product.baseUrl}/account/api-keys?q=robot`);
+});
+
+test("drew no complaint from the browser on the whole way", () => {
+  expect(complaints.filter((complaint) => !complaint.includes("401"))).toEqual([]);
+});

@@ -1,0 +1,161 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startBrowser, type TestBrowser } from "../support/browser.ts";
+import { startProduct } from "../support/product.ts";
+import { callOpenApi, readClipboard, visitor } from "../support/visitor.ts";
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let browser: TestBrowser;
+let page: Page;
+
+beforeAll(async () => {
+  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+  ({ page } = await browser.open());
+});
+
+afterAll(async () => {
+  await browser?.stop();
+  await product?.stop();
+});
+
+const tabsAtMost = 40;
+
+/** What has the focus, as assistive technology would read it: role and name. */
+async function readFocus(): Promise<string> {
+  const snapshot = await page.locator(":focus").ariaSnapshot();
+  return snapshot.split("\n")[0] ?? "";
+}
+
+/** Presses Tab until what has the focus reads like `words`. */
+async function tabTo(words: string): Promise<void> {
+  const passed: string[] = [];
+  while (passed.length < tabsAtMost) {
+    await page.keyboard.press("Tab");
+    const focus = await readFocus();
+    if (focus.includes(words)) return;
+    passed.push(focus);
+  }
+  throw new Error(`Tab does not lead to ${words}, only to:\n${passed.join("\n")}`);
+}
+
+test("signs up by keyboard alone", async () => {
+  await page.goto(`${product.baseUrl}/sign-up`);
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type(visitor.name);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(visitor.email);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("short");
+  await page.keyboard.press("Enter");
+  await page.getByText("Use at least 12 characters").waitFor();
+  // The field that needs work has the focus.
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type(visitor.password);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
+});
+
+test("skips to the content", async () => {
+  await page.keyboard.press("Tab");
+  expect(await readFocus()).toContain("Skip to the content");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  expect(await readFocus()).toContain("New API key");
+});
+
+test("opens the API keys from the account menu", async () => {
+  await page.getByRole("button", { name: "Account menu" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: "API Keys" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("menuitemradio", { name: "System" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.getByText("No API keys yet").waitFor();
+});
+
+test("creates and copies a key, with the focus where the work is", async () => {
+  await page.getByRole("button", { name: "New API key" }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type("Laptop");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("Experiments");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("textbox", { name: "API key" }).waitFor();
+  expect(await readFocus()).toContain("Copy API key");
+  await page.keyboard.press("Enter");
+  await page.getByText("Copied").first().waitFor();
+  const key = await readClipboard(page);
+  expect((await callOpenApi(product.baseUrl, String(key))).status).toBe(200);
+  await tabTo("Done");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+});
+
+test("asks before Escape loses a key that was not copied", async () => {
+  await page.getByRole("button", { name: "New API key" }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type("Scratch");
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "API key" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByText("The key is not copied yet.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+});
+
+test("edits a key and comes back to where it was", async () => {
+  await page.getByRole("searchbox").focus();
+  await tabTo("Edit Laptop");
+  await page.keyboard.press("Enter");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("Workstation");
+  await page.keyboard.press("Enter");
+  await page.getByRole("rowheader", { name: "Workstation" }).waitFor();
+  await page.getByRole("button", { name: "Edit Workstation" }).and(page.locator(":focus")).waitFor();
+});
+
+test("deletes a key, but not with Enter alone", async () => {
+  await tabTo("Delete Workstation");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Cancel" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Delete Workstation" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Cancel" }).and(page.locator(":focus")).waitFor();
+  await tabTo('button "Delete"');
+  await page.keyboard.press("Enter");
+  await page.getByText("“Workstation” is deleted").waitFor();
+  await page.locator("main:focus").waitFor();
+});
+
+test("finds keys, pages and actions with Ctrl K", async () => {
+  await page.keyboard.press("Control+k");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type("scratch");
+  await page.getByRole("option", { name: "Scratch", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/account/api-keys?q=Scratch");
+  await page.getByRole("rowheader", { name: "Scratch" }).waitFor();
+
+  await page.keyboard.press("Control+k");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type("new");
+  await page.getByRole("option", { name: "New API key", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "New API key" }).waitFor();
+  await page.getByRole("textbox", { name: "Name" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+
+  await page.keyboard.press("Control+k");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type("sign out");
+  await page.getByRole("option", { name: "Sign out", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+});

@@ -1,0 +1,89 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startBrowser, type TestBrowser } from "../support/browser.ts";
+import { startProduct } from "../support/product.ts";
+import { callOpenApi, createKey, signUp } from "../support/visitor.ts";
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let browser: TestBrowser;
+let page: Page;
+
+beforeAll(async () => {
+  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+  const viewport = { width: 375, height: 667 };
+  ({ page } = await browser.open({ viewport, isMobile: true, hasTouch: true }));
+});
+
+afterAll(async () => {
+  await browser?.stop();
+  await product?.stop();
+});
+
+/** How many pixels of the page lie beyond its right edge. */
+async function readOverflow(): Promise<unknown> {
+  return await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
+
+const longWord = "averyveryverylongnamewithoutasinglespaceinitthatcouldpushthepagewide".repeat(1);
+
+test("fits sign-in and sign-up", async () => {
+  await page.goto(product.baseUrl);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  expect(await readOverflow()).toBe(0);
+  await signUp(page, product.baseUrl);
+  expect(await readOverflow()).toBe(0);
+});
+
+test("reaches the API keys through the drawer", async () => {
+  await page.getByRole("button", { name: "Open navigation" }).tap();
+  await page.getByRole("dialog").getByRole("link", { name: "API keys" }).tap();
+  await page.getByText("No API keys yet").waitFor();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await readOverflow()).toBe(0);
+});
+
+test("creates a key and shows all of it", async () => {
+  await page.getByRole("button", { name: "New API key" }).tap();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Phone");
+  await dialog.getByRole("button", { name: "Save" }).tap();
+  const field = dialog.getByRole("textbox", { name: "API key" });
+  await field.waitFor();
+  expect(await readOverflow()).toBe(0);
+  expect(await field.evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
+  expect(await field.evaluate((area) => area.scrollHeight - area.clientHeight)).toBeLessThanOrEqual(0);
+  const box = await dialog.getByRole("button", { name: "Done" }).boundingBox();
+  expect(box && box.y + box.height).toBeLessThan(667);
+  await dialog.getByRole("button", { name: "Done" }).tap();
+});
+
+test("shows keys as cards, however long their names are, and counts as they rise", async () => {
+  const key = await createKey(page, longWord, longWord);
+  await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();
+  expect(await readOverflow()).toBe(0);
+  await callOpenApi(product.baseUrl, key);
+  await page
+    .getByRole("listitem")
+    .filter({ hasText: longWord })
+    .getByText("1 use", { exact: true })
+    .waitFor();
+});
+
+test("deletes a key", async () => {
+  await page.getByRole("button", { name: `Delete ${longWord}` }).tap();
+  const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true });
+  await confirm.waitFor();
+  expect(await readOverflow()).toBe(0);
+  await confirm.tap();
+  await page.getByText("1 key", { exact: true }).waitFor();
+});
+
+test("keeps what fingers must hit at least 28 px wide and high", async () => {
+  const sizes = await page.getByRole("button").evaluateAll((buttons) =>
+    buttons.map((button) => {
+      const { width, height } = button.getBoundingClientRect();
+      return { name: button.getAttribute("aria-label") ?? button.textContent, side: Math.min(width, height) };
+    }),
+  );
+  expect(sizes.filter(({ side }) => side > 0 && side < 28)).toEqual([]);
+});

@@ -1,0 +1,102 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type OpenPage, startBrowser, type TestBrowser } from "../support/browser.ts";
+import { startProduct } from "../support/product.ts";
+import { createKey, signUp } from "../support/visitor.ts";
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let browser: TestBrowser;
+let visit: OpenPage;
+
+const shiftAtMost = 0.02;
+/** Long enough that every placeholder shows before what it stands for. */
+const answerDelayMs = 400;
+
+beforeAll(async () => {
+  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+  visit = await browser.open();
+  await signUp(visit.page, product.baseUrl);
+});
+
+afterAll(async () => {
+  await browser?.stop();
+  await product?.stop();
+});
+
+// Whatever moves by itself counts, also shortly after a click, which the usual measure leaves out.
+const observeShifts = `
+  globalThis.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) globalThis.layoutShift += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+
+/** Opens an address with slow answers, waits until `words` show, and answers how much the page moved. */
+async function measureShift(page: Page, path: string, words: string): Promise<unknown> {
+  await page.goto(`${product.baseUrl}${path}`);
+  await page.getByText(words).first().waitFor();
+  await page.evaluate("document.fonts.ready.then(() => undefined)");
+  // Two frames later the observer has heard of everything that was painted.
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  return await page.evaluate("layoutShift");
+}
+
+async function slowDown(page: Page): Promise<void> {
+  await page.addInitScript(observeShifts);
+  await page.route("**/trpc/**", async (route) => {
+    await new Promise((done) => setTimeout(done, answerDelayMs));
+    await route.continue();
+  });
+}
+
+test("moves nothing while pages for visitors load", async () => {
+  const { page, complaints } = await browser.open();
+  await slowDown(page);
+  expect(await measureShift(page, "/sign-in", "Use the address and password")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/sign-up", "12 to 128 characters")).toBeLessThan(shiftAtMost);
+  expect(complaints).toEqual([]);
+});
+
+test("moves nothing while pages of a signed-in person load, empty and full", async () => {
+  const { page, complaints } = visit;
+  await slowDown(page);
+  expect(await measureShift(page, "/", "This step ticks itself")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/account/api-keys", "No API keys yet")).toBeLessThan(shiftAtMost);
+  await Promise.all(Array.from({ length: 30 }, (_, number) => createKey(page, `Robot ${number}`)));
+  expect(await measureShift(page, "/account/api-keys", "1–25 of 30 keys")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/account/api-keys?page=2", "26–30 of 30 keys")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/", "You have 30 keys.")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/nowhere", "Page not found")).toBeLessThan(shiftAtMost);
+  expect(complaints).toEqual([]);
+});
+
+test.each([
+  { chosen: "dark", system: "light" },
+  { chosen: "light", system: "dark" },
+] as const)(
+  "paints a $chosen page first where $chosen was chosen on a $system system",
+  async ({ chosen, system }) => {
+    const { page } = await browser.open({ colorScheme: system });
+    await page.goto(`${product.baseUrl}/sign-in`);
+    await page.evaluate((value) => localStorage.setItem("latchkey.appearance", value), chosen);
+    // Nothing but the document, its style and the script for the scheme arrives.
+    await page.route("**/*.js", (route) =>
+      route.request().url().endsWith("/color-scheme.js") ? route.continue() : route.abort(),
+    );
+    await page.reload();
+    const background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    expect(background).toBe(chosen === "dark" ? "rgb(14, 17, 21)" : "rgb(255, 255, 255)");
+  },
+);
+
+test("takes fonts, scripts and styles from its own origin only", async () => {
+  const { page } = await browser.open();
+  const foreign: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${product.baseUrl}/`)) foreign.push(request.url());
+  });
+  await page.goto(`${product.baseUrl}/sign-in`);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  expect(foreign).toEqual([]);
+  expect(await page.evaluate('document.fonts.check("14px Inter")')).toBe(true);
+});

@@ -1,0 +1,61 @@
+import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Account, type CreatedKey, createKey, findSignedIn, signUp } from "../support/account.ts";
+import { callOpen } from "../support/open-call.ts";
+import { clusterOf, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
+import { type ProductNode, startNode } from "../support/product.ts";
+
+// Root's Postgres runs as another user, who cannot enter a folder that is root's alone. For everybody else such a
+// folder is one like any other.
+
+const isRoot = process.getuid?.() === 0;
+
+let directory: string;
+let dataDirectory: string;
+let node: ProductNode;
+let account: Account;
+let created: CreatedKey;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "latchkey-test-"));
+  await chmod(directory, 0o700);
+  dataDirectory = join(directory, "data");
+  node = await startNode({ DATA_DIR: dataDirectory });
+  account = await signUp(node.baseUrl);
+  created = await createKey(node.baseUrl, account, "first");
+});
+
+afterAll(async () => {
+  const home = await findHome();
+  await node?.stop();
+  if (home !== dataDirectory) await rm(home, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** Where the data is: what the data directory says of it, or the data directory itself. */
+async function findHome(): Promise<string> {
+  const record = await readFile(join(dataDirectory, "postgres.place.json"), "utf8").catch(() => undefined);
+  return record ? (JSON.parse(record) as { directory: string }).directory : dataDirectory;
+}
+
+test("starts in a folder that nobody else may enter, and says where the data went", async () => {
+  const home = await findHome();
+  expect(home.startsWith("/var/lib/latchkey/")).toBe(isRoot);
+  expect(node.output().includes(`Its database lives in ${home}: `)).toBe(isRoot);
+  expect((await stat(home)).mode & 0o007).toBe(0);
+  expect((await callOpen(node.baseUrl, created.key)).status).toBe(200);
+});
+
+test("finds the data there again, and its Postgres ends with it", async () => {
+  const cluster = clusterOf(await findHome());
+  await node.stop();
+  expect(await findPostmaster(cluster)).toBeUndefined();
+  node = await startNode({ DATA_DIR: dataDirectory });
+  const postmaster = await getPostmaster(cluster);
+  expect(await findSignedIn(node.baseUrl, account)).toBe(account.email);
+  expect((await callOpen(node.baseUrl, created.key)).status).toBe(200);
+  expect(await node.stop("SIGINT")).toBe(0);
+  expect(await isAlive(postmaster)).toBe(false);
+});

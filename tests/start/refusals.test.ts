@@ -1,0 +1,120 @@
+import { once } from "node:events";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { openDatabase } from "@latchkey/db/connection";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo, findPostmaster } from "../support/postmaster.ts";
+import { authSecret, type Ending } from "../support/product.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+
+// Each of these ends before it could serve anybody, with one sentence that says why.
+
+const password = "never-to-be-printed";
+
+let place: Place;
+/** A Postgres that runs, in a data directory of its own. */
+let other: Place;
+let proxy: TcpProxy;
+/** Takes connections and says nothing. */
+let mute: Server;
+let mutePort: number;
+
+beforeAll(async () => {
+  [place, other] = await Promise.all([createPlace(), createPlace()]);
+  await other.start();
+  proxy = await startTcpProxy(join(other.cluster, ".s.PGSQL.5432"));
+  mute = createServer((socket) => socket.on("error", () => undefined));
+  mute.listen(0, "127.0.0.1");
+  await once(mute, "listening");
+  mutePort = (mute.address() as AddressInfo).port; // It listens on TCP.
+});
+
+afterAll(async () => {
+  mute?.close();
+  await proxy?.close();
+  await Promise.all([place?.close(), other?.close()]);
+});
+
+/** That it ended for this reason, told in one line, and left no Postgres running. */
+async function expectRefusal(ending: Ending, reason: RegExp): Promise<void> {
+  expect(ending.stderr).toMatch(/^Latchkey cannot start\. [^\n]*[^\n.]\.\n$/);
+  expect(ending.stderr).toMatch(reason);
+  expect(ending.stderr + ending.stdout).not.toContain(password);
+  expect(ending.stdout).toBe("");
+  expect(ending.status).toBe(1);
+  expect(ending.tookMs).toBeLessThan(10_000);
+  expect(await findPostmaster(place.cluster)).toBeUndefined();
+}
+
+test("a port that is taken", async () => {
+  await expectRefusal(await place.run({ PORT: String(mutePort) }), /Port \d+ on 127\.0\.0\.1 is taken/);
+});
+
+test.each(["http", "65536", "-1", "40.5"])("a PORT that is none: %s", async (port) => {
+  await expectRefusal(await place.run({ PORT: port }), /PORT must be/);
+});
+
+test("a HOST that is not this machine's", async () => {
+  await expectRefusal(await place.run({ HOST: "192.0.2.1" }), /HOST 192\.0\.2\.1 cannot be listened on/);
+});
+
+test("a DATABASE_URL without AUTH_SECRET", async () => {
+  const variables = { DATABASE_URL: `postgres://latchkey:${password}@127.0.0.1:1/latchkey` };
+  await expectRefusal(await place.run(variables), /set AUTH_SECRET too/);
+});
+
+test("an AUTH_SECRET that is too short, which is not repeated", async () => {
+  await expectRefusal(await place.run({ AUTH_SECRET: password }), /AUTH_SECRET must have at least 32/);
+});
+
+test.each([
+  ["a port where nobody listens", () => 1, /127\.0\.0\.1:1\/latchkey\) cannot be used: .*ECONNREFUSED/],
+  ["a host that never answers", () => mutePort, /cannot be used: .*timeout/],
+  ["a wrong password", () => proxy.port, /cannot be used: password authentication failed/],
+])("a DATABASE_URL that leads to %s", async (_what, port, reason) => {
+  const url = `postgres://latchkey:${password}@127.0.0.1:${port()}/latchkey`;
+  await expectRefusal(await place.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
+});
+
+test("a DATABASE_URL that is no Postgres address", async () => {
+  const variables = { DATABASE_URL: `mysql://latchkey:${password}@127.0.0.1:1/x`, AUTH_SECRET: authSecret };
+  await expectRefusal(await place.run(variables), /DATABASE_URL must be an address/);
+});
+
+test("a data directory that is a file", async () => {
+  const path = join(place.directory, "file");
+  await writeFile(path, "");
+  await expectRefusal(await place.run({ DATA_DIR: path }), /cannot write its data directory .*file/);
+  await expectRefusal(await place.run({ DATA_DIR: join(path, "data") }), /cannot write its data directory/);
+});
+
+test("a data directory that may not be written", async () => {
+  const closed = join(place.directory, "closed");
+  await mkdir(closed);
+  await chmod(closed, 0o500);
+  // What stops root is a file system that takes nothing.
+  const path = process.getuid?.() === 0 ? "/proc/latchkey/data" : join(closed, "data");
+  await expectRefusal(await place.run({ DATA_DIR: path }), /cannot write its data directory/);
+});
+
+test("a schema that a newer Latchkey left behind", async () => {
+  const newer = await createPlace();
+  try {
+    const node = await newer.start();
+    const db = openDatabase(await connectionTo(newer.cluster), { applicationName: "test" });
+    const migration = { name: "9999-from-the-future", timestamp: "2099-01-01T00:00:00.000Z" };
+    await db
+      .withTables<{ migrations: typeof migration }>()
+      .insertInto("migrations")
+      .values(migration)
+      .execute();
+    await db.destroy();
+    await node.stop();
+    await expectRefusal(await newer.run(), /needs a newer Latchkey: .*"9999-from-the-future"/);
+    expect(await findPostmaster(newer.cluster)).toBeUndefined();
+  } finally {
+    await newer.close();
+  }
+});

@@ -1,0 +1,78 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { openDatabase } from "@latchkey/db/connection";
+import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey, signUp } from "../support/account.ts";
+import { callOpen, statusOf } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
+import { authSecret } from "../support/product.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+
+let place: Place;
+let cluster: TestCluster;
+let proxy: TcpProxy;
+
+beforeAll(async () => {
+  [place, cluster] = await Promise.all([createPlace(), startTestCluster()]);
+  proxy = await startTcpProxy(join(cluster.connection.host, ".s.PGSQL.5432"));
+});
+
+afterAll(async () => {
+  await place?.close();
+  await proxy?.close();
+  await cluster?.stop();
+});
+
+const migrationsOf = async (connection: Parameters<typeof openDatabase>[0]): Promise<string[]> => {
+  const db = openDatabase(connection, { applicationName: "test" });
+  try {
+    const rows = await db
+      .withTables<{ migrations: { name: string } }>()
+      .selectFrom("migrations")
+      .select("name")
+      .execute();
+    return rows.map((row) => row.name);
+  } finally {
+    await db.destroy();
+  }
+};
+
+test("with DATABASE_URL it uses that Postgres, leaves no data of its own and stops nothing but itself", async () => {
+  await createDatabase(cluster.connection, "elsewhere");
+  const { user, password } = cluster.connection;
+  const node = await place.start({
+    DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${proxy.port}/elsewhere`,
+    AUTH_SECRET: authSecret,
+  });
+  const account = await signUp(node.baseUrl);
+  const { key } = await createKey(node.baseUrl, account, "first");
+  expect((await callOpen(node.baseUrl, key)).status).toBe(200);
+  expect(await migrationsOf({ ...cluster.connection, database: "elsewhere" })).toContain("0001-ground-floor");
+  expect(await node.stop()).toBe(0);
+  await expect(access(place.dataDirectory)).rejects.toThrow("ENOENT");
+  expect(node.output()).not.toContain(password);
+  expect((await migrationsOf({ ...cluster.connection, database: "elsewhere" })).length).toBeGreaterThan(0);
+});
+
+test("two nodes that start at once on a fresh data directory share one Postgres, which the last one stops", async () => {
+  const [first, second] = await Promise.all([place.start(), place.start()]);
+  const postmaster = await getPostmaster(place.cluster);
+  const migrations = await migrationsOf(await connectionTo(place.cluster));
+  expect(new Set(migrations).size).toBe(migrations.length);
+  for (const node of [first, second]) {
+    expect(node.output()).not.toMatch(/error|warn|fail/i);
+    expect(await statusOf(node.baseUrl, "/readyz")).toBe(200);
+  }
+  // Each knows the sessions of the other: they ended with one secret.
+  const account = await signUp(first.baseUrl);
+  const { key } = await createKey(second.baseUrl, account, "first");
+
+  expect(await first.stop()).toBe(0);
+  expect(await getPostmaster(place.cluster)).toBe(postmaster);
+  expect((await callOpen(second.baseUrl, key)).status).toBe(200);
+  expect(await second.stop()).toBe(0);
+  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  expect(await isAlive(postmaster)).toBe(false);
+});

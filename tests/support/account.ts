@@ -1,0 +1,108 @@
+/** What a person does in the web app, by the calls that it makes, without a browser. */
+
+export interface Account {
+  readonly email: string;
+  readonly password: string;
+  /** A `Cookie` header with the session. */
+  readonly cookie: string;
+}
+
+export interface CreatedKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+export interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly usageCount: number;
+}
+
+/** An answer of tRPC: a result, or the code of a failure. */
+export interface Answer {
+  readonly status: number;
+  readonly data: unknown;
+  readonly code: string | undefined;
+  readonly cookie: string | undefined;
+}
+
+/** Calls a procedure: a query with GET, a mutation with POST. */
+export async function callProcedure(
+  baseUrl: string,
+  call: {
+    readonly path: string;
+    readonly kind: "query" | "mutation";
+    readonly input?: unknown;
+    readonly cookie?: string;
+  },
+): Promise<Answer> {
+  const { path, kind, input, cookie } = call;
+  const address = new URL(`/trpc/${path}`, baseUrl);
+  const headers = { "Content-Type": "application/json", ...(cookie ? { Cookie: cookie } : {}) };
+  if (kind === "query" && input !== undefined) address.searchParams.set("input", JSON.stringify(input));
+  const response = await fetch(
+    address,
+    kind === "query" ? { headers } : { method: "POST", headers, body: JSON.stringify(input) },
+  );
+  const body = (await response.json()) as Envelope; // tRPC's own shape.
+  return {
+    status: response.status,
+    data: body.result?.data,
+    code: body.error?.data?.code,
+    cookie: response.headers.getSetCookie()[0]?.split(";")[0],
+  };
+}
+
+interface Envelope {
+  readonly result?: { readonly data: unknown };
+  readonly error?: { readonly data?: { readonly code?: string } };
+}
+
+export async function signUp(baseUrl: string, email = "ada@example.com"): Promise<Account> {
+  const password = "a horse that counts to ten";
+  const input = { name: "Ada Lovelace", email, password };
+  const { cookie, code } = await callProcedure(baseUrl, { path: "session.signUp", kind: "mutation", input });
+  if (!cookie) throw new Error(`Nobody was signed up: ${code}`);
+  return { email, password, cookie };
+}
+
+/** The status of signing in, and the cookie if it worked. */
+export async function signIn(
+  baseUrl: string,
+  { email, password }: Pick<Account, "email" | "password">,
+): Promise<Answer> {
+  return await callProcedure(baseUrl, {
+    path: "session.signIn",
+    kind: "mutation",
+    input: { email, password },
+  });
+}
+
+/** The address of whoever the cookie belongs to, undefined for a visitor. */
+export async function findSignedIn(baseUrl: string, { cookie }: Account): Promise<string | undefined> {
+  const { data } = await callProcedure(baseUrl, { path: "session.current", kind: "query", cookie });
+  return (data as { user: { email: string } } | null)?.user.email; // The router's type for this procedure.
+}
+
+export async function createKey(baseUrl: string, { cookie }: Account, name: string): Promise<CreatedKey> {
+  const call = { path: "apiKeys.create", kind: "mutation", input: { name }, cookie } as const;
+  const { data, code } = await callProcedure(baseUrl, call);
+  if (!data) throw new Error(`No key was created: ${code}`);
+  return data as CreatedKey; // The router's type for this procedure.
+}
+
+export async function deleteKey(baseUrl: string, { cookie }: Account, id: string): Promise<void> {
+  const call = { path: "apiKeys.delete", kind: "mutation", input: { id }, cookie } as const;
+  const { status, code } = await callProcedure(baseUrl, call);
+  if (status !== 200) throw new Error(`No key was deleted: ${code}`);
+}
+
+/** How often a key was used, as the API Keys page shows it. */
+export async function readUsageCount(baseUrl: string, { cookie }: Account, id: string): Promise<number> {
+  const call = { path: "apiKeys.list", kind: "query", input: { pageSize: 100 }, cookie } as const;
+  const { data, code } = await callProcedure(baseUrl, call);
+  const { items } = (data ?? { items: [] }) as { items: readonly ListedKey[] }; // The router's type for this procedure.
+  const found = items.find((item) => item.id === id);
+  if (!found) throw new Error(`The key is not listed (${code}).`);
+  return found.usageCount;
+}

@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { installChromium } from "./chromium.ts";
+
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const actionTimeoutMs = 10_000;
+
+export interface TestBrowser {
+  /** Opens a page in a context of its own: no cookie and no storage is shared with another page. */
+  readonly open: (options?: BrowserContextOptions) => Promise<OpenPage>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface OpenPage {
+  readonly page: Page;
+  /** What the page complained about so far: exceptions, console errors, breaches of the security policy. */
+  readonly complaints: readonly string[];
+}
+
+/** Starts a Chromium with a home of its own, which is gone after `stop`. */
+export async function startBrowser(): Promise<TestBrowser> {
+  const { executablePath, variables } = await installChromium();
+  const home = await mkdtemp(join(tmpdir(), "latchkey-browser-"));
+  const browser = await chromium.launch({
+    executablePath,
+    args: flags,
+    env: { HOME: home, LC_ALL: "C.UTF-8", ...variables },
+  });
+  return {
+    open: (options) => openPage(browser, options),
+    async stop() {
+      await browser.close();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await browser.newContext({
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    permissions: ["clipboard-read", "clipboard-write"],
+    ...options,
+  });
+  context.setDefaultTimeout(actionTimeoutMs);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") {
+      complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+    }
+  });
+  return { page, complaints };
+}

@@ -1,0 +1,117 @@
+import { Agent, request } from "node:http";
+
+/** One request of a load, by the clock of `performance.now()`. */
+export interface Outcome {
+  readonly baseUrl: string;
+  readonly sentAt: number;
+  readonly endedAt: number;
+  /** Undefined when the connection ended without an answer. */
+  readonly status: number | undefined;
+  /** The error's, such as ECONNRESET, when there is no status. */
+  readonly errorCode: string | undefined;
+  /** Whether an earlier request had used the connection. */
+  readonly isReused: boolean;
+}
+
+export interface Load {
+  /** What has ended so far. */
+  readonly outcomes: readonly Outcome[];
+  /** How many requests were sent so far. */
+  readonly sent: () => number;
+  /** Settles when this many requests have ended, or all clients. */
+  readonly reached: (count: number) => Promise<void>;
+  /** Settles when every client has ended: told to stop, all requests made, or without a connection. */
+  readonly ended: Promise<void>;
+  /** Lets each client finish its request, and no more. */
+  readonly stop: () => Promise<readonly Outcome[]>;
+}
+
+/**
+ * Clients that each send one request after the other over a connection of its own, kept alive, and stop at the first
+ * that breaks. They take turns over the addresses.
+ */
+export function startLoad(options: {
+  readonly baseUrls: readonly string[];
+  readonly key: string;
+  readonly connections: number;
+  /** In all; without it, until told to stop. */
+  readonly requests?: number;
+}): Load {
+  const { baseUrls, key, connections, requests = Number.POSITIVE_INFINITY } = options;
+  const outcomes: Outcome[] = [];
+  const waiting = new Set<{ readonly count: number; readonly settle: () => void }>();
+  let sent = 0;
+  let isStopped = false;
+
+  async function run(baseUrl: string): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (!isStopped && sent < requests) {
+      sent += 1;
+      const outcome = await send(agent, baseUrl, key);
+      outcomes.push(outcome);
+      for (const waiter of waiting) if (outcomes.length >= waiter.count) waiter.settle();
+      if (outcome.status === undefined) break;
+    }
+    agent.destroy();
+  }
+
+  const clients = Array.from({ length: connections }, (_, index) =>
+    run(baseUrls[index % baseUrls.length] ?? ""),
+  );
+  const ended = Promise.all(clients).then(() => {
+    for (const waiter of waiting) waiter.settle();
+  });
+  return {
+    outcomes,
+    sent: () => sent,
+    reached: (count) =>
+      new Promise((settle) => {
+        if (outcomes.length >= count) settle();
+        else waiting.add({ count, settle });
+      }),
+    ended,
+    async stop() {
+      isStopped = true;
+      await ended;
+      return outcomes;
+    },
+  };
+}
+
+function send(agent: Agent, baseUrl: string, key: string): Promise<Outcome> {
+  const sentAt = performance.now();
+  return new Promise((resolve) => {
+    const call = request(`${baseUrl}/open/global/config`, {
+      agent,
+      headers: { Authorization: `Bearer ${key}` },
+      timeout: 15_000,
+    });
+    const end = (status: number | undefined, errorCode?: string): void =>
+      resolve({
+        baseUrl,
+        sentAt,
+        endedAt: performance.now(),
+        status,
+        errorCode,
+        isReused: call.reusedSocket,
+      });
+    call.on("response", (response) => {
+      response.resume();
+      response.on("end", () => end(response.statusCode));
+      response.on("error", (error: NodeJS.ErrnoException) => end(undefined, error.code));
+    });
+    call.on("timeout", () => call.destroy(Object.assign(new Error("silent"), { code: "SILENT" })));
+    call.on("error", (error: NodeJS.ErrnoException) => end(undefined, error.code));
+    call.end();
+  });
+}
+
+/** How many of the outcomes had each status. */
+export function countStatuses(outcomes: readonly Outcome[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { status, errorCode } of outcomes) {
+    const name = String(status ?? errorCode);
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -1,0 +1,60 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** The files of the embedded Postgres of a data directory, and the process that they name. */
+
+/** Where the cluster of a data directory is, if nothing keeps Postgres out of it. */
+export function clusterOf(dataDirectory: string): string {
+  return join(dataDirectory, "postgres");
+}
+
+/** The pid in `postmaster.pid`, undefined where there is no such file. */
+export async function findPostmaster(cluster: string): Promise<number | undefined> {
+  const content = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => undefined);
+  return content === undefined ? undefined : Number.parseInt(content, 10);
+}
+
+/** @throws an Error where no Postgres runs. */
+export async function getPostmaster(cluster: string): Promise<number> {
+  const pid = await findPostmaster(cluster);
+  if (pid === undefined || !(await isAlive(pid))) throw new Error(`No Postgres runs in ${cluster}.`);
+  return pid;
+}
+
+/** How to connect to the application's database, read from the cluster's own files. */
+export async function connectionTo(cluster: string): Promise<{
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}> {
+  const password = (await readFile(join(cluster, "latchkey.password"), "utf8")).trim();
+  return { host: cluster, port: 5432, user: "latchkey", password, database: "latchkey" };
+}
+
+/** Whether a process runs; one that has ended and that nobody has waited for yet does not. */
+export async function isAlive(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return !/\) [ZX] /.test(stat);
+}
+
+/** Asks again every 20 ms until the answer is true. @throws an Error after `withinMs`. */
+export async function eventually(
+  what: string,
+  isSo: () => Promise<boolean>,
+  withinMs: number,
+): Promise<number> {
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < withinMs) {
+    if (await isSo()) return performance.now() - startedAt;
+    await delay(20);
+  }
+  throw new Error(`Not within ${withinMs} ms: ${what}.`);
+}
