@@ -3,11 +3,19 @@ import type { Middleware } from "koa";
 
 /** `/healthz` says that the process lives; `/readyz` that it can admit requests: 200 or 503. */
 export function health(admission: Admission, isDraining: () => boolean): Middleware {
+  // However many ask, the database is asked once at a time: nobody needs a key for this.
+  let asking: Promise<boolean> | undefined;
+  const isAvailable = (): Promise<boolean> => {
+    asking ??= admission.isAvailable().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
   return async (ctx, next) => {
     if (ctx.path === "/healthz") {
       answer(ctx, 200, "ok");
     } else if (ctx.path === "/readyz") {
-      const isReady = !isDraining() && (await admission.isAvailable());
+      const isReady = !isDraining() && (await isAvailable());
       answer(ctx, isReady ? 200 : 503, isReady ? "ready" : "unavailable");
     } else {
       await next();
