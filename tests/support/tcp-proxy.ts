@@ -8,6 +8,8 @@ export interface TcpProxy {
   readonly hold: () => void;
   /** Forwards again, what was held back first. */
   readonly release: () => void;
+  /** Leaves the present connections open and dead for good, as after the loss of a machine; new ones are not touched. */
+  readonly strand: () => void;
   /** Ends all connections, and each new one at once. */
   readonly cut: () => void;
   /** Takes connections again. */
@@ -18,6 +20,7 @@ export interface TcpProxy {
 /** Listens on loopback and forwards to a Unix socket. */
 export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const stranded = new Set<Socket>();
   let isHeld = false;
   let isCut = false;
   const server = createServer((near) => {
@@ -55,7 +58,13 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     },
     release() {
       isHeld = false;
-      for (const socket of sockets) socket.resume();
+      for (const socket of sockets) if (!stranded.has(socket)) socket.resume();
+    },
+    strand() {
+      for (const socket of sockets) {
+        stranded.add(socket);
+        socket.pause();
+      }
     },
     cut() {
       isCut = true;

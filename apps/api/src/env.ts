@@ -53,7 +53,8 @@ const schema = z.object({
 export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
   const { data, error } = schema.safeParse(variables);
   if (error) {
-    throw new EnvError(error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+    const faults = error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+    throw new EnvError(`${faults.join("; ")}.`);
   }
   return {
     host: data.HOST ?? "127.0.0.1",

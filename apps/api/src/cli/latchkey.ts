@@ -15,7 +15,7 @@ createProgram(readEnv)
   .catch((error: unknown) => {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : misused;
-      if (error.exitCode !== 0) report("BAD_REQUEST", error.message);
+      if (error.exitCode !== 0) report("BAD_REQUEST", explainMisuse(error));
       return;
     }
     process.exitCode = failed;
@@ -27,6 +27,12 @@ createProgram(readEnv)
 
 function report(code: ErrorCode, message: string): void {
   process.stderr.write(`${JSON.stringify({ error: { code, message } })}\n`);
+}
+
+function explainMisuse({ code, message }: CommanderError): string {
+  // Commander shows its help where a command is missing, and has no words for it.
+  if (code === "commander.help") return "A command is missing; --help lists them.";
+  return message.replace(/^error: /, "");
 }
 
 function explain(failure: AppError): string {

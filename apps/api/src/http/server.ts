@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +12,7 @@ export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number };
   /** Hands all requests from now on to the app. */
   readonly serve: (listener: RequestListener) => void;
-  /** Stops listening and waits, at most `graceMs`, for the requests under way. */
+  /** Takes its last requests, stops listening and waits, at most `graceMs`, for the requests under way. */
   readonly close: (graceMs: number) => Promise<void>;
 }
 
@@ -21,12 +22,18 @@ const maxHeaderSize = 16 * 1024;
 /** A port that a process just left may take a moment to be free. */
 const bindAttempts = 10;
 
+/**
+ * How long a stopping node goes on to take requests, in milliseconds. Who sends over a connection kept alive learns
+ * from the answer that it was the last; to close it at once would drop a request that is on its way.
+ */
+const lastRequestsMs = 250;
+
 /** @throws {StartError} when the port is taken or not allowed. */
 export async function listen(host: string, port: number): Promise<HttpServer> {
   let current: RequestListener = answerNotReady;
+  let isClosing = false;
   const server = createServer({ ...limits, maxHeaderSize, requireHostHeader: false }, (req, res) => {
-    // A client that goes on sending over a connection kept alive would keep a stopping node from its end.
-    if (!server.listening) res.setHeader("Connection", "close");
+    if (isClosing) res.setHeader("Connection", "close");
     current(req, res);
   });
   answerMalformedHttp(server);
@@ -37,7 +44,10 @@ export async function listen(host: string, port: number): Promise<HttpServer> {
     serve: (listener) => {
       current = listener;
     },
-    close: (graceMs) => close(server, graceMs),
+    async close(graceMs) {
+      isClosing = true;
+      await close(server, graceMs);
+    },
   };
 }
 
@@ -50,14 +60,16 @@ async function bind(server: Server, host: string, port: number): Promise<void> {
   }
 }
 
-function tryToBind(server: Server, host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
-  return new Promise((resolve) => {
-    server.once("error", resolve);
-    server.listen({ host, port, backlog: 1_024 }, () => {
-      server.off("error", resolve);
-      resolve(undefined);
-    });
-  });
+async function tryToBind(
+  server: Server,
+  host: string,
+  port: number,
+): Promise<NodeJS.ErrnoException | undefined> {
+  server.listen({ host, port, backlog: 1_024 });
+  return await once(server, "listening").then(
+    () => undefined,
+    (failure: NodeJS.ErrnoException) => failure,
+  );
 }
 
 function explain(failure: NodeJS.ErrnoException, host: string, port: number): string {
@@ -72,6 +84,9 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
 }
 
 async function close(server: Server, graceMs: number): Promise<void> {
+  // For connections whose answer was begun before it could say that it was the last.
+  server.keepAliveTimeout = 1;
+  await delay(lastRequestsMs);
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);

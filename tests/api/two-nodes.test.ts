@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type Account,
+  type CreatedKey,
+  createKey,
+  deleteKey,
+  readUsageCount,
+  signUp,
+} from "../support/account.ts";
+import { countStatuses, startLoad } from "../support/load.ts";
+import { callOpen, statusOf } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import type { ProductNode } from "../support/product.ts";
+
+// Two nodes on one database. Nothing passes between them but what Postgres holds.
+
+let place: Place;
+let left: ProductNode;
+let right: ProductNode;
+let account: Account;
+
+beforeAll(async () => {
+  place = await createPlace();
+  [left, right] = await Promise.all([place.start(), place.start()]);
+  account = await signUp(left.baseUrl);
+});
+
+afterAll(async () => {
+  await place?.close();
+});
+
+const newKey = (name: string): Promise<CreatedKey> => createKey(left.baseUrl, account, name);
+
+test("a key deleted through one node is refused by both on the next request, under load, twenty times over", async () => {
+  const rounds = 20;
+  let admitted = 0;
+  let refused = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const { id, key } = await newKey(`round ${round}`);
+    const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 16 });
+    await load.reached(100);
+    // Half of the rounds delete through the node that others know the key from, half through the other.
+    await deleteKey(round % 2 === 0 ? left.baseUrl : right.baseUrl, account, id);
+    const deletedAt = performance.now();
+    const next = await Promise.all([callOpen(left.baseUrl, key), callOpen(right.baseUrl, key)]);
+    await load.reached(load.outcomes.length + 50);
+    const outcomes = await load.stop();
+    expect(next.map(({ status }) => status)).toEqual([403, 403]);
+    const after = outcomes.filter(({ sentAt }) => sentAt > deletedAt);
+    expect(countStatuses(after)).toEqual({ 403: after.length });
+    expect(Object.keys(countStatuses(outcomes)).sort()).toEqual(["200", "403"]);
+    admitted += countStatuses(outcomes)["200"] ?? 0;
+    refused += after.length;
+  }
+  console.info(
+    `deletion under load: ${admitted} admitted before, ${refused} refused after, 0 admitted after`,
+  );
+});
+
+test("a key deleted by the command is refused by both nodes on the next request", async () => {
+  const { id, key } = await newKey("for the command");
+  for (const { baseUrl } of [left, right]) expect((await callOpen(baseUrl, key)).status).toBe(200);
+  expect((await place.command(["key", "delete", id])).status).toBe(0);
+  for (const { baseUrl } of [left, right]) expect((await callOpen(baseUrl, key)).status).toBe(403);
+});
+
+test("the usage count is exactly the number of admitted requests, of 200 connections over both nodes", async () => {
+  const { id, key } = await newKey("counted");
+  const load = startLoad({
+    baseUrls: [left.baseUrl, right.baseUrl],
+    key,
+    connections: 200,
+    requests: 10_000,
+  });
+  const startedAt = performance.now();
+  await load.ended;
+  const tookMs = performance.now() - startedAt;
+  const { "200": admitted = 0, ...others } = countStatuses(load.outcomes);
+  expect(admitted).toBeGreaterThan(0);
+  expect(Object.keys(others).filter((status) => status !== "503")).toEqual([]);
+  // A 503 may have been counted; without one, nothing is open.
+  expect(others).toEqual({});
+  expect(await readUsageCount(left.baseUrl, account, id)).toBe(admitted);
+  console.info(`exact count: ${admitted} in ${Math.round(tookMs)} ms over 200 connections`);
+});
+
+test("after kill -9 of a node under load: answered ≤ counted ≤ sent, and the other node goes on", async () => {
+  const { id, key } = await newKey("killed");
+  const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 64 });
+  await load.reached(1_000);
+  const killed = right;
+  const exited = killed.stop("SIGKILL");
+  await exited;
+  await load.reached(load.outcomes.length + 500);
+  const outcomes = await load.stop();
+  const answered = countStatuses(outcomes)["200"] ?? 0;
+  const counted = await readUsageCount(left.baseUrl, account, id);
+  console.info(`kill -9: answered ${answered}, counted ${counted}, sent ${load.sent()}`);
+  expect(answered).toBeLessThanOrEqual(counted);
+  expect(counted).toBeLessThanOrEqual(load.sent());
+  // Each of its 32 clients lost the request it was waiting for; the other node's lost nothing.
+  expect(outcomes.filter(({ status }) => status === undefined)).toHaveLength(32);
+  const others = outcomes.filter(({ baseUrl }) => baseUrl === left.baseUrl);
+  expect(countStatuses(others)).toEqual({ 200: others.length });
+
+  right = await place.start();
+  expect(right.readyWithinMs).toBeLessThan(5_000);
+  expect((await callOpen(right.baseUrl, key)).status).toBe(200);
+});
+
+test("a node told to stop under load answers and counts every request that it took", async () => {
+  const { id, key } = await newKey("drained");
+  const load = startLoad({ baseUrls: [right.baseUrl], key, connections: 64 });
+  await load.reached(1_000);
+  const signalledAt = performance.now();
+  expect(await right.stop("SIGTERM")).toBe(0);
+  const tookMs = performance.now() - signalledAt;
+  await load.ended;
+  const { "200": answered = 0, ...others } = countStatuses(load.outcomes);
+  const counted = await readUsageCount(left.baseUrl, account, id);
+  console.info(
+    `SIGTERM: answered ${answered}, counted ${counted}, sent ${load.sent()}, others ${JSON.stringify(others)}, gone within ${Math.round(tookMs)} ms`,
+  );
+  expect(counted).toBe(answered);
+  // Who comes too late finds nobody listening. What is sent over a connection that the node has is answered.
+  const late = load.outcomes.filter(({ status }) => status !== 200);
+  expect(late.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
+  expect(late.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
+  expect(tookMs).toBeLessThan(5_000);
+  right = await place.start();
+});
+
+test("connections on which nobody asks anything, used before or not, do not hold up the end of a node", async () => {
+  const { key } = await newKey("idle");
+  // Browsers open connections ahead of need; fetch keeps those it has used.
+  const unused = connect(Number(new URL(right.baseUrl).port), "127.0.0.1");
+  await once(unused, "connect");
+  expect((await callOpen(right.baseUrl, key)).status).toBe(200);
+  const unusedEnds = once(unused, "close");
+  const signalledAt = performance.now();
+  expect(await right.stop("SIGTERM")).toBe(0);
+  const tookMs = performance.now() - signalledAt;
+  await unusedEnds;
+  console.info(`SIGTERM with idle connections: gone within ${Math.round(tookMs)} ms`);
+  expect(tookMs).toBeLessThan(3_000);
+  expect(await statusOf(left.baseUrl, "/readyz")).toBe(200);
+});
