@@ -4,6 +4,9 @@ import { join } from "node:path";
 import type { Env } from "./env.ts";
 import { StartError } from "./start-error.ts";
 
+/** As `AUTH_SECRET` itself must have; what is generated has 44. */
+const minSecretLength = 32;
+
 /**
  * Refuses to begin where the secret must be given and is not: with `DATABASE_URL` several machines may share it.
  * @throws {StartError}
@@ -26,8 +29,8 @@ export async function getAuthSecret(env: Pick<Env, "authSecret" | "dataDirectory
 }
 
 async function create(path: string): Promise<string> {
-  const draft = `${path}.${process.pid}`;
-  await writeFile(draft, `${randomBytes(33).toString("base64")}\n`, { mode: 0o600 });
+  const draft = `${path}.${randomBytes(6).toString("hex")}`;
+  await writeFile(draft, `${randomBytes(33).toString("base64")}\n`, { mode: 0o600, flag: "wx", flush: true });
   try {
     // A link appears whole or not at all, and fails where another node's already is.
     await link(draft, path);
@@ -40,12 +43,17 @@ async function create(path: string): Promise<string> {
 }
 
 async function read(path: string): Promise<string | undefined> {
+  let secret: string;
   try {
-    return (await readFile(path, "utf8")).trim();
+    secret = (await readFile(path, "utf8")).trim();
   } catch (error) {
     if (isCode(error, "ENOENT")) return undefined;
     throw error;
   }
+  if (secret.length >= minSecretLength) return secret;
+  throw new StartError(
+    `The secret in ${path} is damaged; put it back, or remove the file for a new one, which signs everybody out.`,
+  );
 }
 
 function isCode(error: unknown, code: string): boolean {

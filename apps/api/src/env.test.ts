@@ -21,6 +21,11 @@ test("the base address has no slash at its end", () => {
 test.each([
   ["PORT", "http"],
   ["PORT", "70000"],
+  ["PORT", "40.5"],
+  ["PORT", " 1e3"],
+  ["BASE_URL", "https://keys.example.com/latchkey"],
+  ["BASE_URL", "https://ada:secret@keys.example.com"],
+  ["BASE_URL", "https://keys.example.com/?a=1#b"],
   ["BASE_URL", "keys.example.com"],
   ["BASE_URL", "javascript:alert(1)"],
   ["DATABASE_URL", "mysql://localhost/x"],
@@ -30,4 +35,5 @@ test.each([
 ])("says what is wrong with %s=%s, without repeating it", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);
   expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} must `));
+  expect(() => readEnv({ [name]: value })).not.toThrow(value);
 });

@@ -24,13 +24,22 @@ export class EnvError extends Error {
 const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), schema.optional());
 
+const mustBePort = "must be a number from 0 to 65535";
+const mustBeOrigin = "must be an address without a path, such as https://keys.example.com";
+
 const schema = z.object({
   HOST: optional(z.string()),
   PORT: optional(
-    z.coerce.number("must be a number").int().min(0, "must be 0 to 65535").max(65_535, "must be 0 to 65535"),
+    z
+      .string()
+      .regex(/^\d{1,5}$/, mustBePort)
+      .transform(Number)
+      .refine((port) => port <= 65_535, mustBePort),
   ),
   BASE_URL: optional(
-    z.url({ protocol: /^https?$/, error: "must be an address such as https://keys.example.com" }),
+    z
+      .url({ protocol: /^https?$/, error: mustBeOrigin })
+      .refine((address) => URL.canParse(address) && isOrigin(new URL(address)), mustBeOrigin),
   ),
   DATABASE_URL: optional(
     z.url({
@@ -66,6 +75,10 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     registration: data.REGISTRATION ?? "open",
     logLevel: data.LOG_LEVEL ?? "info",
   };
+}
+
+function isOrigin(address: URL): boolean {
+  return address.href === `${address.origin}/`;
 }
 
 /** The folder of the whole project, from which relative paths count. */

@@ -39,6 +39,9 @@ export const keyName = printable.trim().min(1, "Enter a name.").max(100, "Use at
 /** What a key is for, at most 500 characters, in lines. */
 export const keyDescription = printableLines.trim().max(500, "Use at most 500 characters.");
 
+/** What somebody looks for in a list, at most 100 characters. */
+export const searchText = printable.trim().max(100, "Use at most 100 characters.");
+
 /** The id of an API key. */
 export const keyId = z.string().transform((text, context) => {
   const id = decodeId("key", text);

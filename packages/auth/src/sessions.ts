@@ -1,6 +1,6 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { readServerVersion } from "@latchkey/db/server-version";
 import { getUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { betterAuth } from "better-auth";
@@ -28,9 +28,18 @@ export interface SessionUser {
   readonly name: string;
 }
 
+/** A live session, and the `Set-Cookie` values that go with it. */
+export interface OpenSession {
+  readonly user: SessionUser;
+  readonly cookies: string[];
+}
+
 export interface Sessions {
-  /** Who the request's cookie belongs to, read from the database each time; undefined without a live session. */
-  find(headers: Headers): Promise<SessionUser | undefined>;
+  /**
+   * Who the request's cookie belongs to, read from the database each time; undefined without a live session.
+   * A session that is used is renewed once a day: then there are `Set-Cookie` values to answer with.
+   */
+  find(headers: Headers): Promise<OpenSession | undefined>;
   /**
    * Opens a new session.
    * @returns whose it is, and the `Set-Cookie` values to answer with.
@@ -40,7 +49,7 @@ export interface Sessions {
   signIn(
     credentials: { readonly email: string; readonly password: string },
     headers: Headers,
-  ): Promise<{ readonly user: SessionUser; readonly cookies: string[] }>;
+  ): Promise<OpenSession>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */
   signOut(headers: Headers): Promise<string[]>;
 }
@@ -50,18 +59,25 @@ const secondsPerDay = 86_400;
 /** People's sessions, kept by better-auth in our tables. */
 export function createSessions(options: SessionsOptions): Sessions {
   const auth = createBetterAuth(options);
-  const call = <Result>(run: () => Promise<Result>): Promise<Result> => translateFailures(options.db, run);
   return {
     async find(headers) {
-      const session = await call(() => auth.api.getSession({ headers, query: { disableCookieCache: true } }));
-      return !session || session.user.disabledAt ? undefined : pickUser(session.user);
+      const query = { disableCookieCache: true };
+      const answer = await translateFailures(() =>
+        auth.api.getSession({ headers, query, returnHeaders: true }),
+      );
+      const user = answer.response?.user;
+      return !user || user.disabledAt
+        ? undefined
+        : { user: pickUser(user), cookies: answer.headers.getSetCookie() };
     },
     async signIn(body, headers) {
-      const answer = await call(() => auth.api.signInEmail({ body, headers, returnHeaders: true }));
+      const answer = await translateFailures(() =>
+        auth.api.signInEmail({ body, headers, returnHeaders: true }),
+      );
       return { user: pickUser(answer.response.user), cookies: answer.headers.getSetCookie() };
     },
     async signOut(headers) {
-      const answer = await call(() => auth.api.signOut({ headers, returnHeaders: true }));
+      const answer = await translateFailures(() => auth.api.signOut({ headers, returnHeaders: true }));
       return answer.headers.getSetCookie();
     },
   };
@@ -79,8 +95,8 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
     secret,
     database: { db, type: "postgres", transaction: true },
     telemetry: { enabled: false },
-    // Failures are thrown to us and logged there, with a request id.
-    logger: { disabled: true },
+    // Failures are thrown to us and logged there, with a request id; this only keeps what they hide.
+    logger: { level: "error", log: (_level, _message, ...details) => keepCause(details) },
     emailAndPassword: {
       enabled: true,
       // Accounts are made in one transaction with their workspace, by the domain.
@@ -157,10 +173,20 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
   });
 }
 
+/** What a call to better-auth under way has logged: it keeps to itself what the database said, but for its log. */
+const underWay = new AsyncLocalStorage<{ cause?: Error }>();
+
+function keepCause(details: readonly unknown[]): void {
+  const call = underWay.getStore();
+  const cause = details.find((detail) => detail instanceof Error);
+  if (call && cause) call.cause ??= cause;
+}
+
 /** Runs a call to better-auth, and throws our own failure for each of its. */
-async function translateFailures<Result>(db: Db, call: () => Promise<Result>): Promise<Result> {
+async function translateFailures<Result>(run: () => Promise<Result>): Promise<Result> {
+  const call: { cause?: Error } = {};
   try {
-    return await call();
+    return await underWay.run(call, run);
   } catch (error) {
     if (error instanceof PasswordQueueFullError) {
       throw new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 2 });
@@ -170,8 +196,6 @@ async function translateFailures<Result>(db: Db, call: () => Promise<Result>): P
       const message = "The email address or the password is not right.";
       throw new AppError("UNAUTHORIZED", { message, cause: error });
     }
-    // better-auth keeps to itself what the database said. If it is away, asking it anything says so.
-    await readServerVersion(db);
-    throw error;
+    throw call.cause ?? error;
   }
 }

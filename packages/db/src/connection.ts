@@ -19,26 +19,31 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** At most this many connections at once; 10 unless told. */
   readonly maxConnections?: number;
-  /** How long a statement may wait for its answer, in milliseconds; 10,000 unless told. */
+  /** How long a statement may wait for its answer, in milliseconds; 5,000 unless told. */
   readonly statementTimeoutMs?: number;
+  /** How long a statement may wait for a lock, in milliseconds; as long as for its answer unless told. */
+  readonly lockTimeoutMs?: number;
 }
 
 /** How long to wait for a new connection, or for a free one of the pool, in milliseconds. */
-export const connectTimeoutMs = 1_500;
+const connectTimeoutMs = 1_500;
 
 /** A Kysely over a pool of its own. `destroy()` closes it. Opening sends nothing: the first query connects. */
 export function openDatabase(connection: DatabaseConnection, options: PoolOptions): Kysely<Database> {
-  const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
   const pool = new pg.Pool({
     ...clientConfig(connection, options.applicationName),
     max: options.maxConnections ?? 10,
     // The server ends a slow statement; the client gives up a little later, for a server that is silent.
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + 500,
+    ...(options.lockTimeoutMs ? { lock_timeout: options.lockTimeoutMs } : {}),
     idle_in_transaction_session_timeout: 10_000,
   });
   // A connection that breaks while idle is replaced by the pool; the next query that needs it will tell.
   pool.on("error", () => undefined);
+  // One that breaks while in use tells the query under way; without a listener of ours it would end the process too.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }
 

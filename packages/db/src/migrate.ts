@@ -21,6 +21,7 @@ export class SchemaTooNewError extends Error {
 
 /** How long a migration waits for a table that others use, in milliseconds, before it steps back and tries again. */
 const lockTimeoutMs = 2_000;
+/** How often it tries before it gives up. A node that waits for another's migration waits longer at each try. */
 const attempts = 20;
 
 /**
@@ -34,6 +35,7 @@ export async function migrate(connection: DatabaseConnection, upTo?: string): Pr
     applicationName: "latchkey migrate",
     maxConnections: 1,
     statementTimeoutMs: 600_000,
+    lockTimeoutMs,
   });
   try {
     const migrator = new Migrator({
@@ -42,7 +44,6 @@ export async function migrate(connection: DatabaseConnection, upTo?: string): Pr
       migrationTableName: "migrations",
       migrationLockTableName: "migrations_lock",
     });
-    await sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, false)`.execute(db);
     for (let attempt = 1; ; attempt += 1) {
       await refuseNewerSchema(db);
       const { error, results = [] } = await (upTo ? migrator.migrateTo(upTo) : migrator.migrateToLatest());

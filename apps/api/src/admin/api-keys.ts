@@ -2,7 +2,7 @@ import { type ApiKey, summarizeApiKeys } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { createKey, deleteKey, listKeys, updateKey } from "../domain/api-keys.ts";
-import { keyDescription, keyId, keyName } from "../fields.ts";
+import { keyDescription, keyId, keyName, searchText } from "../fields.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
 
 const maxPage = 100_000;
@@ -12,7 +12,7 @@ export const apiKeysRouter = createRouter({
   list: sessionProcedure
     .input(
       z.strictObject({
-        search: z.string().trim().max(100).default(""),
+        search: searchText.default(""),
         page: z.int().min(1).max(maxPage).default(1),
         pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
       }),

@@ -15,8 +15,10 @@ const maxWorkspaces = 200;
 export const sessionRouter = createRouter({
   /** Who is signed in and where they belong; null for a visitor. */
   current: publicProcedure.query(async ({ ctx }) => {
-    const user = await ctx.instance.sessions.find(ctx.headers);
-    return user ? await presentSession(ctx.instance.db, user) : null;
+    const session = await ctx.instance.sessions.find(ctx.headers);
+    if (!session) return null;
+    ctx.setCookies(session.cookies);
+    return await presentSession(ctx.instance.db, session.user);
   }),
 
   /** Makes an account with its first workspace, and signs it in. */

@@ -1,4 +1,3 @@
-import type { SessionUser } from "@latchkey/auth/sessions";
 import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
@@ -65,7 +64,8 @@ export const publicProcedure = trpc.procedure.use(translateFailures);
 
 /** For whoever is signed in. @throws {AppError} UNAUTHORIZED without a live session. */
 export const sessionProcedure = publicProcedure.use(async ({ ctx, next }) => {
-  const user: SessionUser | undefined = await ctx.instance.sessions.find(ctx.headers);
-  if (!user) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
-  return await next({ ctx: { ...ctx, user } });
+  const session = await ctx.instance.sessions.find(ctx.headers);
+  if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
+  ctx.setCookies(session.cookies);
+  return await next({ ctx: { ...ctx, user: session.user } });
 });

@@ -47,8 +47,6 @@ interface Waiter {
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
   isAnswered: boolean;
-  /** Whether another transaction held the key's row when its turn came. */
-  isBlocked: boolean;
 }
 
 /**
@@ -68,9 +66,9 @@ export class Admission {
   readonly #sweeper: NodeJS.Timeout;
   #waiting: Waiter[] = [];
   #inFlight: readonly Waiter[] = [];
-  /** How many requests are set aside because another transaction holds their key's row. */
-  #paused = 0;
-  #isRunning = false;
+  /** Keys whose rows another transaction held when their turn came. */
+  readonly #held = new Set<KeyId>();
+  #running: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(options: AdmissionOptions) {
@@ -95,9 +93,10 @@ export class Admission {
     return (await this.#enqueue(digestOfNoKey)).kind !== "unavailable";
   }
 
-  /** Closes the connection. What still waits is answered "unavailable". */
+  /** Finishes the statement under way, answers "unavailable" to what waits, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.#running;
     clearInterval(this.#sweeper);
     for (const waiter of this.#waiting) settle(waiter, unavailable);
     this.#waiting = [];
@@ -107,54 +106,62 @@ export class Admission {
   #enqueue(digest: string): Promise<Verdict> {
     if (this.#waiting.length >= this.#maxWaiting) return Promise.resolve(unavailable);
     return new Promise((answer) => {
-      this.#queue([{ digest, arrivedAt: performance.now(), answer, isAnswered: false, isBlocked: false }]);
+      this.#queue([{ digest, arrivedAt: performance.now(), answer, isAnswered: false }]);
     });
   }
 
   #queue(waiters: readonly Waiter[]): void {
-    if (this.#isClosed) for (const waiter of waiters) settle(waiter, unavailable);
-    else this.#waiting.push(...waiters);
-    void this.#run();
+    if (this.#isClosed) {
+      for (const waiter of waiters) settle(waiter, unavailable);
+      return;
+    }
+    this.#waiting.push(...waiters);
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#isClosed) {
       this.#inFlight = this.#waiting.splice(0, maxBatch);
-      await this.#runBatch(this.#inFlight);
+      const { free, held } = this.#compose(this.#inFlight);
+      await this.#runBatch(free, "wait");
+      await this.#runBatch(held, "skip");
     }
     this.#inFlight = [];
-    this.#isRunning = false;
+    // Here and not in a `finally`: who arrives after the last look at the queue must find nobody running.
+    this.#running = undefined;
   }
 
-  async #runBatch(waiters: readonly Waiter[]): Promise<void> {
-    const batch = this.#compose(waiters);
+  async #runBatch(batch: Batch, mode: LockMode): Promise<void> {
     if (batch.spending.size + batch.probing.size === 0) return;
-    // While a row is known to be held, nobody waits for any: its own key is tried again, the others pass.
-    const isHeld = this.#paused > 0 || waiters.some((waiter) => waiter.isBlocked);
-    const mode = isHeld ? "skip" : "wait";
     try {
       this.#conclude(batch, await this.#execute(batch, mode));
     } catch (error) {
       this.#onFailure(error);
-      for (const waiter of waiters) settle(waiter, unavailable);
+      for (const { waiters } of batch.spending.values())
+        for (const waiter of waiters) settle(waiter, unavailable);
+      for (const waiters of batch.probing.values()) for (const waiter of waiters) settle(waiter, unavailable);
     }
   }
 
-  /** Sorts a batch into what can be spent on remembered facts and what must be looked up. */
-  #compose(waiters: readonly Waiter[]): Batch {
-    const batch: Batch = { spending: new Map(), probing: new Map() };
+  /**
+   * Sorts requests into what can be spent on remembered facts and what must be looked up; apart from both, the keys
+   * whose rows another transaction held the last time, so that nobody else waits for them.
+   */
+  #compose(waiters: readonly Waiter[]): { readonly free: Batch; readonly held: Batch } {
+    const free: Batch = { spending: new Map(), probing: new Map() };
+    const held: Batch = { spending: new Map(), probing: new Map() };
+    const latest = performance.now() - this.#deadlineMs;
     for (const waiter of waiters) {
-      if (waiter.arrivedAt < performance.now() - this.#deadlineMs) settle(waiter, unavailable);
+      if (waiter.arrivedAt < latest) settle(waiter, unavailable);
       if (waiter.isAnswered) continue;
       const facts = this.#memory.recall(waiter.digest);
-      const together = facts ? batch.spending.get(facts.keyId)?.waiters : batch.probing.get(waiter.digest);
+      const { spending, probing } = facts && this.#held.has(facts.keyId) ? held : free;
+      const together = facts ? spending.get(facts.keyId)?.waiters : probing.get(waiter.digest);
       if (together) together.push(waiter);
-      else if (facts) batch.spending.set(facts.keyId, { facts, waiters: [waiter] });
-      else batch.probing.set(waiter.digest, [waiter]);
+      else if (facts) spending.set(facts.keyId, { facts, waiters: [waiter] });
+      else probing.set(waiter.digest, [waiter]);
     }
-    return batch;
+    return { free, held };
   }
 
   /** Runs the statement; once more, past locked rows, after an abort that certainly changed nothing. */
@@ -178,20 +185,24 @@ export class Admission {
     }
   }
 
-  /** Answers what is decided and queues the rest again: facts that were new, and rows that were locked. */
+  /** Answers what is decided and queues the rest again: facts that were new, and rows that were held. */
   #conclude(batch: Batch, findings: Findings): void {
     const again: Waiter[] = [];
     for (const { facts, waiters } of batch.spending.values()) {
-      if (!findings.uncounted.has(facts.keyId)) {
-        for (const waiter of waiters) settle(waiter, { kind: "admitted", principal: facts });
+      const { keyId, userId, version } = facts;
+      if (!findings.uncounted.has(keyId)) {
+        this.#held.delete(keyId);
+        const verdict = { kind: "admitted", principal: { keyId, userId } } as const;
+        for (const waiter of waiters) settle(waiter, verdict);
         continue;
       }
-      const current = findings.uncounted.get(facts.keyId);
-      if (current?.version === facts.version) this.#pause(waiters);
+      const current = findings.uncounted.get(keyId);
+      if (current?.version === version) this.#pause(keyId, waiters);
       else again.push(...this.#learn(current, waiters));
     }
-    for (const [digest, waiters] of batch.probing)
+    for (const [digest, waiters] of batch.probing) {
       again.push(...this.#learn(findings.probed.get(digest), waiters));
+    }
     this.#waiting = again.concat(this.#waiting);
   }
 
@@ -210,13 +221,9 @@ export class Admission {
   }
 
   /** Leaves requests aside for a moment because another transaction holds their key's row. */
-  #pause(waiters: readonly Waiter[]): void {
-    for (const waiter of waiters) waiter.isBlocked = true;
-    this.#paused += waiters.length;
-    setTimeout(() => {
-      this.#paused -= waiters.length;
-      this.#queue(waiters);
-    }, blockedPauseMs);
+  #pause(keyId: KeyId, waiters: readonly Waiter[]): void {
+    this.#held.add(keyId);
+    setTimeout(() => this.#queue(waiters), blockedPauseMs);
   }
 
   /** Holds the deadline, whatever the database does. */

@@ -1,7 +1,8 @@
 import type { KeyFacts } from "./judge.ts";
 
 /**
- * The facts of keys that were admitted lately, by digest. Remembering is no permission: the statement spends
+ * The facts of keys that were admitted, by digest; past its capacity the first one remembered goes first, since to
+ * keep track of the latest use would cost every request. Remembering is no permission: the statement spends
  * only where the version remembered is still the one in the database.
  */
 export class FactsMemory {

@@ -12,6 +12,7 @@ const connectTimeoutMs = 1_000;
 export class AdmissionLink {
   readonly #connection: DatabaseConnection;
   #client: pg.Client | undefined;
+  #isClosed = false;
 
   constructor(connection: DatabaseConnection) {
     this.#connection = connection;
@@ -31,6 +32,10 @@ export class AdmissionLink {
     client.on("error", forget);
     client.on("end", forget);
     await client.connect();
+    if (this.#isClosed) {
+      await client.end();
+      throw new Error("Admission was closed while it connected.");
+    }
     this.#client = client;
     return client;
   }
@@ -43,7 +48,9 @@ export class AdmissionLink {
     client?.connection.stream.destroy();
   }
 
+  /** Ends the connection for good; one that is being made is ended as soon as it is there. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const client = this.#client;
     this.#client = undefined;
     await client?.end();
