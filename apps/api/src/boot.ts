@@ -34,7 +34,7 @@ export async function openGround(
     return { ...server, applied: await migrate(server.connection) };
   } catch (error) {
     await server.close();
-    throw error instanceof SchemaTooNewError ? new StartError(error.message, { cause: error }) : error;
+    throw explainMigration(error);
   }
 }
 
@@ -50,7 +50,11 @@ async function openEmbedded(
       location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
     return { connection, unusualLocation, close };
   } catch (error) {
-    throw error instanceof EmbeddedPostgresError ? new StartError(error.message, { cause: error }) : error;
+    if (error instanceof EmbeddedPostgresError) throw new StartError(error.message, { cause: error });
+    if (isSystemError(error)) {
+      throw new StartError(`The embedded Postgres cannot be set up: ${error.message}.`, { cause: error });
+    }
+    throw error;
   }
 }
 
@@ -66,10 +70,8 @@ async function reachServer(databaseUrl: string): Promise<Server> {
     }
   } catch (error) {
     if (error instanceof StartError) throw error;
-    const reason =
-      error instanceof Error ? error.message || String(error.cause ?? error.name) : String(error);
     throw new StartError(
-      `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reason}.`,
+      `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reasonOf(error)}.`,
       {
         cause: error,
       },
@@ -83,4 +85,23 @@ async function reachServer(databaseUrl: string): Promise<Server> {
 function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+function explainMigration(error: unknown): unknown {
+  if (error instanceof SchemaTooNewError) return new StartError(error.message, { cause: error });
+  if (error instanceof Error && ("severity" in error || isSystemError(error))) {
+    return new StartError(`The database cannot be brought up to date: ${reasonOf(error)}.`, { cause: error });
+  }
+  return error;
+}
+
+/** A failure of the operating system's, such as EACCES; its message names the path. */
+function isSystemError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && "code" in error && typeof error.code === "string" && "syscall" in error;
+}
+
+/** What went wrong, in words; a name with several addresses fails with several errors and no message of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  return error instanceof Error ? error.message || error.name : String(error);
 }

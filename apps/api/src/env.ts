@@ -36,11 +36,7 @@ const schema = z.object({
       .transform(Number)
       .refine((port) => port <= 65_535, mustBePort),
   ),
-  BASE_URL: optional(
-    z
-      .url({ protocol: /^https?$/, error: mustBeOrigin })
-      .refine((address) => URL.canParse(address) && isOrigin(new URL(address)), mustBeOrigin),
-  ),
+  BASE_URL: optional(z.string().refine(isWebOrigin, mustBeOrigin)),
   DATABASE_URL: optional(
     z.url({
       protocol: /^postgres(ql)?$/,
@@ -77,8 +73,10 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
   };
 }
 
-function isOrigin(address: URL): boolean {
-  return address.href === `${address.origin}/`;
+function isWebOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const address = new URL(text);
+  return /^https?:$/.test(address.protocol) && address.href === `${address.origin}/`;
 }
 
 /** The folder of the whole project, from which relative paths count. */

@@ -2,15 +2,19 @@ import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 
-// Postgres cannot store U+0000, lone surrogates are no text, and other control characters have no place in one line.
+// Postgres cannot store U+0000, lone surrogates are no text, and control characters have no place in one line. Those
+// that turn the direction of writing would turn what stands beside a name too. Joiners stay: emoji need them.
 const printable = z
   .string()
-  .refine((text) => text.isWellFormed() && !/\p{Control}/u.test(text), "Use printable characters only.");
+  .refine(
+    (text) => text.isWellFormed() && !/[\p{Control}\u202A-\u202E\u2066-\u2069]/u.test(text),
+    "Remove the invisible characters.",
+  );
 const printableLines = z
   .string()
   .refine(
     (text) => text.isWellFormed() && !/[^\P{Control}\n\r\t]/u.test(text),
-    "Use printable characters only.",
+    "Remove the invisible characters.",
   );
 
 /** An email address, in lower case. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Admission } from "@latchkey/auth/admission";
 import { createSessions } from "@latchkey/auth/sessions";
 import { openDatabase } from "@latchkey/db/connection";
+import { hasAnyUser } from "@latchkey/db/users";
 import { pino } from "pino";
 import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
@@ -53,18 +54,26 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     isDraining = true;
     await server.close(drainMs);
   });
-  greet(baseUrl, ground.unusualLocation);
+  greet({ baseUrl, unusualLocation: ground.unusualLocation, hasUsers: await hasAnyUser(db) });
 }
 
-function greet(baseUrl: string, unusualLocation: string | undefined): void {
+interface Greeting {
+  readonly baseUrl: string;
+  readonly unusualLocation: string | undefined;
+  readonly hasUsers: boolean;
+}
+
+function greet({ baseUrl, unusualLocation, hasUsers }: Greeting): void {
   const lines = [
     "",
     `  Latchkey ${version} is ready at ${baseUrl}`,
     ...(unusualLocation ? [`  ${unusualLocation}`] : []),
     "",
-    `  1. Sign up at ${baseUrl}/sign-up; who comes first is the operator.`,
-    "  2. Make an API key: the menu at the top right, API Keys, +.",
-    `  3. Call the open API: curl ${baseUrl}/open/global/config -H "Authorization: Bearer <API_KEY>"`,
+    hasUsers
+      ? `  1. Sign in at ${baseUrl}/sign-in`
+      : `  1. Sign up at ${baseUrl}/sign-up; who comes first is the operator.`,
+    "  2. Make an API key: the menu at the top right, API Keys, New API key.",
+    `  3. Call the open API: curl ${baseUrl}/open/global/config -H "Authorization: Bearer $API_KEY"`,
     "",
     "  Ctrl-C stops everything.",
     "",
@@ -82,18 +91,29 @@ async function run(): Promise<void> {
   const signalled = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
   });
-  await using stack = new AsyncDisposableStack();
-  await start(readEnv(), stack);
+  const stack = new AsyncDisposableStack();
+  try {
+    await start(readEnv(), stack);
+  } catch (error) {
+    process.stderr.write(`Latchkey cannot start. ${explain(error)}\n`);
+    process.exitCode = 1;
+    await stack.disposeAsync();
+    return;
+  }
   await signalled;
+  await stack.disposeAsync();
+}
+
+/** One sentence for what whoever starts it can mend, everything that is known for a bug. */
+function explain(error: unknown): string {
+  if (error instanceof StartError || error instanceof EnvError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 run().then(
-  () => process.exit(0),
+  () => process.exit(),
   (error: unknown) => {
-    const isExpected = error instanceof StartError || error instanceof EnvError;
-    process.stderr.write(
-      `Latchkey cannot start. ${isExpected ? error.message : ((error as Error)?.stack ?? String(error))}\n`,
-    );
+    process.stderr.write(`Latchkey did not stop cleanly. ${explain(error)}\n`);
     process.exit(1);
   },
 );

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-keys";
 import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
@@ -15,11 +16,14 @@ const trial = defineEndpoint({
   summary: "Trial",
   description: "Fails as it is told.",
   access: "key",
-  request: { body: z.strictObject({ fail: z.enum(["bug", "conflict", "no"]), note: z.string().optional() }) },
+  request: {
+    body: z.strictObject({ fail: z.enum(["bug", "conflict", "hang", "no"]), note: z.string().optional() }),
+  },
   response: { status: 201, schema: z.object({ ok: z.boolean() }) },
   errors: ["CONFLICT"],
   handle: async ({ body }) => {
     if (body.fail === "bug") throw new TypeError("the password is swordfish");
+    if (body.fail === "hang") await new Promise(() => undefined);
     if (body.fail === "conflict") throw new AppError("CONFLICT");
     return { ok: true, leaked: "not declared" } as { ok: boolean };
   },
@@ -317,6 +321,29 @@ describe("with a good key", () => {
     expectError(await call("/open/trial", `Bearer ${good}`, init), [413, "PAYLOAD_TOO_LARGE"]);
   });
 
+  test("a caller who sends slowly is waited for, and not told that the service is away", async () => {
+    const pieces = ['{"fa', 'il":', '"no"', "}"];
+    const body = new ReadableStream({
+      async pull(controller) {
+        await delay(700);
+        const piece = pieces.shift();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(piece));
+      },
+    });
+    const init = { method: "POST", body, headers: json, duplex: "half" } as RequestInit;
+    expect((await call("/open/trial", `Bearer ${good}`, init)).response.status).toBe(201);
+  });
+
+  test("a handler that takes too long is given up within two seconds", async () => {
+    const startedAt = performance.now();
+    const init = { method: "POST", body: '{"fail":"hang"}', headers: json };
+    const answer = await call("/open/trial", `Bearer ${good}`, init);
+    expectError(answer, [503, "SERVICE_UNAVAILABLE"]);
+    expect(answer.response.headers.get("retry-after")).toBe("1");
+    expect(performance.now() - startedAt).toBeLessThan(2_100);
+  });
+
   test("a small body that unpacks to a large one is bounded", async () => {
     const bomb = await new Response(
       new Blob([`{"fail":"no","note":"${"a".repeat(20_000_000)}"}`])
@@ -392,6 +419,17 @@ describe("requests that break HTTP itself", () => {
     ],
     ["no host", "GET /open/me HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
     ["two hosts", "GET /open/me HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 400],
+    ["CONNECT", "CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n", 405],
+    [
+      "an expectation nobody knows",
+      "GET /open/me HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\nConnection: close\r\n\r\n",
+      401,
+    ],
+    [
+      "a body whose pieces are none",
+      "POST /open/me HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+      400,
+    ],
     ["TRACE", "TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 405],
   ];
   test.each(rows)("%s", async (_what, request, status) => {
@@ -399,5 +437,12 @@ describe("requests that break HTTP itself", () => {
     expect(answer.status).toBe(status);
     expect(JSON.parse(answer.body)).toEqual(shape);
     expect(answer.head.toLowerCase()).toContain("content-type: application/json");
+  });
+
+  test("never take the place of the answer to an earlier request on the connection", async () => {
+    const first = `GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${good}\r\n\r\n`;
+    const answer = await sendRaw(app.baseUrl, `${first}garbage\r\n\r\n`);
+    expect(answer.head).not.toContain(" 400 ");
+    expect(answer.body).not.toContain("BAD_REQUEST");
   });
 });

@@ -122,6 +122,16 @@ test.each([
   });
 });
 
+test("the OpenAPI document is the one that was last agreed on", async () => {
+  const document = await (await fetch(`${app.baseUrl}/openapi.json`)).text();
+  const stable = JSON.stringify(
+    JSON.parse(document.replaceAll(app.baseUrl, "https://keys.example.com")),
+    null,
+    2,
+  );
+  await expect(`${stable}\n`).toMatchFileSnapshot("openapi.snapshot.json");
+});
+
 test("the OpenAPI document describes every endpoint with its errors", async () => {
   const document = (await (await fetch(`${app.baseUrl}/openapi.json`)).json()) as Document;
   expect(document.openapi).toMatch(/^3\.1\./);

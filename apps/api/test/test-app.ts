@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Admission } from "@latchkey/auth/admission";
 import { createSessions } from "@latchkey/auth/sessions";
 import type { KeyId, UserId } from "@latchkey/db/ids";
@@ -36,17 +37,24 @@ export const password = "correct horse battery staple";
 
 /** Starts it with the endpoints of the product, or with more. */
 export async function startTestApp(
-  options: { readonly more?: readonly Endpoint[]; readonly registration?: Instance["registration"] } = {},
+  options: {
+    readonly more?: readonly Endpoint[];
+    readonly registration?: Instance["registration"];
+    /** The address people use, where it is not the one it listens on. */
+    readonly publicUrl?: string;
+    readonly isDraining?: boolean;
+  } = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase(inject("postgres"));
   const webDirectory = await createWebDirectory();
   const server = await listen("127.0.0.1", 0);
   const baseUrl = `http://127.0.0.1:${server.address.port}`;
+  const publicUrl = options.publicUrl ?? baseUrl;
   const { db } = database;
   const instance: Instance = {
     db,
-    sessions: createSessions({ db, secret: "a secret for tests, of 32 letters or more", baseUrl }),
-    baseUrl,
+    sessions: createSessions({ db, secret: "a secret for tests, of 32 letters or more", baseUrl: publicUrl }),
+    baseUrl: publicUrl,
     version: "0.0.0",
     registration: options.registration ?? "open",
   };
@@ -64,7 +72,7 @@ export async function startTestApp(
     endpoints: [...endpoints, ...(options.more ?? [])],
     log: pino(stream),
     webDirectory,
-    isDraining: () => false,
+    isDraining: () => options.isDraining === true,
   });
   server.serve(app.callback());
 
@@ -96,6 +104,8 @@ async function createWebDirectory(): Promise<string> {
   await mkdir(join(directory, "assets"));
   await writeFile(join(directory, "index.html"), "<!doctype html><title>Latchkey</title>");
   await writeFile(join(directory, "assets/app-1a2b3c.js"), "export {};");
+  await writeFile(join(directory, "assets/app-1a2b3c.js.br"), brotliCompressSync("export {};"));
+  await writeFile(join(directory, "assets/app-1a2b3c.js.gz"), gzipSync("export {};"));
   await writeFile(join(directory, ".hidden"), "hidden");
   return directory;
 }

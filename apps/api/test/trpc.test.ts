@@ -96,6 +96,7 @@ describe("people", () => {
     ["password", { password: "x".repeat(129) }],
     ["role", { role: "owner" }],
     ["name", { name: "nul\u0000" }],
+    ["name", { name: "evil\u202etxt.exe" }],
   ])("a sign-up with a bad %s says which field is off", async (path, change) => {
     const input = { name: "Ada", email: `${crypto.randomUUID()}@example.com`, password, ...change };
     const { code, issues } = await failure(openClient().client.session.signUp.mutate(input));
@@ -147,6 +148,28 @@ describe("people", () => {
     expect(await failure(client.apiKeys.list.query({}))).toMatchObject({ code: "UNAUTHORIZED" });
   });
 
+  test("a session in use is renewed, in the database and in the browser", async () => {
+    const { client, jar, userId } = await signedIn();
+    const almost = new Date(Date.now() + 2 * 86_400_000);
+    await app.instance.db
+      .updateTable("sessions")
+      .set({ expires_at: almost })
+      .where("user_id", "=", userId)
+      .execute();
+    jar.set("renewed", "no");
+    const response = await fetch(`${app.baseUrl}/trpc/apiKeys.summary`, {
+      headers: { Cookie: [...jar].map(([name, value]) => `${name}=${value}`).join("; ") },
+    });
+    expect(response.headers.getSetCookie()[0]).toMatch(/^latchkey-session=.*Max-Age=1209600/);
+    const { expires_at: expiresAt } = await app.instance.db
+      .selectFrom("sessions")
+      .select("expires_at")
+      .where("user_id", "=", userId)
+      .executeTakeFirstOrThrow();
+    expect(expiresAt.getTime()).toBeGreaterThan(almost.getTime() + 86_400_000);
+    expect(await client.session.current.query()).not.toBeNull();
+  });
+
   test("the session cookie is out of scripts' reach and stays on this site", async () => {
     const { email } = await app.addUser();
     const body = JSON.stringify({ email, password });
@@ -187,6 +210,14 @@ describe("API keys", () => {
     expect(await failure(client.apiKeys.delete.mutate({ id }))).toMatchObject({ code: "NOT_FOUND" });
     expect((await client.apiKeys.list.query({})).total).toBe(0);
   });
+
+  test.each(["nul\u0000", "\ud800", "x".repeat(101)])(
+    "a search for what nothing can hold is a bad request",
+    async (search) => {
+      const { client } = await signedIn();
+      expect(await failure(client.apiKeys.list.query({ search }))).toMatchObject({ code: "BAD_REQUEST" });
+    },
+  );
 
   test("nobody reaches another user's key", async () => {
     const { client: owner } = await signedIn();

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { sendRaw, startTestApp, type TestApp } from "./test-app.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { password, sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -23,7 +23,40 @@ test("files with a hash in their name may be kept for ever", async () => {
   const response = await fetch(`${app.baseUrl}/assets/app-1a2b3c.js`);
   expect(response.status).toBe(200);
   expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+});
+
+test.each(["br", "gzip", "identity"])("a script is sent as %s to whoever takes that", async (encoding) => {
+  const url = `${app.baseUrl}/assets/app-1a2b3c.js`;
+  const response = await fetch(url, { headers: { "Accept-Encoding": encoding } });
+  expect(response.headers.get("content-encoding") ?? "identity").toBe(encoding);
   expect(response.headers.get("vary")).toContain("Accept-Encoding");
+  expect(response.headers.get("content-type")).toMatch(/^(text|application)\/javascript/);
+  expect(await response.text()).toBe("export {};");
+});
+
+test("behind https, pages ask browsers to stay there, and cookies are for this host and https alone", async () => {
+  const secure = await startTestApp({ publicUrl: "https://keys.example.com" });
+  onTestFinished(() => secure.close());
+  const { email } = await secure.addUser();
+  const page = await fetch(`${secure.baseUrl}/sign-in`);
+  expect(page.headers.get("strict-transport-security")).toMatch(/max-age=31536000/);
+  const response = await fetch(`${secure.baseUrl}/trpc/session.signIn`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  });
+  const [cookie = ""] = response.headers.getSetCookie();
+  expect(cookie).toMatch(/^__Host-latchkey-session=/);
+  expect(cookie).toMatch(/; Path=\/(;|$)/);
+  expect(cookie).toMatch(/; Secure/i);
+  expect(cookie).not.toMatch(/; Domain/i);
+});
+
+test("a node on its way out is not ready, and lives", async () => {
+  const draining = await startTestApp({ isDraining: true });
+  onTestFinished(() => draining.close());
+  expect((await fetch(`${draining.baseUrl}/readyz`)).status).toBe(503);
+  expect((await fetch(`${draining.baseUrl}/healthz`)).status).toBe(200);
 });
 
 test.each([

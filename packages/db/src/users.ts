@@ -40,9 +40,14 @@ export async function findUserByEmail(db: Db, email: string): Promise<User | und
   return await selectUsers(db).where("email", "=", email).executeTakeFirst();
 }
 
-/** @throws {NoResultError} when there is no such user. */
+/** @throws {Error} when there is no such user, which is a bug: ids of users come from the database. */
 export async function getUser(db: Db, id: UserId): Promise<User> {
   return await selectUsers(db).where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+/** Whether the instance has a user yet; who comes first is its operator. */
+export async function hasAnyUser(db: Db): Promise<boolean> {
+  return (await db.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
 
 /**

@@ -3,9 +3,8 @@ import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { listMemberships } from "@latchkey/db/workspaces";
-import { AppError } from "@latchkey/errors";
 import { z } from "zod";
-import { createAccount } from "../domain/accounts.ts";
+import { registerAccount } from "../domain/accounts.ts";
 import { email, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicProcedure } from "./trpc.ts";
 
@@ -25,12 +24,7 @@ export const sessionRouter = createRouter({
   signUp: publicProcedure
     .input(z.strictObject({ name: personName, email, password: newPassword }))
     .mutation(async ({ ctx, input }) => {
-      if (ctx.instance.registration !== "open") {
-        throw new AppError("FORBIDDEN", {
-          message: "This instance does not accept sign-ups. Ask its operator for an account.",
-        });
-      }
-      await createAccount(ctx.instance.db, input);
+      await registerAccount(ctx.instance, input);
       return await signIn(ctx, input);
     }),
 

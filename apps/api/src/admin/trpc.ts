@@ -2,8 +2,7 @@ import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
-import { translateFailure } from "../http/error-boundary.ts";
-import { toIssues } from "../http/parse-input.ts";
+import { toIssues, translateFailure } from "../failure.ts";
 
 /** What every procedure gets. */
 export interface Context {

@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode } from "@latchkey/errors";
 import { CommanderError } from "commander";
 import { EnvError, readEnv } from "../env.ts";
-import { translateFailure } from "../http/error-boundary.ts";
+import { translateFailure } from "../failure.ts";
 import { StartError } from "../start-error.ts";
 import { createProgram } from "./program.ts";
 

@@ -2,16 +2,15 @@ import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { openDatabase } from "@latchkey/db/connection";
 import { decodeId, encodeId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { disableUser, findUserByEmail, type User } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { Command } from "commander";
 import { z } from "zod";
 import { openGround } from "../boot.ts";
-import { createAccount } from "../domain/accounts.ts";
+import { createAccount, disableAccount, getAccount } from "../domain/accounts.ts";
 import { createKey, deleteAnyKey } from "../domain/api-keys.ts";
 import type { Env } from "../env.ts";
+import { toIssues } from "../failure.ts";
 import { email, keyDescription, keyName, newPassword, personName, workspaceName } from "../fields.ts";
-import { toIssues } from "../http/parse-input.ts";
 import { readSecret } from "./read-secret.ts";
 
 /**
@@ -61,8 +60,7 @@ export function createProgram(readEnv: () => Env): Command {
     .description("end a user's sessions and put all of their keys out of force")
     .action((address: string) =>
       perform(async (db) => {
-        const { id } = await getUserByEmail(db, parse(email, address));
-        await db.transaction().execute((trx) => disableUser(trx, id));
+        const id = await disableAccount(db, parse(email, address));
         return { userId: encodeId("user", id), disabled: true };
       }),
     );
@@ -77,7 +75,7 @@ export function createProgram(readEnv: () => Env): Command {
     .action((options: unknown) =>
       perform(async (db) => {
         const { user: address, ...facts } = parse(newKey, options);
-        const { id: userId } = await getUserByEmail(db, address);
+        const { id: userId } = await getAccount(db, address);
         const { id, secret } = await createKey(db, { userId, ...facts });
         return { id: encodeId("key", id), key: secret };
       }),
@@ -116,7 +114,9 @@ function createPerformer(program: Command, readEnv: () => Env): (task: Task) => 
 }
 
 function print(result: Record<string, unknown>, isJson: boolean): void {
-  const lines = Object.entries(result).map(([name, value]) => `${name}: ${[value].flat().join(", ")}`);
+  const lines = Object.entries(result).map(
+    ([name, value]) => `${name}: ${[value].flat().join(", ") || "nothing"}`,
+  );
   process.stdout.write(`${isJson ? JSON.stringify(result) : lines.join("\n")}\n`);
 }
 
@@ -135,10 +135,4 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.outp
   const { success, data, error } = schema.safeParse(value);
   if (!success) throw new AppError("BAD_REQUEST", { issues: error.issues.flatMap(toIssues) });
   return data;
-}
-
-async function getUserByEmail(db: Db, address: string): Promise<User> {
-  const user = await findUserByEmail(db, address);
-  if (!user) throw new AppError("NOT_FOUND", { message: `There is no user with the address ${address}.` });
-  return user;
 }

@@ -1,9 +1,10 @@
 import { hashPassword } from "@latchkey/auth/password";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { insertUserWithPassword } from "@latchkey/db/users";
+import { disableUser, findUserByEmail, insertUserWithPassword, type User } from "@latchkey/db/users";
 import { insertWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import type { Instance } from "./instance.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
 export interface NewAccount {
@@ -33,6 +34,39 @@ export async function createAccount(
     const name = account.workspaceName ?? `${account.name}’s workspace`;
     return { userId, workspaceId: await createWorkspace(trx, { name, ownerId: userId }) };
   });
+}
+
+/**
+ * Makes an account for somebody who signs up.
+ * @throws {AppError} FORBIDDEN unless the instance is open to everybody; else what {@link createAccount} throws.
+ */
+export async function registerAccount(
+  instance: Pick<Instance, "db" | "registration">,
+  account: NewAccount,
+): Promise<void> {
+  if (instance.registration !== "open") {
+    const message = "This instance does not accept sign-ups. Ask its operator for an account.";
+    throw new AppError("FORBIDDEN", { message });
+  }
+  await createAccount(instance.db, account);
+}
+
+/**
+ * Disables a user: their sessions end, and no node admits a key of theirs once this returns.
+ * @param email in lower case.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function disableAccount(db: Db, email: string): Promise<UserId> {
+  const { id } = await getAccount(db, email);
+  await db.transaction().execute((trx) => disableUser(trx, id));
+  return id;
+}
+
+/** @param email in lower case. @throws {AppError} NOT_FOUND */
+export async function getAccount(db: Db, email: string): Promise<User> {
+  const user = await findUserByEmail(db, email);
+  if (!user) throw new AppError("NOT_FOUND", { message: `There is no user with the address ${email}.` });
+  return user;
 }
 
 const slugAttempts = 5;

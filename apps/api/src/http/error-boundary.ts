@@ -1,7 +1,7 @@
-import { databaseFailure } from "@latchkey/db/database-failure";
-import { AppError, toAppError } from "@latchkey/errors";
+import type { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Logger } from "pino";
+import { translateFailure } from "../failure.ts";
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
 export function errorBoundary(log: Logger): Middleware {
@@ -15,11 +15,6 @@ export function errorBoundary(log: Logger): Middleware {
       answerError(ctx, error);
     }
   };
-}
-
-/** Anything thrown as an `AppError`: as it is, as the database's failure, or as a bug. */
-export function translateFailure(thrown: unknown): AppError {
-  return thrown instanceof AppError ? thrown : (databaseFailure(thrown) ?? toAppError(thrown));
 }
 
 /** The body of every error answer. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Server, STATUS_CODES } from "node:http";
+import { type Server, ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode } from "@latchkey/errors";
 import { errorBody } from "./error-boundary.ts";
@@ -13,27 +13,40 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 /** Answers requests that break HTTP itself, which never reach the app, with an error of the usual shape. */
 export function answerMalformedHttp(server: Server): void {
   server.on("clientError", (failure: NodeJS.ErrnoException, socket: Duplex) => {
-    if (failure.code === "ECONNRESET" || !socket.writable) {
+    // An answer written now would be taken for that of an earlier request on the connection.
+    if (failure.code === "ECONNRESET" || !socket.writable || isAnswering(socket)) {
       socket.destroy();
       return;
     }
-    discardRest(socket);
-    const error = new AppError(codes[failure.code ?? ""] ?? "BAD_REQUEST");
-    const requestId = randomUUID();
-    const body = JSON.stringify(errorBody(error, requestId));
-    socket.end(
-      [
-        `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
-        "Content-Type: application/json; charset=utf-8",
-        `Content-Length: ${Buffer.byteLength(body)}`,
-        `X-Request-Id: ${requestId}`,
-        "Cache-Control: no-store",
-        "Connection: close",
-        "",
-        body,
-      ].join("\r\n"),
-    );
+    refuse(socket, new AppError(codes[failure.code ?? ""] ?? "BAD_REQUEST"));
   });
+  server.on("connect", (_request, socket: Duplex) => refuse(socket, new AppError("METHOD_NOT_SUPPORTED")));
+}
+
+function refuse(socket: Duplex, error: AppError): void {
+  discardRest(socket);
+  const requestId = randomUUID();
+  const body = JSON.stringify(errorBody(error, requestId));
+  socket.end(
+    [
+      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+      "Content-Type: application/json; charset=utf-8",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      "Cache-Control: no-store",
+      "Connection: close",
+      "",
+      body,
+    ].join("\r\n"),
+  );
+}
+
+/** Whether an answer to an earlier request on this connection is still to come, or is on its way. */
+function isAnswering(socket: Duplex): boolean {
+  // Node keeps the oldest response there that is not finished, and looks there itself before its default answer.
+  const oldest = "_httpMessage" in socket ? socket._httpMessage : undefined;
+  // One whose request is not complete belongs to the request that is broken.
+  return oldest instanceof ServerResponse && (oldest.req.complete || oldest.headersSent);
 }
 
 /** How long a client may go on sending what nobody will read, in milliseconds. */

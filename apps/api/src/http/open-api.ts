@@ -1,12 +1,24 @@
 import Router from "@koa/router";
-import type { Admission, Verdict } from "@latchkey/auth/admission";
+import type { Admission, Principal, Verdict } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware, Next } from "koa";
 import type { Instance } from "../domain/instance.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { withinDeadline } from "./deadline.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Access, Endpoint } from "./endpoint.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
+
+declare module "koa" {
+  interface ExtendableContext {
+    /** On whose behalf the request acts; there for everything below `/open` once it was admitted. */
+    principal: Principal;
+    /** How long the handler may take, in milliseconds. */
+    budgetMs: number;
+  }
+}
+
+/** Callers were promised an answer within two seconds, also with the database away. */
+const answerWithinMs = 1_900;
 
 export interface OpenApiOptions {
   readonly instance: Instance;
@@ -22,17 +34,18 @@ export function openApi(options: OpenApiOptions): Middleware {
     if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
     ctx.set("Cache-Control", "no-store");
     ctx.set("X-Content-Type-Options", "nosniff");
-    await withinDeadline(async () => {
-      ctx.state.principal = await authenticate(ctx, options.admission);
-      refuseLargeBody(ctx);
-      const match = router.match(ctx.path, ctx.method);
-      if (match.path.length === 0) throw new AppError("NOT_FOUND");
-      if (!match.route) {
-        const allowed = [...new Set(match.path.flatMap((layer) => layer.methods))].sort().join(", ");
-        throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
-      }
-      await routes(ctx as never, noNext); // The router's context is Koa's with members that it adds itself.
-    });
+    const startedAt = performance.now();
+    ctx.principal = await authenticate(ctx, options.admission);
+    // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
+    ctx.budgetMs = answerWithinMs - (performance.now() - startedAt);
+    refuseLargeBody(ctx);
+    const match = router.match(ctx.path, ctx.method);
+    if (match.path.length === 0) throw new AppError("NOT_FOUND");
+    if (!match.route) {
+      const allowed = [...new Set(match.path.flatMap((layer) => layer.methods))].sort().join(", ");
+      throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
+    }
+    await routes(ctx as never, noNext); // The router's context is Koa's with members that it adds itself.
   };
 }
 
@@ -41,10 +54,9 @@ function createRouter({ instance, endpoints }: OpenApiOptions): Router {
   for (const endpoint of endpoints) {
     router.register(endpoint.path, [endpoint.method], async (ctx) => {
       const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
-      const answer = await endpoint.run(
-        { params: ctx.params, query: ctx.query, body },
-        { instance, principal: ctx.state.principal, now: new Date() },
-      );
+      const input = { params: ctx.params, query: ctx.query, body };
+      const call = { instance, principal: requireAccess(endpoint.access, ctx), now: new Date() };
+      const answer = await withinDeadline(ctx.budgetMs, () => endpoint.run(input, call));
       ctx.status = endpoint.response.status;
       ctx.body = answer;
       linkNextPage(ctx, instance, answer);
@@ -53,14 +65,24 @@ function createRouter({ instance, endpoints }: OpenApiOptions): Router {
   return router;
 }
 
-async function authenticate(ctx: Context, admission: Admission): Promise<unknown> {
+async function authenticate(ctx: Context, admission: Admission): Promise<Principal> {
   const token = readBearerToken(ctx.req.rawHeaders);
   if (token === undefined) throw new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
   return requireAdmitted(await admission.admit(token));
 }
 
+/** Holds an endpoint's declaration against who calls. */
+function requireAccess(access: Access, ctx: Context): Principal {
+  switch (access) {
+    case "key":
+      return ctx.principal;
+    default:
+      return access satisfies never;
+  }
+}
+
 /** Turns a verdict into a principal, or into the one failure that callers see for it. */
-function requireAdmitted(verdict: Verdict): unknown {
+function requireAdmitted(verdict: Verdict): Principal {
   switch (verdict.kind) {
     case "admitted":
       return verdict.principal;

@@ -1,5 +1,6 @@
 import { AppError, type Issue } from "@latchkey/errors";
 import { z } from "zod";
+import { toIssues } from "../failure.ts";
 import type { RawInput, RequestSchemas } from "./endpoint.ts";
 
 const nothing = z.strictObject({});
@@ -22,11 +23,4 @@ export function parseInput(schemas: RequestSchemas, raw: RawInput): Record<strin
   };
   if (issues.length > 0) throw new AppError("BAD_REQUEST", { issues });
   return input;
-}
-
-/** One issue a member: an object with two unknown members has two issues, each with its own path. */
-export function toIssues(issue: z.core.$ZodIssue): Issue[] {
-  const path = issue.path.map(String);
-  if (issue.code !== "unrecognized_keys") return [{ path: path.join("."), message: issue.message }];
-  return issue.keys.map((key) => ({ path: [...path, key].join("."), message: "Unknown member" }));
 }

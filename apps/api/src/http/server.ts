@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +18,12 @@ export interface HttpServer {
 }
 
 /** In milliseconds; a client that is slower than this is not answered. */
-const limits = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 };
+const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+};
 const maxHeaderSize = 16 * 1024;
 /** A port that a process just left may take a moment to be free. */
 const bindAttempts = 10;
@@ -36,6 +42,8 @@ export async function listen(host: string, port: number): Promise<HttpServer> {
     if (isClosing) res.setHeader("Connection", "close");
     current(req, res);
   });
+  // Whatever it expects, it gets the app's answer; Node's own would be an empty 417.
+  server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   answerMalformedHttp(server);
   await bind(server, host, port);
   const address = server.address() as AddressInfo; // It listens on TCP.
@@ -100,10 +108,12 @@ const answerNotReady: RequestListener = (req, res) => {
     return;
   }
   const error = new AppError("SERVICE_UNAVAILABLE", { message: "Latchkey is starting" });
+  const requestId = randomUUID();
   res.writeHead(error.status, {
     "Content-Type": "application/json",
     "Retry-After": "1",
     "Cache-Control": "no-store",
+    "X-Request-Id": requestId,
   });
-  res.end(JSON.stringify(errorBody(error, "starting")));
+  res.end(JSON.stringify(errorBody(error, requestId)));
 };

@@ -30,6 +30,8 @@ export async function webApp(directory: string): Promise<Middleware> {
       throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, HEAD" } });
     }
     if (!isPlainPath(ctx.path)) throw new AppError("NOT_FOUND");
+    // Scripts and styles lie there compressed too, and are sent as the browser can take them.
+    ctx.vary("Accept-Encoding");
     await files(ctx, async () => undefined);
     if (ctx.body !== undefined || ctx.status !== 404) return;
     // A page's address has no dot; what has one is a file, and that file does not exist.

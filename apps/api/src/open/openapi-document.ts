@@ -1,6 +1,12 @@
 import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { z } from "zod";
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
+import {
+  type CreateDocumentOptions,
+  createDocument,
+  type ZodOpenApiObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+} from "zod-openapi";
 import type { Instance } from "../domain/instance.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 
@@ -40,7 +46,7 @@ export function createOpenApiDocument(
     const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint) };
   }
-  return createDocument({
+  const document: ZodOpenApiObject = {
     openapi: "3.1.0",
     info: {
       title: "Latchkey open API",
@@ -56,8 +62,24 @@ export function createOpenApiDocument(
         apiKey: { type: "http", scheme: "bearer", description: "An API key, such as `lk_…`." },
       },
     },
-  });
+  };
+  return createDocument(document, { override: leaveAnswersOpen });
 }
+
+/** Answers may gain members, so that none of their objects is closed; requests stay as strict as they are. */
+const leaveAnswersOpen: NonNullable<CreateDocumentOptions["override"]> = ({ jsonSchema, io }) => {
+  if (io === "output") delete jsonSchema.additionalProperties;
+};
+
+const headers = {
+  requestId: {
+    description: "Names the request; yours, if it sent a well-formed `X-Request-Id`.",
+    schema: { type: "string" },
+  },
+  link: { description: 'The address of the next page, with `rel="next"`.', schema: { type: "string" } },
+  authenticate: { description: "`Bearer`.", schema: { type: "string" } },
+  retryAfter: { description: "Seconds after which to try again.", schema: { type: "integer" } },
+} as const;
 
 function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { params, query, body } = endpoint.request;
@@ -73,6 +95,10 @@ function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
     responses: {
       [String(endpoint.response.status)]: {
         description: endpoint.summary,
+        headers: {
+          "X-Request-Id": headers.requestId,
+          ...("nextCursor" in endpoint.response.schema.shape ? { Link: headers.link } : {}),
+        },
         content: { "application/json": { schema: endpoint.response.schema } },
       },
       ...Object.fromEntries([...statuses].map(([status, code]) => [String(status), describeError(code)])),
@@ -83,5 +109,13 @@ function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
 function describeError(code: ErrorCode) {
   const { message } = errorCatalogue[code];
   const example = { error: { code, message, requestId: "0f8fad5b-d9cb-469f-a165-70867728950e" } };
-  return { description: message, content: { "application/json": { schema: error, example } } };
+  return {
+    description: message,
+    headers: {
+      "X-Request-Id": headers.requestId,
+      ...(code === "UNAUTHORIZED" ? { "WWW-Authenticate": headers.authenticate } : {}),
+      ...(code === "SERVICE_UNAVAILABLE" ? { "Retry-After": headers.retryAfter } : {}),
+    },
+    content: { "application/json": { schema: error, example } },
+  };
 }

@@ -1,10 +1,10 @@
-import type { ApiKey } from "@latchkey/db/api-keys";
+import { type ApiKey, findApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import type { User } from "@latchkey/db/users";
 import { getUser } from "@latchkey/db/users";
 import { listMemberships } from "@latchkey/db/workspaces";
+import { AppError } from "@latchkey/errors";
 import { z } from "zod";
-import { getKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { timestamp } from "../schemas.ts";
 import { presentWorkspace, workspace } from "../workspaces/workspace.ts";
@@ -44,10 +44,12 @@ export const getMe = defineEndpoint({
   errors: [],
   handle: async (_input, { instance: { db }, principal }) => {
     const [key, user, workspaces] = await Promise.all([
-      getKey(db, { userId: principal.userId, id: principal.keyId }),
+      findApiKey(db, { userId: principal.userId, id: principal.keyId }),
       getUser(db, principal.userId),
       listMemberships(db, principal.userId, { limit: maxWorkspaces }),
     ]);
+    // Deleted since it was admitted: the same answer as to the next request.
+    if (!key) throw new AppError("FORBIDDEN");
     return { key: presentKey(key), user: presentUser(user), workspaces: workspaces.map(presentWorkspace) };
   },
 });

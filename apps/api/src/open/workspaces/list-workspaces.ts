@@ -14,7 +14,7 @@ export const listWorkspaces = defineEndpoint({
   access: "key",
   request: { query: pageQuery },
   response: { status: 200, schema: pageOf(workspace) },
-  errors: ["BAD_REQUEST"],
+  errors: [],
   handle: async ({ query }, { instance, principal }) => {
     const after = decodeCursor(query.cursor, (position) => decodeId("workspace", position));
     const rows = await listMemberships(instance.db, principal.userId, { limit: query.limit + 1, after });
