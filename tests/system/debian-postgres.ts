@@ -15,6 +15,8 @@ export interface DebianPostgres {
   /** The major version, such as 15. */
   readonly version: number;
   readonly databaseUrl: string;
+  /** Another, empty database, with a role that may connect to it and nothing more. */
+  readonly visitorUrl: string;
   readonly stop: () => Promise<void>;
 }
 
@@ -59,9 +61,12 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
   const psql = (sql: string) => run(join(bin, "psql"), [admin, "-v", "ON_ERROR_STOP=1", "-c", sql]);
   await psql("create role tenant login password 'its own password'");
   await psql("create database tenant owner tenant");
+  await psql("create role visitor login password 'its own password'");
+  await psql("create database visited");
   return {
     version: Number((await readFile(join(data, "PG_VERSION"), "utf8")).trim()),
     databaseUrl: `postgres://tenant:its%20own%20password@127.0.0.1:${port}/tenant`,
+    visitorUrl: `postgres://visitor:its%20own%20password@127.0.0.1:${port}/visited`,
     async stop() {
       server.kill("SIGINT");
       await once(server, "exit");

@@ -1,19 +1,26 @@
-import { access } from "node:fs/promises";
+import { once } from "node:events";
+import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createDirectory, type ProductNode, startNode } from "../support/product.ts";
+import { createDirectory, type ProductNode, spawnNode, startNode } from "../support/product.ts";
 import { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 
+const AUTH_SECRET = "a secret for tests, of 32 letters or more";
+
 let postgres: DebianPostgres;
+let directory: string;
 let dataDirectory: string;
 const nodes: ProductNode[] = [];
 
 beforeAll(async () => {
   postgres = await startDebianPostgres();
-  dataDirectory = join(await createDirectory(), "data");
+  directory = await createDirectory();
+  dataDirectory = join(directory, "data");
   const variables = {
     DATABASE_URL: postgres.databaseUrl,
-    AUTH_SECRET: "a secret for tests, of 32 letters or more",
+    AUTH_SECRET,
     DATA_DIR: dataDirectory,
   };
   // Two at once, on a database that nobody has migrated yet.
@@ -22,6 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const node of nodes) await node.stop();
   await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
 });
 
 async function call(node: ProductNode | undefined, procedure: string, input: unknown, cookie = "") {
@@ -56,4 +64,13 @@ test("a key made on one node is admitted, counted and deleted on both", async ()
   expect((await me(second)).body.key?.usageCount).toBe(101);
   await call(second, "apiKeys.delete", { id }, cookie);
   expect([(await me(first)).status, (await me(second)).status]).toEqual([403, 403]);
+});
+
+test("a role that may not create tables gets one clear sentence", async () => {
+  const node = spawnNode({ DATABASE_URL: postgres.visitorUrl, AUTH_SECRET, DATA_DIR: dataDirectory });
+  const [stderr, [status]] = await Promise.all([text(node.stderr as Readable), once(node, "exit")]);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^Latchkey cannot start\. The database cannot be brought up to date: permission denied.*\.\n$/,
+  );
 });
