@@ -1,5 +1,5 @@
 import { IconAlertCircle } from "@tabler/icons-react";
-import type { ReactElement } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 import classes from "./form-failure.module.css";
 
 interface FormFailureProps {
@@ -7,10 +7,15 @@ interface FormFailureProps {
   readonly requestId?: string | undefined;
 }
 
-/** What went wrong with a form as a whole; what concerns one field stands under that field. */
+/**
+ * What went wrong with a form as a whole; what concerns one field stands under that field. It takes the focus,
+ * which the button lost when it was disabled.
+ */
 export function FormFailure({ message, requestId }: FormFailureProps): ReactElement {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => box.current?.focus(), []);
   return (
-    <div className={classes.failure} role="alert">
+    <div className={classes.failure} role="alert" ref={box} tabIndex={-1}>
       <IconAlertCircle size={18} className={classes.icon} aria-hidden="true" />
       <div>
         {message}

@@ -1,27 +1,24 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconPencil, IconTrash } from "@tabler/icons-react";
-import type { ReactElement } from "react";
+import type { ReactElement, Ref } from "react";
 import classes from "./api-key-actions.module.css";
 
 interface ApiKeyActionsProps {
   readonly name: string;
   readonly onEdit: () => void;
   readonly onDelete: () => void;
-  readonly editClassName?: string | undefined;
+  /** The button that edits. */
+  readonly editRef?: Ref<HTMLButtonElement>;
 }
 
-export function ApiKeyActions({ name, onEdit, onDelete, editClassName }: ApiKeyActionsProps): ReactElement {
+export function ApiKeyActions({ name, onEdit, onDelete, editRef }: ApiKeyActionsProps): ReactElement {
   return (
     <>
-      <ActionIcon
-        className={editClassName}
-        variant="transparent"
-        color="gray"
-        aria-label={`Edit ${name}`}
-        onClick={onEdit}
-      >
-        <IconPencil size={16} />
-      </ActionIcon>
+      <Tooltip label="Edit">
+        <ActionIcon ref={editRef} variant="subtle" color="gray" aria-label={`Edit ${name}`} onClick={onEdit}>
+          <IconPencil size={16} />
+        </ActionIcon>
+      </Tooltip>
       <Tooltip label="Delete">
         <ActionIcon
           className={classes.delete}

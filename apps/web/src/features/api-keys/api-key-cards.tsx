@@ -7,9 +7,9 @@ import { ApiKeyActions } from "./api-key-actions.tsx";
 import classes from "./api-key-cards.module.css";
 import type { ApiKeyListProps } from "./api-key-list.tsx";
 
-export function ApiKeyCards({ apiKeys, onEdit, onDelete }: ApiKeyListProps): ReactElement {
+export function ApiKeyCards({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProps): ReactElement {
   return (
-    <ul className={classes.list} aria-label="API keys" aria-busy={!apiKeys}>
+    <ul className={classes.list} aria-label="API keys" aria-busy={!apiKeys || isOld} data-old={isOld || undefined}>
       {apiKeys
         ? apiKeys.map((apiKey) => (
             <Card

@@ -7,12 +7,14 @@ import { ApiKeyTable } from "./api-key-table.tsx";
 export interface ApiKeyListProps {
   /** Undefined while they load: placeholders of the same shape stand in. */
   readonly apiKeys: readonly ApiKey[] | undefined;
+  /** Whether they answer the search or page before, while those of now load. */
+  readonly isOld: boolean;
   readonly onEdit: (apiKey: ApiKey) => void;
   readonly onDelete: (apiKey: ApiKey) => void;
 }
 
 /** The keys as rows, or as cards where rows have no room. */
 export function ApiKeyList(props: ApiKeyListProps): ReactElement {
-  const isNarrow = useMediaQuery("(max-width: 639px)", undefined, { getInitialValueInEffect: false });
+  const isNarrow = useMediaQuery("(max-width: 759px)", undefined, { getInitialValueInEffect: false });
   return isNarrow ? <ApiKeyCards {...props} /> : <ApiKeyTable {...props} />;
 }

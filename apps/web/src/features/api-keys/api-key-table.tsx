@@ -1,5 +1,5 @@
 import { Skeleton } from "@mantine/core";
-import type { ReactElement } from "react";
+import { type MouseEvent, type ReactElement, useRef } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -7,19 +7,24 @@ import { ApiKeyActions } from "./api-key-actions.tsx";
 import type { ApiKeyListProps } from "./api-key-list.tsx";
 import classes from "./api-key-table.module.css";
 
-const placeholders = ["62%", "40%", "51%", "34%", "58%"];
+const placeholders = ["62%", "40%", "51%", "34%", "58%", "46%", "38%", "55%", "43%", "30%"];
 
-export function ApiKeyTable({ apiKeys, onEdit, onDelete }: ApiKeyListProps): ReactElement {
+export function ApiKeyTable({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProps): ReactElement {
   return (
     <div className={classes.frame}>
-      <table className={classes.table} aria-label="API keys" aria-busy={!apiKeys}>
+      <table
+        className={classes.table}
+        aria-label="API keys"
+        aria-busy={!apiKeys || isOld}
+        data-old={isOld || undefined}
+      >
         <thead>
           <tr>
             <th scope="col">Name</th>
             <th scope="col" className={classes.key}>
               Key
             </th>
-            <th scope="col" className={classes.time}>
+            <th scope="col" className={classes.created}>
               Created
             </th>
             <th scope="col" className={classes.time}>
@@ -58,8 +63,17 @@ interface RowProps {
 
 function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
   const { name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
+  const editButton = useRef<HTMLButtonElement>(null);
+  const open = (event: MouseEvent<HTMLTableRowElement>) => {
+    const isOnButton = event.target instanceof Element && event.target.closest("button") !== null;
+    if (isOnButton || window.getSelection()?.isCollapsed === false) return;
+    // From here the focus goes into the dialog, and back here afterwards.
+    editButton.current?.focus();
+    onEdit();
+  };
   return (
-    <tr>
+    // biome-ignore lint/a11y/useKeyWithClickEvents: what the row does, its button "Edit" does for keyboards
+    <tr className={classes.row} onClick={open}>
       <th scope="row" className={classes.nameCell}>
         <span className={classes.name} title={name}>
           {name}
@@ -73,15 +87,15 @@ function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
       <td>
         <code className={classes.start}>{start}…</code>
       </td>
-      <td className={classes.hoverable}>
+      <td className={classes.created}>
         <RelativeTime at={createdAt} />
       </td>
-      <td className={classes.hoverable}>
+      <td>
         {lastUsedAt ? <RelativeTime at={lastUsedAt} /> : <span className={classes.never}>never</span>}
       </td>
       <td className={classes.uses}>{formatCount(usageCount)}</td>
       <td className={classes.actions}>
-        <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} editClassName={classes.open} />
+        <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} editRef={editButton} />
       </td>
     </tr>
   );
@@ -96,7 +110,7 @@ function RowSkeleton({ width }: { readonly width: string }): ReactElement {
       <td>
         <Skeleton h={12} w={88} />
       </td>
-      <td>
+      <td className={classes.created}>
         <Skeleton h={12} w={72} />
       </td>
       <td>

@@ -2,32 +2,36 @@ import { TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { type ReactElement, useEffect, useRef, useState } from "react";
-import { countOf, formatCount } from "../../ui/count.ts";
 import classes from "./api-key-toolbar.module.css";
+import { describeResults } from "./describe-results.ts";
 import { Pager } from "./pager.tsx";
-import { pageSize } from "./use-api-keys.ts";
 
 const debounceMilliseconds = 200;
+
+/**
+ * How the list stands to the address: it answers it; the answer is still to come; it answers it, but the last
+ * refresh failed; there is none.
+ */
+export type ListState = "ready" | "loading" | "stale" | "failed";
 
 interface ApiKeyToolbarProps {
   readonly search: string;
   readonly page: number;
   /** How many keys match; undefined while that is not known. */
   readonly total: number | undefined;
-  /** Whether the last refresh failed, so that what is shown may be old. */
-  readonly isStale: boolean;
+  readonly state: ListState;
   readonly onSearch: (text: string) => void;
   readonly onPage: (page: number) => void;
 }
 
 export function ApiKeyToolbar(props: ApiKeyToolbarProps): ReactElement {
-  const { search, page, total, isStale, onSearch, onPage } = props;
+  const { search, page, total, state, onSearch, onPage } = props;
   return (
     <div className={classes.toolbar}>
       <SearchField search={search} onSearch={onSearch} />
       <div className={classes.results}>
         <span role="status" className={classes.count}>
-          {isStale ? "Not up to date. Trying again." : total !== undefined && describeResults(page, total)}
+          {describeState(state, page, total)}
         </span>
         <Pager label="Pages" page={page} total={total} onPage={onPage} />
       </div>
@@ -35,11 +39,10 @@ export function ApiKeyToolbar(props: ApiKeyToolbarProps): ReactElement {
   );
 }
 
-function describeResults(page: number, total: number): string {
-  const keys = countOf(total, "key", "keys");
-  if (total <= pageSize) return keys;
-  const first = (page - 1) * pageSize + 1;
-  return `${formatCount(first)}–${formatCount(Math.min(page * pageSize, total))} of ${keys}`;
+function describeState(state: ListState, page: number, total: number | undefined): string {
+  if (state === "loading") return "Loading…";
+  if (state === "stale") return "Not up to date. Trying again.";
+  return total === undefined ? "" : describeResults(page, total);
 }
 
 interface SearchFieldProps {
@@ -65,7 +68,7 @@ function SearchField({ search, onSearch }: SearchFieldProps): ReactElement {
       className={classes.search}
       type="search"
       aria-label="Search API keys"
-      placeholder="Search"
+      placeholder="Search keys"
       maxLength={100}
       autoComplete="off"
       spellCheck={false}

@@ -3,14 +3,15 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useEffect, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import type { ApiKey } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { ApiKeyList } from "./api-key-list.tsx";
-import { ApiKeyToolbar } from "./api-key-toolbar.tsx";
+import { ApiKeyToolbar, type ListState } from "./api-key-toolbar.tsx";
 import classes from "./api-keys-page.module.css";
 import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
+import { describeResults } from "./describe-results.ts";
 import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
 import { NewApiKeyDialog } from "./new-api-key-dialog.tsx";
 import { NoApiKeys } from "./no-api-keys.tsx";
@@ -43,6 +44,10 @@ export function ApiKeysPage(): ReactElement {
     void navigate({ search: text.trim() === "" ? {} : { q: text }, replace: true });
 
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
+  const failure = useLoadingFailure(keys);
+  const state = failure ? "failed" : describeList(keys);
+  const answeredSearch = useAnsweredSearch(q ?? "", total !== undefined);
+  const isEmpty = total === 0 && q === undefined;
   const lastPage = findLastPage(total ?? 0);
   useEffect(() => {
     // The last key of the last page is gone, or the address names a page that never was.
@@ -59,39 +64,48 @@ export function ApiKeysPage(): ReactElement {
         title="API keys"
         explanation="A key lets your scripts and services call the open API as you, in all of your workspaces."
         action={
-          <Button leftSection={<IconPlus size={16} />} onClick={openNew} flex="none">
+          <Button
+            variant={isEmpty ? "default" : "filled"}
+            leftSection={<IconPlus size={16} />}
+            onClick={openNew}
+            flex="none"
+          >
             New API key
           </Button>
         }
       />
-      {total === 0 && q === undefined ? (
+      {isEmpty ? (
         <NoApiKeys onCreate={openNew} />
       ) : (
         <>
           <ApiKeyToolbar
             search={q ?? ""}
             page={page}
-            total={keys.data?.total}
-            isStale={keys.isRefetchError}
+            total={failure ? undefined : keys.data?.total}
+            state={state}
             onSearch={search}
             onPage={goToPage}
           />
-          {keys.isLoadingError ? (
-            <KeysFailure
-              error={keys.error}
+          {failure ? (
+            <FailurePanel
+              title="Your API keys could not be loaded"
+              message={failure.message}
+              requestId={failure.requestId}
               isRetrying={keys.isFetching}
               onRetry={() => void keys.refetch()}
             />
           ) : keys.data?.total === 0 ? (
-            <NoMatch search={q ?? ""} onClear={() => search("")} />
+            <NoMatch search={answeredSearch} onClear={() => search("")} />
           ) : (
             <>
               <ApiKeyList
                 apiKeys={keys.data?.items}
+                isOld={keys.isPlaceholderData}
                 onEdit={(apiKey) => setOpenDialog({ kind: "edit", apiKey })}
                 onDelete={(apiKey) => setOpenDialog({ kind: "delete", apiKey })}
               />
               <div className={classes.foot}>
+                {lastPage > 1 && <span className={classes.range}>{describeResults(page, total ?? 0)}</span>}
                 <Pager label="Pages, below the list" page={page} total={keys.data?.total} onPage={goToPage} />
               </div>
             </>
@@ -118,21 +132,14 @@ function useNewDialog() {
   return { isNewOpen, openNew, closeNew };
 }
 
-interface KeysFailureProps {
-  readonly error: unknown;
-  readonly isRetrying: boolean;
-  readonly onRetry: () => void;
+function describeList({ isPlaceholderData, isRefetchError }: ReturnType<typeof useApiKeys>): ListState {
+  if (isPlaceholderData) return "loading";
+  return isRefetchError ? "stale" : "ready";
 }
 
-function KeysFailure({ error, isRetrying, onRetry }: KeysFailureProps): ReactElement {
-  const { message, requestId } = describeFailure(error);
-  return (
-    <FailurePanel
-      title="Your API keys could not be loaded"
-      message={message}
-      requestId={requestId}
-      isRetrying={isRetrying}
-      onRetry={onRetry}
-    />
-  );
+/** The search that the keys shown answer to: the one of the address, or while that loads the one before. */
+function useAnsweredSearch(search: string, isAnswered: boolean): string {
+  const [answered, setAnswered] = useState(search);
+  if (isAnswered && answered !== search) setAnswered(search);
+  return answered;
 }

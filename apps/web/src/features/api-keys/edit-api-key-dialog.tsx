@@ -1,14 +1,11 @@
-import { Button, Group, Modal } from "@mantine/core";
-import { useForm } from "@mantine/form";
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { type ReactElement, useState } from "react";
+import { describeFailure, type Failure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
-import { focusFirstError } from "../../ui/focus-first-error.ts";
-import { FormFailure } from "../../ui/form-failure.tsx";
-import { ApiKeyFields, type ApiKeyValues, apiKeyRules, trimmed } from "./api-key-fields.tsx";
-import classes from "./dialog.module.css";
+import { Quoted } from "../../ui/quoted.tsx";
+import { ApiKeyForm } from "./api-key-form.tsx";
 
 interface EditApiKeyDialogProps {
   /** The key to edit; the dialog is open while there is one. */
@@ -17,59 +14,53 @@ interface EditApiKeyDialogProps {
 }
 
 export function EditApiKeyDialog({ apiKey, onClose }: EditApiKeyDialogProps): ReactElement {
+  const [isDirty, setIsDirty] = useState(false);
+  const save = useSave(onClose);
   return (
-    <Modal opened={apiKey !== undefined} onClose={onClose} title="Edit API key" size={480}>
-      {apiKey && <EditApiKeyForm apiKey={apiKey} onClose={onClose} />}
+    <Modal
+      opened={apiKey !== undefined}
+      onClose={onClose}
+      closeOnClickOutside={!isDirty}
+      title="Edit API key"
+      size={480}
+    >
+      {apiKey && (
+        <ApiKeyForm
+          initialValues={{ name: apiKey.name, description: apiKey.description }}
+          onSave={(values) => save({ id: apiKey.id, ...values })}
+          onCancel={onClose}
+          onDirty={setIsDirty}
+          describe={describeRefusal}
+        />
+      )}
     </Modal>
   );
 }
 
-interface EditApiKeyFormProps {
-  readonly apiKey: ApiKey;
-  readonly onClose: () => void;
-}
-
-function EditApiKeyForm({ apiKey, onClose }: EditApiKeyFormProps): ReactElement {
+/** Saves what is known of a key. One that is gone meanwhile leaves the list too. */
+function useSave(onSaved: () => void) {
   const queryClient = useQueryClient();
-  const form = useForm<ApiKeyValues>({
-    mode: "uncontrolled",
-    initialValues: { name: apiKey.name, description: apiKey.description },
-    validate: apiKeyRules,
-  });
-  const update = useMutation(
+  const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
+  return useMutation(
     trpc.apiKeys.update.mutationOptions({
       onSuccess: async ({ name }) => {
-        await queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
-        onClose();
-        notifications.show({ message: `“${name}” is saved.` });
+        await refresh();
+        onSaved();
+        notifications.show({
+          message: (
+            <>
+              <Quoted>{name}</Quoted> is saved.
+            </>
+          ),
+        });
       },
       onError: (error) => {
-        for (const { path, message } of describeFailure(error).issues) form.setFieldError(path, message);
+        if (describeFailure(error).code === "NOT_FOUND") void refresh();
       },
     }),
-  );
-  const failure = update.error ? describeFailure(update.error) : undefined;
-  return (
-    <form
-      className={classes.form}
-      noValidate
-      onSubmit={form.onSubmit(
-        (values) => update.mutate({ id: apiKey.id, ...trimmed(values) }),
-        focusFirstError(form.getInputNode),
-      )}
-    >
-      {failure && failure.issues.length === 0 && (
-        <FormFailure message={failure.message} requestId={failure.requestId} />
-      )}
-      <ApiKeyFields form={form} />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={update.isPending}>
-          Save
-        </Button>
-      </Group>
-    </form>
-  );
+  ).mutateAsync;
+}
+
+function describeRefusal({ code, message }: Failure): string {
+  return code === "NOT_FOUND" ? "This key was deleted meanwhile. Nothing was saved." : message;
 }

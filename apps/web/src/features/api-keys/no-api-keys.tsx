@@ -17,7 +17,7 @@ export function NoApiKeys({ onCreate }: { readonly onCreate: () => void }): Reac
       <p className={classes.words}>
         Create a key for each script or service, so that you can see what each does and stop one alone.
       </p>
-      <Button variant="default" leftSection={<IconPlus size={16} />} onClick={onCreate}>
+      <Button leftSection={<IconPlus size={16} />} onClick={onCreate}>
         Create your first key
       </Button>
       <div className={classes.line}>

@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
+import { Quoted } from "../../ui/quoted.tsx";
 import classes from "./empty.module.css";
 
 interface NoMatchProps {
@@ -11,7 +12,7 @@ interface NoMatchProps {
 export function NoMatch({ search, onClear }: NoMatchProps): ReactElement {
   return (
     <section className={classes.panel}>
-      <h2 className={classes.title}>No key matches “{search}”</h2>
+      <h2 className={classes.title}>No key matches <Quoted>{search}</Quoted></h2>
       <p className={classes.words}>
         The search looks at names, descriptions and the first characters of keys.
       </p>

@@ -1,6 +1,6 @@
 import { ActionIcon } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import classes from "./pager.module.css";
 import { findLastPage } from "./use-api-keys.ts";
 
@@ -18,22 +18,34 @@ export function Pager({ label, page, total, onPage }: PagerProps): ReactElement 
   if (lastPage === 1) return null;
   return (
     <nav className={classes.pager} aria-label={label}>
-      <ActionIcon
-        variant="default"
-        aria-label="Previous page"
-        disabled={page <= 1}
-        onClick={() => onPage(page - 1)}
-      >
+      <Step label="Previous page" isPossible={page > 1} onStep={() => onPage(page - 1)}>
         <IconChevronLeft size={16} />
-      </ActionIcon>
-      <ActionIcon
-        variant="default"
-        aria-label="Next page"
-        disabled={page >= lastPage}
-        onClick={() => onPage(page + 1)}
-      >
+      </Step>
+      <Step label="Next page" isPossible={page < lastPage} onStep={() => onPage(page + 1)}>
         <IconChevronRight size={16} />
-      </ActionIcon>
+      </Step>
     </nav>
+  );
+}
+
+interface StepProps {
+  readonly label: string;
+  readonly isPossible: boolean;
+  readonly onStep: () => void;
+  readonly children: ReactNode;
+}
+
+/** Not `disabled` at the end of the way: a disabled button would lose the focus. */
+function Step({ label, isPossible, onStep, children }: StepProps): ReactElement {
+  return (
+    <ActionIcon
+      variant="default"
+      aria-label={label}
+      aria-disabled={!isPossible}
+      data-disabled={!isPossible || undefined}
+      onClick={isPossible ? onStep : undefined}
+    >
+      {children}
+    </ActionIcon>
   );
 }

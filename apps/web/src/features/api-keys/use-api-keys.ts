@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { trpc } from "../../server/trpc.ts";
+import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import type { ApiKeysSearch } from "./api-keys-search.ts";
 
 export const pageSize = 25;
@@ -14,7 +15,7 @@ export function apiKeysQuery({ q, page = 1 }: ApiKeysSearch) {
 export function useApiKeys(search: ApiKeysSearch) {
   return useQuery({
     ...apiKeysQuery(search),
-    refetchInterval: refreshMilliseconds,
+    refetchInterval: (query) => !isLoadingFailed(query.state) && refreshMilliseconds,
     placeholderData: keepPreviousData,
   });
 }

@@ -1,8 +1,8 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import { trpc } from "../../server/trpc.ts";
+import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { QuickStart } from "./quick-start.tsx";
@@ -17,9 +17,12 @@ export function OverviewPage(): ReactElement {
   const { slug } = route.useParams();
   const { session } = frame.useRouteContext();
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
-  const keys = useQuery({ ...trpc.apiKeys.summary.queryOptions(), refetchInterval: refreshMilliseconds });
+  const keys = useQuery({
+    ...trpc.apiKeys.summary.queryOptions(),
+    refetchInterval: (query) => !isLoadingFailed(query.state) && refreshMilliseconds,
+  });
   const workspace = session.workspaces.find((candidate) => candidate.slug === slug);
-  const failure = keys.isLoadingError ? describeFailure(keys.error) : undefined;
+  const failure = useLoadingFailure(keys);
   return (
     <>
       <PageHeader title={workspace?.name ?? slug} explanation="Where your keys stand, and what to do next." />
