@@ -1,4 +1,5 @@
 import type { Admission } from "@latchkey/auth/admission";
+import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
@@ -16,6 +17,8 @@ import { createOpenApiDocument } from "./open/openapi-document.ts";
 
 export interface AppDependencies {
   readonly instance: Instance;
+  /** For `/open` alone: what people do in the web app, however much, takes no connection from integrators. */
+  readonly openDb: Db;
   readonly admission: Admission;
   readonly endpoints: readonly Endpoint[];
   readonly log: Logger;
@@ -27,14 +30,15 @@ export interface AppDependencies {
 
 /** Everything one port serves, in the order a request meets it. */
 export async function createApp(dependencies: AppDependencies): Promise<Koa> {
-  const { instance, admission, endpoints, log, webDirectory, isDraining } = dependencies;
+  const { instance, openDb, admission, endpoints, log, webDirectory, isDraining } = dependencies;
   const app = new Koa();
-  app.on("error", (error: unknown) => log.warn({ err: error }, "a connection failed while it was answered"));
+  // Callers who leave before their answer is complete are everyday, and no fault of ours.
+  app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
 
   app.use(requestId());
   app.use(errorBoundary(log));
   app.use(edgeRules());
-  app.use(openApi({ instance, admission, endpoints }));
+  app.use(openApi({ instance: { ...instance, db: openDb }, admission, endpoints }));
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(trpcMount({ instance, log }));

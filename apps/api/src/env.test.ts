@@ -20,7 +20,8 @@ test("an empty variable is an unset one", () => {
   expect(readEnv({ PORT: "", DATABASE_URL: "", REGISTRATION: "" })).toEqual(readEnv({}));
 });
 
-test("the base address has no slash at its end", () => {
+test("the base address is in lower case, without a slash at its end", () => {
+  expect(readEnv({ BASE_URL: "HTTPS://Keys.Example.com" }).baseUrl).toBe("https://keys.example.com");
   expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
 });
 

@@ -64,7 +64,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
   return {
     host: data.HOST ?? "127.0.0.1",
     port: data.PORT ?? 4000,
-    baseUrl: data.BASE_URL?.replace(/\/+$/, ""),
+    baseUrl: data.BASE_URL && new URL(data.BASE_URL).origin,
     databaseUrl: data.DATABASE_URL,
     dataDirectory: resolve(projectRoot, data.DATA_DIR ?? ".data"),
     authSecret: data.AUTH_SECRET,

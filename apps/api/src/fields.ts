@@ -31,6 +31,7 @@ export const personName = printable.trim().min(1, "Enter your name.").max(100, "
 /** A password to be set: its length is all that is asked of it. */
 export const newPassword = z
   .string()
+  .refine((text) => text.isWellFormed(), "Remove the invisible characters.")
   .min(minPasswordLength, `Use at least ${minPasswordLength} characters.`)
   .max(maxPasswordLength, `Use at most ${maxPasswordLength} characters.`);
 

@@ -28,6 +28,8 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
   const db = openDatabase(ground.connection, { applicationName: "latchkey" });
   stack.defer(() => db.destroy());
+  const openDb = openDatabase(ground.connection, { applicationName: "latchkey open" });
+  stack.defer(() => openDb.destroy());
   const admission = new Admission({
     connection: ground.connection,
     onFailure: (err) => log.error({ err }, "admission cannot reach the database"),
@@ -43,6 +45,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   let isDraining = false;
   const app = await createApp({
     instance,
+    openDb,
     admission,
     endpoints,
     log,

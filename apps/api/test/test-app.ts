@@ -68,6 +68,7 @@ export async function startTestApp(
   });
   const app = await createApp({
     instance,
+    openDb: db,
     admission,
     endpoints: [...endpoints, ...(options.more ?? [])],
     log: pino(stream),

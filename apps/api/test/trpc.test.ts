@@ -1,5 +1,6 @@
 import { disableUser } from "@latchkey/db/users";
 import { createTRPCClient, httpBatchLink, TRPCClientError } from "@trpc/client";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { AppRouter } from "../src/admin/router.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -139,6 +140,27 @@ describe("people", () => {
     for (const [name, value] of old) jar.set(name, value);
     expect(await client.session.current.query()).toBeNull();
     expect(await other.client.session.current.query()).not.toBeNull();
+  });
+
+  test("signing in again ends the session that the browser had", async () => {
+    const { email, client, jar } = await signedIn();
+    const old = new Map(jar);
+    await client.session.signIn.mutate({ email, password });
+    expect(await client.session.current.query()).not.toBeNull();
+    for (const [name, value] of old) jar.set(name, value);
+    expect(await client.session.current.query()).toBeNull();
+  });
+
+  test("a sign-out that the database did not take is no sign-out", async () => {
+    const own = await startTestApp();
+    onTestFinished(() => own.close());
+    const { email } = await own.addUser();
+    const { client } = openClient(own);
+    await client.session.signIn.mutate({ email, password });
+    await sql`create rule keep as on delete to sessions do instead select 1 / 0`.execute(own.instance.db);
+    expect(await failure(client.session.signOut.mutate())).toMatchObject({ code: "INTERNAL_SERVER_ERROR" });
+    await sql`drop rule keep on sessions`.execute(own.instance.db);
+    expect(await client.session.current.query()).not.toBeNull();
   });
 
   test("a user who is disabled is out on the next request", async () => {
@@ -304,6 +326,16 @@ describe("the traps of a browser's cookie", () => {
 });
 
 describe("bounds and silence", () => {
+  test("a client that asks for a stream gets its cookie all the same", async () => {
+    const { email } = await app.addUser();
+    const response = await fetch(`${app.baseUrl}/trpc/session.signIn`, {
+      method: "POST",
+      headers: { ...json, "trpc-accept": "application/jsonl" },
+      body: JSON.stringify({ email, password }),
+    });
+    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 1]);
+  });
+
   test("a batch has at most 10 calls", async () => {
     const batch = (count: number) =>
       fetch(

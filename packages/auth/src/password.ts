@@ -12,8 +12,8 @@ const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
  * and memory for admission.
  */
 const maxConcurrent = 2;
-/** At most this many wait their turn, about two seconds' worth; one more is turned away. */
-const maxWaiting = 200;
+/** At most this many wait their turn, about two seconds' worth on two busy cores; one more is turned away. */
+const maxWaiting = 100;
 
 /** Too many passwords wait to be hashed. */
 export class PasswordQueueFullError extends Error {

@@ -163,6 +163,8 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
     advanced: {
       database: { generateId: () => createId("session") satisfies SessionId },
       useSecureCookies: false,
+      // It would believe any caller's X-Forwarded-For.
+      ipAddress: { disableIpTracking: true },
       cookies: {
         session_token: {
           name: isSecure ? "__Host-latchkey-session" : "latchkey-session",
@@ -186,7 +188,10 @@ function keepCause(details: readonly unknown[]): void {
 async function translateFailures<Result>(run: () => Promise<Result>): Promise<Result> {
   const call: { cause?: Error } = {};
   try {
-    return await underWay.run(call, run);
+    const result = await underWay.run(call, run);
+    // It may log a failure and answer as if there had been none: a sign-out whose session lives on.
+    if (call.cause) throw call.cause;
+    return result;
   } catch (error) {
     if (error instanceof PasswordQueueFullError) {
       throw new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 2 });

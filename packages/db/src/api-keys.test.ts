@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import {
   deleteApiKey,
@@ -10,7 +11,7 @@ import {
 } from "./api-keys.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { insertUserWithPassword } from "./users.ts";
+import { disableUser, insertUserWithPassword } from "./users.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -25,7 +26,7 @@ async function addUser(): Promise<UserId> {
 
 async function addKey(userId: UserId, name: string, description = ""): Promise<KeyId> {
   const key = { userId, name, description, start: "lk_abcdef", hash: randomBytes(32) };
-  return await database.db.transaction().execute((trx) => insertApiKey(trx, key));
+  return (await database.db.transaction().execute((trx) => insertApiKey(trx, key))) as KeyId; // The user is not disabled.
 }
 
 async function names(userId: UserId, search: string): Promise<string[]> {
@@ -79,6 +80,42 @@ test("of deletions at once, one finds the key; afterwards it is in no list and c
   expect((await Promise.all(deletions)).filter(Boolean)).toHaveLength(1);
   expect(await names(userId, "")).toEqual([]);
   expect(await updateApiKey(database.db, { userId, id }, { name: "again", description: "" })).toBe(false);
+});
+
+test("a key that is made while its user is disabled is not made, or is put out of force with the others", async () => {
+  const userId = await addUser();
+  await addKey(userId, "before");
+  const key = { userId, name: "meanwhile", description: "", start: "lk_abcdef", hash: randomBytes(32) };
+  const { promise: isLocked, resolve: tellLocked } = Promise.withResolvers<void>();
+  const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>();
+  const creation = database.db.transaction().execute(async (trx) => {
+    const id = await insertApiKey(trx, key);
+    tellLocked();
+    await mayCommit;
+    return id;
+  });
+  await isLocked;
+  const disabling = database.db.transaction().execute((trx) => disableUser(trx, userId));
+  // The disabling is seen to wait for the creation; only then may that commit.
+  await expect
+    .poll(async () => {
+      const { rows } = await sql<{ waiting: number }>`
+        select count(*) as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(database.db);
+      return rows[0]?.waiting;
+    })
+    .toBe(1);
+  letCommit();
+  const id = (await creation) as KeyId; // The user was not disabled yet.
+  await disabling;
+  const { version } = await database.db
+    .selectFrom("key_counters")
+    .select("version")
+    .where("key_id", "=", id)
+    .executeTakeFirstOrThrow();
+  expect(version).toBe(2);
+  const late = { ...key, hash: randomBytes(32) };
+  expect(await database.db.transaction().execute((trx) => insertApiKey(trx, late))).toBeUndefined();
 });
 
 test("adds up a user's own keys, without the deleted ones", async () => {

@@ -25,8 +25,21 @@ export interface NewApiKey {
   readonly hash: Buffer;
 }
 
-/** Stores a new key with its counter. */
-export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId> {
+/**
+ * Stores a new key with its counter; undefined when the user is disabled.
+ *
+ * The user's row stays locked until the transaction ends, so that a change that puts all of the user's keys out of
+ * force comes before this key, which then is not made, or sees it and reaches it too. Without the lock a node could
+ * remember the new key as good, from before that change, with a version that nobody moves.
+ */
+export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId | undefined> {
+  const owner = await trx
+    .selectFrom("users")
+    .select("disabled_at")
+    .where("id", "=", key.userId)
+    .forShare()
+    .executeTakeFirst();
+  if (!owner || owner.disabled_at) return undefined;
   const { id } = await trx
     .insertInto("api_keys")
     .values({

@@ -13,13 +13,17 @@ import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
 
-/** Makes a key for a user. This answer is the only place where the secret ever stands. */
+/**
+ * Makes a key for a user. This answer is the only place where the secret ever stands.
+ * @throws {AppError} FORBIDDEN when the user is disabled.
+ */
 export async function createKey(
   db: Db,
   key: { readonly userId: UserId; readonly name: string; readonly description: string },
 ): Promise<{ id: KeyId; secret: string }> {
   const { secret, start, hash } = createApiKey();
   const id = await db.transaction().execute((trx) => insertApiKey(trx, { ...key, start, hash }));
+  if (!id) throw new AppError("FORBIDDEN", { message: "This user is disabled." });
   return { id, secret };
 }
 

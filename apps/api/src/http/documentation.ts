@@ -1,12 +1,12 @@
-import { createReadStream } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Middleware } from "koa";
 
 // The package's own build for browsers; its `exports` name only the parts for bundlers.
-const referenceScript = join(
-  dirname(fileURLToPath(import.meta.resolve("@scalar/api-reference"))),
-  "browser/standalone.js",
+// In memory once, so that however many callers read it slowly hold neither files nor copies.
+const referenceScript = readFileSync(
+  join(dirname(fileURLToPath(import.meta.resolve("@scalar/api-reference"))), "browser/standalone.js"),
 );
 
 const configuration = JSON.stringify({
@@ -51,7 +51,7 @@ export function documentation(openApiDocument: object): Middleware {
       case "/docs/reference.js":
         ctx.type = "js";
         ctx.set("Cache-Control", "public, max-age=3600");
-        ctx.body = createReadStream(referenceScript);
+        ctx.body = referenceScript;
         return;
       default:
         return await next();

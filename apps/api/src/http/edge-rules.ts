@@ -1,5 +1,5 @@
 import { AppError } from "@latchkey/errors";
-import type { Middleware } from "koa";
+import type { Context, Middleware } from "koa";
 
 /** Refuses requests that are lawful HTTP for Node's parser but that no part of Latchkey should have to consider. */
 export function edgeRules(): Middleware {
@@ -9,8 +9,19 @@ export function edgeRules(): Middleware {
     if (hosts > 1 || (hosts === 0 && ctx.req.httpVersion !== "1.0")) {
       throw new AppError("BAD_REQUEST", { message: "The request must name its host once" });
     }
+    if (!isReadable(ctx))
+      throw new AppError("BAD_REQUEST", { message: "The request's target is not an address" });
     await next();
   };
+}
+
+/** Koa reads the path when it is first asked for, and throws where there is none to be read. */
+function isReadable(ctx: Context): boolean {
+  try {
+    return ctx.path.startsWith("/");
+  } catch {
+    return false;
+  }
 }
 
 /** How often a header stands in a request. Node's `headers` silently keeps one of several. */

@@ -29,12 +29,4 @@ function answerError(ctx: Context, error: AppError): void {
   ctx.set(error.headers);
   ctx.set("Cache-Control", "no-store");
   if (error.retryAfterSeconds !== undefined) ctx.set("Retry-After", String(error.retryAfterSeconds));
-  // A body that nobody will read must not keep the connection busy.
-  if (!ctx.req.complete && hasBody(ctx)) ctx.set("Connection", "close");
-}
-
-function hasBody(ctx: Context): boolean {
-  return (
-    ctx.req.headers["transfer-encoding"] !== undefined || Number(ctx.req.headers["content-length"] ?? 0) > 0
-  );
 }

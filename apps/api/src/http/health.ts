@@ -1,4 +1,5 @@
 import type { Admission } from "@latchkey/auth/admission";
+import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 
 /** `/healthz` says that the process lives; `/readyz` that it can admit requests: 200 or 503. */
@@ -12,13 +13,15 @@ export function health(admission: Admission, isDraining: () => boolean): Middlew
     return asking;
   };
   return async (ctx, next) => {
+    if (!["/healthz", "/readyz"].includes(ctx.path)) return await next();
+    if (ctx.method !== "GET" && ctx.method !== "HEAD") {
+      throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, HEAD" } });
+    }
     if (ctx.path === "/healthz") {
       answer(ctx, 200, "ok");
-    } else if (ctx.path === "/readyz") {
+    } else {
       const isReady = !isDraining() && (await isAvailable());
       answer(ctx, isReady ? 200 : 503, isReady ? "ready" : "unavailable");
-    } else {
-      await next();
     }
   };
 }

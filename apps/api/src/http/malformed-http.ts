@@ -13,9 +13,14 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 /** Answers requests that break HTTP itself, which never reach the app, with an error of the usual shape. */
 export function answerMalformedHttp(server: Server): void {
   server.on("clientError", (failure: NodeJS.ErrnoException, socket: Duplex) => {
-    // An answer written now would be taken for that of an earlier request on the connection.
-    if (failure.code === "ECONNRESET" || !socket.writable || isAnswering(socket)) {
+    if (failure.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
+      return;
+    }
+    const earlier = findUnanswered(socket);
+    if (earlier) {
+      // An answer written now would be taken for that of the earlier request; that one comes, and it is the last.
+      earlier.once("finish", () => socket.end());
       return;
     }
     refuse(socket, new AppError(codes[failure.code ?? ""] ?? "BAD_REQUEST"));
@@ -41,12 +46,13 @@ function refuse(socket: Duplex, error: AppError): void {
   );
 }
 
-/** Whether an answer to an earlier request on this connection is still to come, or is on its way. */
-function isAnswering(socket: Duplex): boolean {
+/** The answer to an earlier request on this connection that is still to come, or is on its way. */
+function findUnanswered(socket: Duplex): ServerResponse | undefined {
   // Node keeps the oldest response there that is not finished, and looks there itself before its default answer.
   const oldest = "_httpMessage" in socket ? socket._httpMessage : undefined;
   // One whose request is not complete belongs to the request that is broken.
-  return oldest instanceof ServerResponse && (oldest.req.complete || oldest.headersSent);
+  const isEarlier = oldest instanceof ServerResponse && (oldest.req.complete || oldest.headersSent);
+  return isEarlier ? oldest : undefined;
 }
 
 /** How long a client may go on sending what nobody will read, in milliseconds. */

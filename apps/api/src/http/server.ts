@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "@latchkey/errors";
 import { StartError } from "../start-error.ts";
@@ -25,6 +31,8 @@ const limits = {
   connectionsCheckingInterval: 2_000,
 };
 const maxHeaderSize = 16 * 1024;
+/** Longer than `keepAliveTimeout`, in milliseconds. */
+const silenceTimeoutMs = 70_000;
 /** A port that a process just left may take a moment to be free. */
 const bindAttempts = 10;
 
@@ -40,11 +48,15 @@ export async function listen(host: string, port: number): Promise<HttpServer> {
   let isClosing = false;
   const server = createServer({ ...limits, maxHeaderSize, requireHostHeader: false }, (req, res) => {
     if (isClosing) res.setHeader("Connection", "close");
+    if (limitPipelining(req, res)) return;
+    closeOnUnreadBody(req, res);
     current(req, res);
   });
   // Whatever it expects, it gets the app's answer; Node's own would be an empty 417.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   answerMalformedHttp(server);
+  // Nothing in, nothing out: a client that does not read its answer is let go.
+  server.setTimeout(silenceTimeoutMs);
   await bind(server, host, port);
   const address = server.address() as AddressInfo; // It listens on TCP.
   return {
@@ -57,6 +69,30 @@ export async function listen(host: string, port: number): Promise<HttpServer> {
       await close(server, graceMs);
     },
   };
+}
+
+/** Requests that may wait on one connection for the answers before them; browsers and clients send one at a time. */
+const maxPipelined = 32;
+const pending = new WeakMap<Socket, number>();
+
+/** Ends a connection that asks for much more than it reads; whether it did. */
+function limitPipelining({ socket }: IncomingMessage, res: ServerResponse): boolean {
+  const count = (pending.get(socket) ?? 0) + 1;
+  pending.set(socket, count);
+  res.once("close", () => pending.set(socket, (pending.get(socket) ?? 1) - 1));
+  if (count > maxPipelined) socket.destroy();
+  return count > maxPipelined;
+}
+
+/** Ends the connection with the answer where the body was not read whole: what follows it is read by nobody. */
+function closeOnUnreadBody(req: IncomingMessage, res: ServerResponse): void {
+  if (req.headers["transfer-encoding"] === undefined && Number(req.headers["content-length"] ?? 0) === 0)
+    return;
+  const writeHead = res.writeHead;
+  res.writeHead = ((...head: Parameters<typeof writeHead>) => {
+    if (!req.complete) res.shouldKeepAlive = false;
+    return writeHead.apply(res, head);
+  }) as typeof writeHead; // One signature stands for the method's overloads.
 }
 
 async function bind(server: Server, host: string, port: number): Promise<void> {

@@ -28,6 +28,8 @@ export function trpcMount({
       throw new AppError("UNSUPPORTED_MEDIA_TYPE");
     }
     if (Number(ctx.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
+    // Asked for a stream, tRPC would send the headers before a procedure could set a cookie.
+    delete ctx.req.headers["trpc-accept"];
     ctx.respond = false;
     ctx.res.statusCode = 200;
     ctx.res.setHeader("Cache-Control", "no-store");

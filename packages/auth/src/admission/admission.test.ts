@@ -39,11 +39,9 @@ async function addKey(userId?: UserId): Promise<TestKey> {
   const owner = userId ?? (await addUser());
   const { secret, start, hash } = createApiKey();
   const key = { userId: owner, name: "key", description: "", start, hash };
-  return {
-    userId: owner,
-    id: await database.db.transaction().execute((trx) => insertApiKey(trx, key)),
-    secret,
-  };
+  const id = await database.db.transaction().execute((trx) => insertApiKey(trx, key));
+  if (!id) throw new Error("The user is disabled.");
+  return { userId: owner, id, secret };
 }
 
 async function countUses(key: TestKey): Promise<number | undefined> {
