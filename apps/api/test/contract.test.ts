@@ -497,7 +497,7 @@ describe("requests that break HTTP itself", () => {
       socket.on("drain", pump);
       pump();
       socket.resume();
-      await once(socket, "close");
+      await closed(socket);
       expect(sent).toBeLessThan(1_000);
     },
   );
