@@ -1,21 +1,10 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { findAccessibilityProblems } from "../support/accessibility.ts";
-import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct } from "../support/product.ts";
 import { createKey, signUp } from "../support/visitor.ts";
+import { setStage } from "./set-stage.ts";
 
-let product: Awaited<ReturnType<typeof startProduct>>;
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.stop();
-  await product?.stop();
-});
+const stage = setStage();
 
 const wide = { width: 1280, height: 800 };
 const narrow = { width: 375, height: 740 };
@@ -29,7 +18,7 @@ const settings: readonly (BrowserContextOptions & { readonly words: string })[] 
 test.each(settings)(
   "axe finds nothing on any page, menu and dialog, $words",
   async ({ words, ...options }) => {
-    const { page } = await browser.open(options);
+    const { page } = await stage.browser.open(options);
     const found: Record<string, readonly string[]> = {};
     await visitEverything(page, `${words.replaceAll(" ", "-")}@example.com`, async (place) => {
       const problems = await findAccessibilityProblems(page);
@@ -52,15 +41,15 @@ async function visitEverything(
   };
   const isNarrow = page.viewportSize()?.width === narrow.width;
 
-  await page.goto(product.baseUrl);
+  await page.goto(stage.baseUrl);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await check("sign-in");
-  await page.goto(`${product.baseUrl}/sign-up`);
+  await page.goto(`${stage.baseUrl}/sign-up`);
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Enter your name.").waitFor();
   await check("sign-up with errors");
 
-  await signUp(page, product.baseUrl, email);
+  await signUp(page, stage.baseUrl, email);
   await page.getByRole("link", { name: "New API key" }).waitFor();
   await check("overview");
   await page.getByRole("button", { name: "Account menu" }).click();
@@ -79,7 +68,7 @@ async function visitEverything(
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
-  await dialog.getByText("not copied yet").waitFor();
+  await dialog.getByText("You have not copied the key.").waitFor();
   await check("new secret with its warning");
   await dialog.getByRole("button", { name: "Done" }).click();
 
@@ -94,13 +83,13 @@ async function visitEverything(
   await check("delete dialog");
   await close();
   for (let number = 1; number <= 26; number += 1) await createKey(page, `Robot ${number}`, "Sorts parcels");
-  await page.getByText("1–25 of 27 keys").waitFor();
+  await page.getByText("1–25 of 27 keys").first().waitFor();
   await check("pages of API keys");
   await page.getByRole("searchbox").fill("nothing like it");
   await page.getByText("No key matches").waitFor();
   await check("no match");
 
-  await page.getByRole("button", { name: "Search", exact: true }).click();
+  await page.getByRole("button", { name: "Search or jump to" }).click();
   await page.getByRole("combobox").fill("robot 1");
   await page
     .getByRole("option", { name: /Robot 1/ })
@@ -122,11 +111,11 @@ async function visitEverything(
     await check("folded navigation");
   }
 
-  await page.goto(`${product.baseUrl}/nowhere`);
+  await page.goto(`${stage.baseUrl}/nowhere`);
   await page.getByRole("heading", { name: "Page not found" }).waitFor();
   await check("page not found");
   await page.route("**/trpc/apiKeys.list*", (route) => route.fulfill({ status: 502, body: "" }));
-  await page.goto(`${product.baseUrl}/account/api-keys`);
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "Try again" }).waitFor();
   await check("failure");
 }

@@ -1,25 +1,16 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct } from "../support/product.ts";
+import { expect, test } from "vitest";
 import { callOpenApi, createKey, readClipboard, visitor } from "../support/visitor.ts";
+import { setStage } from "./set-stage.ts";
 
 // One visit from the first page to the last, told in steps: each test goes on where the one before ended.
 
-let product: Awaited<ReturnType<typeof startProduct>>;
-let browser: TestBrowser;
 let page: Page;
 let complaints: readonly string[];
 let key: string;
 
-beforeAll(async () => {
-  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+const stage = setStage(async ({ browser }) => {
   ({ page, complaints } = await browser.open());
-});
-
-afterAll(async () => {
-  await browser?.stop();
-  await product?.stop();
 });
 
 const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
@@ -27,7 +18,7 @@ const dialog = () => page.getByRole("dialog");
 const mainPassword = () => page.getByLabel("Password");
 
 test("sends a visitor to sign in, and from there to sign up", async () => {
-  await page.goto(product.baseUrl);
+  await page.goto(stage.baseUrl);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/sign-in");
   await page.getByRole("link", { name: "Create an account" }).click();
@@ -85,7 +76,7 @@ test("shows a new key once, ready to copy", async () => {
 test("gives a curl line that works as it stands", async () => {
   await dialog().getByRole("button", { name: "Copy command" }).click();
   const command = await readClipboard(page);
-  expect(command).toBe(`curl ${product.baseUrl}/open/global/config -H "Authorization: Bearer ${key}"`);
+  expect(command).toBe(`curl ${stage.baseUrl}/open/global/config -H "Authorization: Bearer ${key}"`);
 });
 
 test("cannot bring the key back once it is closed, nor with a reload", async () => {
@@ -104,7 +95,7 @@ test("counts each call while the page is open", async () => {
   expect(start).toMatch(/^lk_\w{3,9}…$/);
   expect(key).toContain(start.slice(0, -1));
   expect(facts).toEqual(["just now", "never", "0", ""]);
-  for (const _ of [1, 2, 3]) expect((await callOpenApi(product.baseUrl, key)).status).toBe(200);
+  for (const _ of [1, 2, 3]) expect((await callOpenApi(stage.baseUrl, key)).status).toBe(200);
   await cells.getByText("3", { exact: true }).waitFor();
   expect(await row("Nightly backup").textContent()).not.toContain("never");
 });
@@ -119,9 +110,20 @@ test("edits name and description, which is no use", async () => {
   await row("Backup").getByRole("cell", { name: "3", exact: true }).waitFor();
 });
 
+test("opens a key wherever its row is clicked, except on Delete", async () => {
+  await row("Backup").getByRole("rowheader").click();
+  await page.getByRole("dialog", { name: "Edit API key" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Edit Backup" }).and(page.locator(":focus")).waitFor();
+  await page.getByRole("button", { name: "Delete Backup" }).click();
+  await page.getByRole("dialog", { name: "Delete “Backup”?" }).waitFor();
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+});
+
 test("finds a key among many and keeps the search in the address", async () => {
   for (let number = 1; number <= 30; number += 1) await createKey(page, `Robot ${number}`);
-  await page.getByText("1–25 of 31 keys").waitFor();
+  await page.getByText("1–25 of 31 keys").first().waitFor();
   await page.getByRole("searchbox", { name: "Search API keys" }).fill("backup");
   await page.getByText("1 key", { exact: true }).waitFor();
   expect(new URL(page.url()).search).toBe("?q=backup");
@@ -130,38 +132,38 @@ test("finds a key among many and keeps the search in the address", async () => {
   await page.getByRole("searchbox", { name: "Search API keys" }).fill("no such key");
   await page.getByText("No key matches “no such key”").waitFor();
   await page.getByRole("button", { name: "Clear the search" }).click();
-  await page.getByText("1–25 of 31 keys").waitFor();
+  await page.getByText("1–25 of 31 keys").first().waitFor();
 });
 
 test("shows the newest key first and pages through the rest", async () => {
   expect(await page.getByRole("rowheader").first().textContent()).toBe("Robot 30");
   await page.getByRole("button", { name: "Next page" }).first().click();
-  await page.getByText("26–31 of 31 keys").waitFor();
+  await page.getByText("26–31 of 31 keys").first().waitFor();
   expect(new URL(page.url()).search).toBe("?page=2");
   await row("Backup").waitFor();
   await page.goBack();
-  await page.getByText("1–25 of 31 keys").waitFor();
+  await page.getByText("1–25 of 31 keys").first().waitFor();
   await page.goForward();
-  await page.getByText("26–31 of 31 keys").waitFor();
+  await page.getByText("26–31 of 31 keys").first().waitFor();
 });
 
 test("says before a deletion what stops working and when the key was last used", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("heading", { name: "Delete “Backup”?" }).waitFor();
   const words = await dialog().textContent();
-  expect(words).toContain("Every script and service that uses this key stops working");
+  expect(words).toContain("Every script and service that uses this key is refused from its next request on");
   expect(words).toMatch(/Last used\s*(just now|\d+ s ago|\d+ min ago) \(.*\d{4}.*\)/);
   expect(words).toMatch(/Used\s*3 times/);
   await dialog().getByRole("button", { name: "Cancel" }).click();
   await dialog().waitFor({ state: "detached" });
-  expect((await callOpenApi(product.baseUrl, key)).status).toBe(200);
+  expect((await callOpenApi(stage.baseUrl, key)).status).toBe(200);
 });
 
 test("refuses a key from the moment its deletion is confirmed", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("“Backup” is deleted").waitFor();
-  const refusal = await callOpenApi(product.baseUrl, key);
+  const refusal = await callOpenApi(stage.baseUrl, key);
   expect(refusal.status).toBe(403);
   expect(await refusal.json()).toMatchObject({
     error: { code: "FORBIDDEN", message: "Insufficient access" },
@@ -173,7 +175,7 @@ test("signs out, and in again to where it was going", async () => {
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign in" }).waitFor();
-  await page.goto(`${product.baseUrl}/account/api-keys?q=robot`);
+  await page.goto(`${stage.baseUrl}/account/api-keys?q=robot`);
   await page.getByLabel("Email").fill(visitor.email);
   await mainPassword().fill("a wrong password");
   const complaintsBefore = complaints.length;
@@ -183,8 +185,8 @@ test("signs out, and in again to where it was going", async () => {
   expect(complaints.slice(complaintsBefore)).toEqual([expect.stringContaining("401")]);
   await mainPassword().fill(visitor.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("1–25 of 30 keys").waitFor();
-  expect(page.url()).toBe(`${product.baseUrl}/account/api-keys?q=robot`);
+  await page.getByText("1–25 of 30 keys").first().waitFor();
+  expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys?q=robot`);
 });
 
 test("drew no complaint from the browser on the whole way", () => {

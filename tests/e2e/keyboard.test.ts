@@ -1,21 +1,12 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct } from "../support/product.ts";
+import { expect, test } from "vitest";
 import { callOpenApi, readClipboard, visitor } from "../support/visitor.ts";
+import { setStage } from "./set-stage.ts";
 
-let product: Awaited<ReturnType<typeof startProduct>>;
-let browser: TestBrowser;
 let page: Page;
 
-beforeAll(async () => {
-  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+const stage = setStage(async ({ browser }) => {
   ({ page } = await browser.open());
-});
-
-afterAll(async () => {
-  await browser?.stop();
-  await product?.stop();
 });
 
 const tabsAtMost = 40;
@@ -39,7 +30,7 @@ async function tabTo(words: string): Promise<void> {
 }
 
 test("signs up by keyboard alone", async () => {
-  await page.goto(`${product.baseUrl}/sign-up`);
+  await page.goto(`${stage.baseUrl}/sign-up`);
   await page.locator("input:focus").waitFor();
   await page.keyboard.type(visitor.name);
   await page.keyboard.press("Tab");
@@ -87,7 +78,7 @@ test("creates and copies a key, with the focus where the work is", async () => {
   await page.keyboard.press("Enter");
   await page.getByText("Copied").first().waitFor();
   const key = await readClipboard(page);
-  expect((await callOpenApi(product.baseUrl, String(key))).status).toBe(200);
+  expect((await callOpenApi(stage.baseUrl, String(key))).status).toBe(200);
   await tabTo("Done");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -101,7 +92,7 @@ test("asks before Escape loses a key that was not copied", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
-  await page.getByText("The key is not copied yet.").waitFor();
+  await page.getByText("You have not copied the key.").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });

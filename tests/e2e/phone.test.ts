@@ -1,22 +1,13 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct } from "../support/product.ts";
+import { expect, test } from "vitest";
 import { callOpenApi, createKey, signUp } from "../support/visitor.ts";
+import { setStage } from "./set-stage.ts";
 
-let product: Awaited<ReturnType<typeof startProduct>>;
-let browser: TestBrowser;
 let page: Page;
 
-beforeAll(async () => {
-  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+const stage = setStage(async ({ browser }) => {
   const viewport = { width: 375, height: 667 };
   ({ page } = await browser.open({ viewport, isMobile: true, hasTouch: true }));
-});
-
-afterAll(async () => {
-  await browser?.stop();
-  await product?.stop();
 });
 
 /** How many pixels of the page lie beyond its right edge. */
@@ -27,10 +18,10 @@ async function readOverflow(): Promise<unknown> {
 const longWord = "averyveryverylongnamewithoutasinglespaceinitthatcouldpushthepagewide".repeat(1);
 
 test("fits sign-in and sign-up", async () => {
-  await page.goto(product.baseUrl);
+  await page.goto(stage.baseUrl);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(await readOverflow()).toBe(0);
-  await signUp(page, product.baseUrl);
+  await signUp(page, stage.baseUrl);
   expect(await readOverflow()).toBe(0);
 });
 
@@ -55,13 +46,16 @@ test("creates a key and shows all of it", async () => {
   const box = await dialog.getByRole("button", { name: "Done" }).boundingBox();
   expect(box && box.y + box.height).toBeLessThan(667);
   await dialog.getByRole("button", { name: "Done" }).tap();
+  await dialog.getByText("You have not copied the key.").waitFor();
+  expect(await readOverflow()).toBe(0);
+  await dialog.getByRole("button", { name: "Done" }).tap();
 });
 
 test("shows keys as cards, however long their names are, and counts as they rise", async () => {
   const key = await createKey(page, longWord, longWord);
   await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();
   expect(await readOverflow()).toBe(0);
-  await callOpenApi(product.baseUrl, key);
+  await callOpenApi(stage.baseUrl, key);
   await page
     .getByRole("listitem")
     .filter({ hasText: longWord })

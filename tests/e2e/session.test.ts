@@ -1,20 +1,10 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser, type TestBrowser } from "../support/browser.ts";
+import { expect, test } from "vitest";
 import { startProduct } from "../support/product.ts";
 import { createKey, signUp, visitor } from "../support/visitor.ts";
+import { setStage } from "./set-stage.ts";
 
-let product: Awaited<ReturnType<typeof startProduct>>;
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.stop();
-  await product?.stop();
-});
+const stage = setStage();
 
 async function signIn(page: Page, email: string): Promise<void> {
   await page.getByLabel("Email").fill(email);
@@ -23,23 +13,23 @@ async function signIn(page: Page, email: string): Promise<void> {
 }
 
 test("leads to sign-in when a session ends while a page is open, and back to the same place", async () => {
-  const { page } = await browser.open();
-  await signUp(page, product.baseUrl, "ended@example.com");
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "ended@example.com");
   await createKey(page, "Backup");
-  await page.goto(`${product.baseUrl}/account/api-keys?q=back`);
+  await page.goto(`${stage.baseUrl}/account/api-keys?q=back`);
   await page.getByRole("rowheader", { name: "Backup" }).waitFor();
   await page.context().clearCookies();
   await page.getByText("Your session has ended. Sign in to go on.").waitFor();
   await signIn(page, "ended@example.com");
   await page.getByRole("rowheader", { name: "Backup" }).waitFor();
-  expect(page.url()).toBe(`${product.baseUrl}/account/api-keys?q=back`);
+  expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys?q=back`);
 });
 
 test("shows nothing of the person before to whoever signs in next", async () => {
-  const { page } = await browser.open();
-  await signUp(page, product.baseUrl, "first@example.com");
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "first@example.com");
   await createKey(page, "Secret project");
-  await page.goto(`${product.baseUrl}/account/api-keys`);
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
   await page.getByRole("rowheader", { name: "Secret project" }).waitFor();
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -57,24 +47,22 @@ test("shows nothing of the person before to whoever signs in next", async () => 
 test.each(["https://example.com/", "//example.com", "/\\example.com", "/%09/example.com"])(
   "goes to its own overview, not to next=%s",
   async (next) => {
-    const { page } = await browser.open();
+    const { page } = await stage.browser.open();
     const email = `${Buffer.from(next).toString("hex")}@example.com`;
-    await signUp(page, product.baseUrl, email);
+    await signUp(page, stage.baseUrl, email);
     await page.context().clearCookies();
-    await page.goto(
-      `${product.baseUrl}/sign-in?next=${next.includes("%") ? next : encodeURIComponent(next)}`,
-    );
+    await page.goto(`${stage.baseUrl}/sign-in?next=${next.includes("%") ? next : encodeURIComponent(next)}`);
     await signIn(page, email);
     await page.getByRole("heading", { name: "Quick start" }).waitFor();
-    expect(new URL(page.url()).origin).toBe(product.baseUrl);
+    expect(new URL(page.url()).origin).toBe(stage.baseUrl);
   },
 );
 
 test("says that an address is taken, under its field", async () => {
-  const { page } = await browser.open();
-  await signUp(page, product.baseUrl, "taken@example.com");
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "taken@example.com");
   await page.context().clearCookies();
-  await page.goto(`${product.baseUrl}/sign-up`);
+  await page.goto(`${stage.baseUrl}/sign-up`);
   await page.getByLabel("Name").fill("Another");
   await page.getByLabel("Email").fill("taken@example.com");
   await page.getByLabel("Password").fill(visitor.password);
@@ -84,8 +72,8 @@ test("says that an address is taken, under its field", async () => {
 });
 
 test("says what failed, with the request id, and tries again", async () => {
-  const { page } = await browser.open();
-  await signUp(page, product.baseUrl, "failing@example.com");
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "failing@example.com");
   const failure = {
     error: {
       code: -32603,
@@ -94,7 +82,7 @@ test("says what failed, with the request id, and tries again", async () => {
     },
   };
   await page.route("**/trpc/apiKeys.list*", (route) => route.fulfill({ status: 500, json: [failure] }));
-  await page.goto(`${product.baseUrl}/account/api-keys`);
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
   const panel = page.getByRole("alert");
   await panel.getByText("Your API keys could not be loaded").waitFor();
   await panel.getByText("req-1234").waitFor();
@@ -104,8 +92,8 @@ test("says what failed, with the request id, and tries again", async () => {
 });
 
 test("says when it is offline, and no longer once it is not", async () => {
-  const { page } = await browser.open();
-  await signUp(page, product.baseUrl, "offline@example.com");
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "offline@example.com");
   await page.context().setOffline(true);
   await page.getByText("You are offline.").waitFor();
   await page.context().setOffline(false);
@@ -115,7 +103,7 @@ test("says when it is offline, and no longer once it is not", async () => {
 test("says on sign-up that registration is not open", async () => {
   const closed = await startProduct({ REGISTRATION: "closed" });
   try {
-    const { page } = await browser.open();
+    const { page } = await stage.browser.open();
     await page.goto(`${closed.baseUrl}/sign-up`);
     await page.getByRole("heading", { name: "Registration is not open" }).waitFor();
     await page.getByText("This instance takes no new accounts.").waitFor();

@@ -1,26 +1,18 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type OpenPage, startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct } from "../support/product.ts";
+import { expect, test } from "vitest";
+import type { OpenPage } from "../support/browser.ts";
 import { createKey, signUp } from "../support/visitor.ts";
+import { setStage } from "./set-stage.ts";
 
-let product: Awaited<ReturnType<typeof startProduct>>;
-let browser: TestBrowser;
 let visit: OpenPage;
 
 const shiftAtMost = 0.02;
 /** Long enough that every placeholder shows before what it stands for. */
 const answerDelayMs = 400;
 
-beforeAll(async () => {
-  [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+const stage = setStage(async ({ browser, baseUrl }) => {
   visit = await browser.open();
-  await signUp(visit.page, product.baseUrl);
-});
-
-afterAll(async () => {
-  await browser?.stop();
-  await product?.stop();
+  await signUp(visit.page, baseUrl);
 });
 
 // Whatever moves by itself counts, also shortly after a click, which the usual measure leaves out.
@@ -33,7 +25,7 @@ const observeShifts = `
 
 /** Opens an address with slow answers, waits until `words` show, and answers how much the page moved. */
 async function measureShift(page: Page, path: string, words: string): Promise<unknown> {
-  await page.goto(`${product.baseUrl}${path}`);
+  await page.goto(`${stage.baseUrl}${path}`);
   await page.getByText(words).first().waitFor();
   await page.evaluate("document.fonts.ready.then(() => undefined)");
   // Two frames later the observer has heard of everything that was painted.
@@ -50,7 +42,7 @@ async function slowDown(page: Page): Promise<void> {
 }
 
 test("moves nothing while pages for visitors load", async () => {
-  const { page, complaints } = await browser.open();
+  const { page, complaints } = await stage.browser.open();
   await slowDown(page);
   expect(await measureShift(page, "/sign-in", "Use the address and password")).toBeLessThan(shiftAtMost);
   expect(await measureShift(page, "/sign-up", "12 to 128 characters")).toBeLessThan(shiftAtMost);
@@ -76,8 +68,8 @@ test.each([
 ] as const)(
   "paints a $chosen page first where $chosen was chosen on a $system system",
   async ({ chosen, system }) => {
-    const { page } = await browser.open({ colorScheme: system });
-    await page.goto(`${product.baseUrl}/sign-in`);
+    const { page } = await stage.browser.open({ colorScheme: system });
+    await page.goto(`${stage.baseUrl}/sign-in`);
     await page.evaluate((value) => localStorage.setItem("latchkey.appearance", value), chosen);
     // Nothing but the document, its style and the script for the scheme arrives.
     await page.route("**/*.js", (route) =>
@@ -86,16 +78,20 @@ test.each([
     await page.reload();
     const background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
     expect(background).toBe(chosen === "dark" ? "rgb(14, 17, 21)" : "rgb(255, 255, 255)");
+    const ofFrame = await page.evaluate(
+      `[...document.querySelectorAll('meta[name="theme-color"]')].map((meta) => meta.content)`,
+    );
+    expect(new Set(ofFrame as string[])).toEqual(new Set([chosen === "dark" ? "#13171c" : "#f8f9fb"]));
   },
 );
 
 test("takes fonts, scripts and styles from its own origin only", async () => {
-  const { page } = await browser.open();
+  const { page } = await stage.browser.open();
   const foreign: string[] = [];
   page.on("request", (request) => {
-    if (!request.url().startsWith(`${product.baseUrl}/`)) foreign.push(request.url());
+    if (!request.url().startsWith(`${stage.baseUrl}/`)) foreign.push(request.url());
   });
-  await page.goto(`${product.baseUrl}/sign-in`);
+  await page.goto(`${stage.baseUrl}/sign-in`);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(foreign).toEqual([]);
   expect(await page.evaluate('document.fonts.check("14px Inter")')).toBe(true);

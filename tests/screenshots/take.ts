@@ -43,7 +43,7 @@ try {
 }
 
 async function takeAll(page: Page, scheme: string): Promise<void> {
-  await page.getByText("uses so far").waitFor();
+  await page.getByText("Quick start: done").waitFor();
   await take(page, `overview-${scheme}`);
   await page.goto(`${product.baseUrl}/account/api-keys`);
   await page.getByRole("cell", { name: "1,284" }).waitFor();
@@ -57,6 +57,7 @@ async function takeAll(page: Page, scheme: string): Promise<void> {
     .filter({ hasText: `Backup (${scheme})` })
     .waitFor();
   await take(page, `new-key-${scheme}`);
+  await page.getByRole("button", { name: "Copy API key" }).click();
   await page.getByRole("button", { name: "Done" }).click();
   await page.getByRole("button", { name: `Delete Backup (${scheme})` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();

@@ -10,4 +10,8 @@
   const isDark =
     choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.setAttribute("data-mantine-color-scheme", isDark ? "dark" : "light");
+  if (choice !== "dark" && choice !== "light") return;
+  for (const meta of document.querySelectorAll('meta[name="theme-color"]')) {
+    meta.content = isDark ? "#13171c" : "#f8f9fb";
+  }
 })();

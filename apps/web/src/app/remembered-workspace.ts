@@ -13,13 +13,14 @@ export function rememberWorkspace(slug: string): void {
 
 /** The workspace last worked in, else the first; undefined for who has none. */
 export function findHomeWorkspace(workspaces: readonly SessionWorkspace[]): SessionWorkspace | undefined {
-  return workspaces.find((workspace) => workspace.slug === readRemembered()) ?? workspaces[0];
+  return workspaces.find((workspace) => workspace.slug === findRememberedSlug()) ?? workspaces[0];
 }
 
-function readRemembered(): string | null {
+/** The slug of the workspace last worked in, which may be gone or another person’s. */
+export function findRememberedSlug(): string | undefined {
   try {
-    return localStorage.getItem(entry);
+    return localStorage.getItem(entry) ?? undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }

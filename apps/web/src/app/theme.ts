@@ -102,6 +102,7 @@ export const theme = createTheme({
         item: classes.menuItem ?? "",
         label: classes.menuLabel ?? "",
         divider: classes.menuDivider ?? "",
+        itemIndicator: classes.menuIndicator ?? "",
       },
     }),
     Modal: Modal.extend({
@@ -128,6 +129,7 @@ export const theme = createTheme({
       defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } },
       classNames: {
         root: classes.toast ?? "",
+        title: classes.toastTitle ?? "",
         description: classes.toastWords ?? "",
         closeButton: classes.toastClose ?? "",
       },

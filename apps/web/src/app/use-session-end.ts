@@ -2,6 +2,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { onSessionEnded, queryClient } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
+import { leave } from "./leave.ts";
 
 /** Leads to the sign-in page, and back afterwards, as soon as any call is refused for want of a session. */
 export function useSessionEnd(): void {
@@ -12,9 +13,7 @@ export function useSessionEnd(): void {
         const current = trpc.session.current.queryKey();
         // Several calls may be refused at once, and those under way at a sign-out are refused too.
         if (queryClient.getQueryData(current) === null) return;
-        queryClient.setQueryData(current, null);
-        const next = router.state.location.href;
-        void router.navigate({ to: "/sign-in", search: { next, ended: "yes" } });
+        void leave(router, { next: router.state.location.href, ended: "yes" });
       }),
     [router],
   );

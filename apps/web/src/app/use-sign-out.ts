@@ -2,19 +2,15 @@ import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { describeFailure } from "../server/failure.ts";
-import { queryClient } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
+import { leave } from "./leave.ts";
 
 /** Ends the session, forgets what it had loaded, and leads to the sign-in page. */
 export function useSignOut(): () => void {
   const router = useRouter();
   const signOut = useMutation(
     trpc.session.signOut.mutationOptions({
-      onSuccess: async () => {
-        queryClient.setQueryData(trpc.session.current.queryKey(), null);
-        await router.navigate({ to: "/sign-in" });
-        queryClient.removeQueries({ queryKey: trpc.apiKeys.pathKey() });
-      },
+      onSuccess: () => leave(router),
       onError: (error) =>
         notifications.show({ title: "You are still signed in", message: describeFailure(error).message }),
     }),

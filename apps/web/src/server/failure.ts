@@ -15,26 +15,43 @@ export interface Failure {
 
 /** Reads a failure out of anything a call threw. */
 export function describeFailure(error: unknown): Failure {
-  const data = error instanceof TRPCClientError ? readData(error.data) : undefined;
-  if (!data) {
-    return {
+  const refusal = error instanceof TRPCClientError ? (findTold(error) ?? findToldBefore(error)) : undefined;
+  return (
+    refusal ?? {
       code: "NO_ANSWER",
       message: "The server did not answer. Check the connection, then try again.",
       requestId: undefined,
       issues: [],
-    };
-  }
-  const message = error instanceof Error ? error.message : errorCatalogue[data.code].message;
-  return { ...data, message: asSentence(message) };
+    }
+  );
 }
 
-function readData(data: unknown): (Omit<Failure, "message"> & { code: ErrorCode }) | undefined {
-  if (typeof data !== "object" || data === null || !("code" in data) || !isErrorCode(data.code)) return;
+/** What a procedure told: tRPC's shape, with our facts under `data`. */
+function findTold({ data, message }: TRPCClientError<never>): Failure | undefined {
+  return isRecord(data) ? readFacts(data, message) : undefined;
+}
+
+/** What the server told before any procedure had the call, as when it is starting: `{ error: { code, … } }`. */
+function findToldBefore({ meta }: TRPCClientError<never>): Failure | undefined {
+  const body = meta?.responseJSON;
+  return isRecord(body) && isRecord(body.error) ? readFacts(body.error, body.error.message) : undefined;
+}
+
+function readFacts(
+  { code, requestId, issues }: Record<string, unknown>,
+  message: unknown,
+): Failure | undefined {
+  if (!isErrorCode(code)) return undefined;
   return {
-    code: data.code,
-    requestId: "requestId" in data && typeof data.requestId === "string" ? data.requestId : undefined,
-    issues: "issues" in data && Array.isArray(data.issues) ? data.issues.filter(isIssue) : [],
+    code,
+    message: asSentence(typeof message === "string" ? message : errorCatalogue[code].message),
+    requestId: typeof requestId === "string" ? requestId : undefined,
+    issues: Array.isArray(issues) ? issues.filter(isIssue) : [],
   };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {
@@ -42,14 +59,7 @@ function isErrorCode(code: unknown): code is ErrorCode {
 }
 
 function isIssue(value: unknown): value is Issue {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "path" in value &&
-    typeof value.path === "string" &&
-    "message" in value &&
-    typeof value.message === "string"
-  );
+  return isRecord(value) && typeof value.path === "string" && typeof value.message === "string";
 }
 
 function asSentence(message: string): string {

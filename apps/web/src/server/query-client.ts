@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { MutationCache, QueryCache, QueryClient, type QueryKey } from "@tanstack/react-query";
 import { describeFailure } from "./failure.ts";
 
 declare module "@tanstack/react-query" {
@@ -25,6 +25,16 @@ export function onSessionEnded(listener: SessionEndedListener): () => void {
 function reportIfSessionEnded(error: unknown): void {
   if (describeFailure(error).code !== "UNAUTHORIZED") return;
   for (const listener of sessionEndedListeners) listener();
+}
+
+/** Removes all that was loaded for whoever was here; what is true of the instance stays. */
+export function forgetVisitor(): void {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => !isOfInstance(queryKey) });
+}
+
+/** A key of tRPC begins with the path of the procedure. */
+function isOfInstance([path]: QueryKey): boolean {
+  return Array.isArray(path) && path[0] === "instance";
 }
 
 export const queryClient = new QueryClient({

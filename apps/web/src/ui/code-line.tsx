@@ -6,14 +6,18 @@ interface CodeLineProps {
   readonly code: string;
   /** The accessible name of the copy button, such as "Copy command". */
   readonly copyLabel: string;
+  /** Told when it was copied, by the button or by hand. */
+  readonly onCopied?: () => void;
 }
 
 /** One command to paste into a shell. It wraps rather than scrolls, so that all of it can be read. */
-export function CodeLine({ code, copyLabel }: CodeLineProps): ReactElement {
+export function CodeLine({ code, copyLabel, onCopied }: CodeLineProps): ReactElement {
   return (
     <div className={classes.line}>
-      <code className={classes.code}>{code}</code>
-      <CopyButton text={code} label={copyLabel} />
+      <code className={classes.code} onCopy={onCopied}>
+        {code}
+      </code>
+      <CopyButton text={code} label={copyLabel} {...(onCopied && { onCopied })} />
     </div>
   );
 }

@@ -12,6 +12,8 @@ interface CopyButtonProps {
   readonly label: string;
   /** Whether the button shows words beside its icon. */
   readonly hasWords?: boolean;
+  /** Whether it is what to do next; only with words. */
+  readonly isPrimary?: boolean;
   /** Whether it takes the focus when it appears. */
   readonly isFirst?: boolean;
   readonly onCopied?: () => void;
@@ -29,6 +31,7 @@ export function CopyButton({
   text,
   label,
   hasWords = false,
+  isPrimary = false,
   isFirst = false,
   onCopied,
 }: CopyButtonProps): ReactElement {
@@ -50,7 +53,7 @@ export function CopyButton({
       >
         {hasWords ? (
           <Button
-            variant="default"
+            variant={isPrimary ? "filled" : "default"}
             leftSection={icon}
             onClick={copy}
             aria-label={label}

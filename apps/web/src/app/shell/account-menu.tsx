@@ -13,7 +13,7 @@ export function AccountMenu({ user }: { readonly user: Session["user"] }): React
   const signOut = useSignOut();
   const [appearance, setAppearance] = useAppearance();
   return (
-    <Menu position="bottom-end" width={240}>
+    <Menu position="bottom-end" width={240} offset={12}>
       <Menu.Target>
         <UnstyledButton
           className={classes.avatar}

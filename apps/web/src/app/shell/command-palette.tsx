@@ -2,8 +2,9 @@ import { Modal } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
 import type { Session, SessionWorkspace } from "../../server/trpc.ts";
+import { Quoted } from "../../ui/quoted.tsx";
 import classes from "./command-palette.module.css";
-import { type Command, useCommands } from "./use-commands.ts";
+import { type Command, type KeySearch, useCommands } from "./use-commands.ts";
 
 interface CommandPaletteProps {
   readonly session: Session;
@@ -37,7 +38,7 @@ function Palette({ session, workspace, onClose }: Omit<CommandPaletteProps, "isO
   const [query, setQuery] = useState("");
   const [selected, setSelected] = useState(0);
   const listId = useId();
-  const groups = useCommands(query, { session, workspace });
+  const { groups, keySearch } = useCommands(query, { session, workspace });
   const commands = groups.flatMap((group) => group.commands);
   const current = commands[Math.min(selected, commands.length - 1)];
 
@@ -105,9 +106,24 @@ function Palette({ session, workspace, onClose }: Omit<CommandPaletteProps, "isO
           </div>
         ))}
       </div>
-      <p className={classes.empty} role="status">
-        {commands.length === 0 && `Nothing matches “${query}”.`}
+      <p className={classes.empty} role="status" data-alone={commands.length === 0 || undefined}>
+        {keySearch === "idle"
+          ? commands.length === 0 && <NoMatch query={query} />
+          : keySearchWords[keySearch]}
       </p>
+    </>
+  );
+}
+
+const keySearchWords: Readonly<Record<Exclude<KeySearch, "idle">, string>> = {
+  searching: "Searching keys…",
+  failed: "Keys could not be searched: the server did not answer.",
+};
+
+function NoMatch({ query }: { readonly query: string }): ReactElement {
+  return (
+    <>
+      Nothing matches <Quoted>{query}</Quoted>.
     </>
   );
 }
@@ -140,7 +156,7 @@ function Option({ id, command, isSelected, onPoint, onRun }: OptionProps): React
       onClick={onRun}
     >
       <Icon size={18} className={classes.icon} />
-      <span className={classes.words}>{label}</span>
+      <bdi className={classes.words}>{label}</bdi>
       {detail && <span className={classes.detail}>{detail}</span>}
     </div>
   );

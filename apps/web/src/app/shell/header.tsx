@@ -41,11 +41,11 @@ export function Header({ session, workspace, onOpenNavigation, onOpenSearch }: H
       <UnstyledButton
         className={classes.search}
         onClick={onOpenSearch}
-        aria-label="Search"
+        aria-label="Search or jump to"
         aria-keyshortcuts="Control+K Meta+K"
       >
         <IconSearch size={16} />
-        <span className={classes.searchWords}>Search</span>
+        <span className={classes.searchWords}>Search or jump to</span>
         <Kbd className={classes.shortcut} data-keys={isApple ? "⌘ K" : "Ctrl K"} />
       </UnstyledButton>
       <div className={classes.right}>

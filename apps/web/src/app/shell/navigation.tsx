@@ -2,24 +2,24 @@ import { Tooltip, UnstyledButton } from "@mantine/core";
 import { IconLayoutSidebarLeftCollapse, IconLayoutSidebarLeftExpand } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ComponentType, ReactElement } from "react";
-import type { SessionWorkspace } from "../../server/trpc.ts";
 import classes from "./navigation.module.css";
 import { accountPages, workspacePages } from "./pages.ts";
 
 interface NavigationProps {
-  readonly workspace: SessionWorkspace | undefined;
+  /** Of the workspace whose pages it leads to; undefined for who has none. */
+  readonly slug: string | undefined;
   readonly isFolded: boolean;
   /** Folds or unfolds; absent where there is nothing to fold. */
   readonly onFold?: () => void;
   readonly onNavigate?: () => void;
 }
 
-export function Navigation({ workspace, isFolded, onFold, onNavigate }: NavigationProps): ReactElement {
+export function Navigation({ slug, isFolded, onFold, onNavigate }: NavigationProps): ReactElement {
   return (
     <nav className={classes.navigation} aria-label="Main" data-folded={isFolded || undefined}>
-      {workspace && (
+      {slug !== undefined && (
         <ul className={classes.list}>
-          {workspacePages(workspace.slug).map(({ label, icon, link }) => (
+          {workspacePages(slug).map(({ label, icon, link }) => (
             <li key={label}>
               <Hint label={label} isShown={isFolded}>
                 <Link {...link} className={classes.item} activeOptions={{ exact: true }} onClick={onNavigate}>

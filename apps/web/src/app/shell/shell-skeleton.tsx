@@ -1,13 +1,20 @@
 import { Skeleton } from "@mantine/core";
 import type { ReactElement } from "react";
 import { Mark } from "../../ui/mark.tsx";
+import { findRememberedSlug } from "../remembered-workspace.ts";
 import headerClasses from "./header.module.css";
+import { Navigation } from "./navigation.tsx";
 import classes from "./shell.module.css";
+import { useNavigationFold } from "./use-navigation-fold.ts";
+
+/** Leads nowhere yet: it only lets the navigation have its shape. */
+const unknownSlug = "-";
 
 /** The frame while it is not known yet who is signed in. */
 export function ShellSkeleton(): ReactElement {
+  const fold = useNavigationFold();
   return (
-    <div className={classes.shell} aria-busy="true">
+    <div className={classes.shell} data-folded={fold.isFolded || undefined} aria-busy="true">
       <div className={headerClasses.header}>
         <div className={headerClasses.left}>
           <Mark />
@@ -18,7 +25,9 @@ export function ShellSkeleton(): ReactElement {
           <Skeleton h={28} w={28} circle />
         </div>
       </div>
-      <div className={classes.side} />
+      <div className={classes.side}>
+        <Navigation slug={findRememberedSlug() ?? unknownSlug} {...fold} />
+      </div>
       <main className={classes.main} aria-label="Loading">
         <div className={classes.content}>
           <Skeleton h={28} w={180} />

@@ -1,13 +1,15 @@
 import { Drawer } from "@mantine/core";
-import { useDisclosure, useHotkeys, useLocalStorage } from "@mantine/hooks";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { getRouteApi, Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
 import { findHomeWorkspace, rememberWorkspace } from "../remembered-workspace.ts";
 import { useSessionEnd } from "../use-session-end.ts";
+import { useThemeColor } from "./appearance.ts";
 import { Header } from "./header.tsx";
 import { Navigation } from "./navigation.tsx";
 import { OfflineBanner } from "./offline-banner.tsx";
 import classes from "./shell.module.css";
+import { useNavigationFold } from "./use-navigation-fold.ts";
 
 const route = getRouteApi("/app");
 const CommandPalette = lazy(() =>
@@ -20,16 +22,13 @@ export function Shell(): ReactElement {
   const { slug } = useParams({ strict: false });
   const workspace =
     session.workspaces.find((candidate) => candidate.slug === slug) ?? findHomeWorkspace(session.workspaces);
-  const [isFolded, setIsFolded] = useLocalStorage({
-    key: "latchkey.navigation-folded",
-    defaultValue: false,
-    getInitialValueInEffect: false,
-  });
+  const { isFolded, onFold } = useNavigationFold();
   const [isDrawerOpen, drawer] = useDisclosure(false);
   const [isSearchOpen, search] = useDisclosure(false);
   useHotkeys([["mod+K", search.toggle]], []);
   const main = useFocusOnNavigation();
   useSessionEnd();
+  useThemeColor();
   useEffect(() => {
     if (workspace?.slug === slug && slug) rememberWorkspace(slug);
   }, [workspace, slug]);
@@ -46,11 +45,7 @@ export function Shell(): ReactElement {
         onOpenSearch={search.open}
       />
       <div className={classes.side}>
-        <Navigation
-          workspace={workspace}
-          isFolded={isFolded}
-          onFold={() => setIsFolded((wasFolded) => !wasFolded)}
-        />
+        <Navigation slug={workspace?.slug} isFolded={isFolded} onFold={onFold} />
       </div>
       <Drawer
         opened={isDrawerOpen}
@@ -62,7 +57,7 @@ export function Shell(): ReactElement {
         removeScrollProps={{ removeScrollBar: false }}
         attributes={{ header: { role: "none" } }}
       >
-        <Navigation workspace={workspace} isFolded={false} onNavigate={drawer.close} />
+        <Navigation slug={workspace?.slug} isFolded={false} onNavigate={drawer.close} />
       </Drawer>
       <main className={classes.main} id="content" ref={main} tabIndex={-1}>
         <div className={classes.content}>

@@ -7,6 +7,8 @@ import { useSignOut } from "../use-sign-out.ts";
 import { appearances, useAppearance } from "./appearance.ts";
 import { accountPages, workspacePages } from "./pages.ts";
 
+/** What the API takes at most. */
+const searchLengthMax = 100;
 const debounceMilliseconds = 150;
 
 /** One thing the search finds; `id` has no spaces, because it becomes part of an element's id. */
@@ -28,16 +30,26 @@ interface Facts {
   readonly workspace: SessionWorkspace | undefined;
 }
 
-/** What matches `query`, in groups; no group is empty. Pages and actions match without the server. */
-export function useCommands(query: string, facts: Facts): readonly CommandGroup[] {
+/** How the search for keys stands: over or not needed; under way; given up, because the server did not answer. */
+export type KeySearch = "idle" | "searching" | "failed";
+
+interface Commands {
+  /** No group is empty. */
+  readonly groups: readonly CommandGroup[];
+  readonly keySearch: KeySearch;
+}
+
+/** What matches `query`. Pages and actions match without the server. */
+export function useCommands(query: string, facts: Facts): Commands {
   const pages = usePages(facts);
   const keys = useKeys(query);
   const actions = useActions();
-  return [
+  const groups = [
     { label: "Pages", commands: pages.filter(matches(query)) },
-    { label: "API keys", commands: keys },
+    { label: "API keys", commands: keys.commands },
     { label: "Actions", commands: actions.filter(matches(query)) },
-  ].filter(({ commands }) => commands.length > 0);
+  ];
+  return { groups: groups.filter(({ commands }) => commands.length > 0), keySearch: keys.state };
 }
 
 function matches(query: string): (command: Command) => boolean {
@@ -66,24 +78,29 @@ function usePages({ session, workspace: current }: Facts): readonly Command[] {
   return [...ofWorkspaces, ...ofAccount];
 }
 
-function useKeys(query: string): readonly Command[] {
+function useKeys(query: string): { readonly commands: readonly Command[]; readonly state: KeySearch } {
   const navigate = useNavigate();
-  const [search] = useDebouncedValue(query.trim(), debounceMilliseconds);
-  const isSearching = search !== "" && query.trim() !== "";
-  const { data } = useQuery(
+  const wanted = query.trim().slice(0, searchLengthMax).toWellFormed();
+  const [search] = useDebouncedValue(wanted, debounceMilliseconds);
+  const isWanted = search !== "" && wanted !== "";
+  const { data, isError, isSuccess, isPlaceholderData } = useQuery(
     trpc.apiKeys.list.queryOptions(
       { search, page: 1, pageSize: 10 },
-      { enabled: isSearching, placeholderData: keepPreviousData },
+      { enabled: isWanted, placeholderData: keepPreviousData },
     ),
   );
-  if (!isSearching) return [];
-  return (data?.items ?? []).map(({ id, name, start }) => ({
+  if (wanted === "") return { commands: [], state: "idle" };
+  const isAnswered = search === wanted && isSuccess && !isPlaceholderData;
+  const state = isAnswered ? "idle" : search === wanted && isError ? "failed" : "searching";
+  const items = isWanted ? (data?.items ?? []) : [];
+  const commands = items.map(({ id, name, start }) => ({
     id,
     label: name,
     detail: `${start}…`,
     icon: IconKey,
     run: () => void navigate({ to: "/account/api-keys", search: { q: name } }),
   }));
+  return { commands, state };
 }
 
 function useActions(): readonly Command[] {

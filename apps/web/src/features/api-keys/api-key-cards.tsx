@@ -9,7 +9,12 @@ import type { ApiKeyListProps } from "./api-key-list.tsx";
 
 export function ApiKeyCards({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProps): ReactElement {
   return (
-    <ul className={classes.list} aria-label="API keys" aria-busy={!apiKeys || isOld} data-old={isOld || undefined}>
+    <ul
+      className={classes.list}
+      aria-label="API keys"
+      aria-busy={!apiKeys || isOld}
+      data-old={isOld || undefined}
+    >
       {apiKeys
         ? apiKeys.map((apiKey) => (
             <Card

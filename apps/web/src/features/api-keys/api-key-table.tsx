@@ -72,7 +72,6 @@ function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
     onEdit();
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: what the row does, its button "Edit" does for keyboards
     <tr className={classes.row} onClick={open}>
       <th scope="row" className={classes.nameCell}>
         <span className={classes.name} title={name}>
@@ -90,9 +89,7 @@ function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
       <td className={classes.created}>
         <RelativeTime at={createdAt} />
       </td>
-      <td>
-        {lastUsedAt ? <RelativeTime at={lastUsedAt} /> : <span className={classes.never}>never</span>}
-      </td>
+      <td>{lastUsedAt ? <RelativeTime at={lastUsedAt} /> : <span className={classes.never}>never</span>}</td>
       <td className={classes.uses}>{formatCount(usageCount)}</td>
       <td className={classes.actions}>
         <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} editRef={editButton} />

@@ -3,6 +3,7 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { type ReactElement, useEffect, useRef, useState } from "react";
 import classes from "./api-key-toolbar.module.css";
+import { searchLengthMax } from "./api-keys-search.ts";
 import { describeResults } from "./describe-results.ts";
 import { Pager } from "./pager.tsx";
 
@@ -69,7 +70,7 @@ function SearchField({ search, onSearch }: SearchFieldProps): ReactElement {
       type="search"
       aria-label="Search API keys"
       placeholder="Search keys"
-      maxLength={100}
+      maxLength={searchLengthMax}
       autoComplete="off"
       spellCheck={false}
       leftSection={<IconSearch size={16} />}

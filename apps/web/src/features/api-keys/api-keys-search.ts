@@ -1,3 +1,7 @@
+/** What the API takes at most. */
+const pageMax = 100_000;
+export const searchLengthMax = 100;
+
 /** What the address of the API keys page says: the search, the page, and whether the dialog for a new key is open. */
 export interface ApiKeysSearch {
   readonly q?: string;
@@ -8,9 +12,11 @@ export interface ApiKeysSearch {
 
 /** Reads the search part of the address; what makes no sense there is dropped. */
 export function parseApiKeysSearch(search: Record<string, unknown>): ApiKeysSearch {
-  const page = Number(search.page);
+  const page = Math.min(Number(search.page), pageMax);
+  // Half a pair of units may be left at the end, which no address can hold.
+  const q = typeof search.q === "string" ? search.q.slice(0, searchLengthMax).toWellFormed() : "";
   return {
-    ...(typeof search.q === "string" && search.q.trim() !== "" && { q: search.q }),
+    ...(q.trim() !== "" && { q }),
     ...(Number.isSafeInteger(page) && page > 1 && { page }),
     ...(search.dialog === "new" && { dialog: "new" }),
   };

@@ -1,12 +1,14 @@
 import { Button, Group, Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { countOf } from "../../ui/count.ts";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./dialog.module.css";
 
@@ -17,11 +19,18 @@ interface DeleteApiKeyDialogProps {
 }
 
 export function DeleteApiKeyDialog({ apiKey, onClose }: DeleteApiKeyDialogProps): ReactElement {
+  const isDeleting = useIsMutating({ mutationKey: trpc.apiKeys.delete.mutationKey() }) > 0;
   return (
     <Modal
       opened={apiKey !== undefined}
-      onClose={onClose}
-      title={apiKey && `Delete “${apiKey.name}”?`}
+      {...closeUnlessBusy(isDeleting, onClose)}
+      title={
+        apiKey && (
+          <>
+            Delete <Quoted>{apiKey.name}</Quoted>?
+          </>
+        )
+      }
       size={480}
     >
       {apiKey && <Confirmation apiKey={apiKey} onClose={onClose} />}
@@ -44,8 +53,8 @@ function Confirmation({ apiKey, onClose }: ConfirmationProps): ReactElement {
   return (
     <>
       <p className={classes.words}>
-        Every script and service that uses this key stops working at its next request: it is refused with 403.
-        Your other keys and your own sign-in go on. A deleted key can’t be brought back.
+        Every script and service that uses this key is refused from its next request on. Your other keys and
+        your own sign-in go on. A deleted key can’t be brought back.
       </p>
       <Facts apiKey={apiKey} />
       {failure && (
@@ -54,7 +63,7 @@ function Confirmation({ apiKey, onClose }: ConfirmationProps): ReactElement {
         </div>
       )}
       <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} data-autofocus>
+        <Button variant="default" onClick={onClose} disabled={remove.isPending} data-autofocus>
           Cancel
         </Button>
         <Button
@@ -80,29 +89,41 @@ function Facts({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       </dd>
       <dt>Last used</dt>
       <dd>
-        {lastUsedAt
-          ? `${describeElapsed(lastUsedAt, now)} (${describeExactly(lastUsedAt)})`
-          : "never, so nothing known depends on it"}
+        {lastUsedAt ? `${describeElapsed(lastUsedAt, now)} (${describeExactly(lastUsedAt)})` : "Never used"}
       </dd>
-      <dt>Used</dt>
-      <dd>{countOf(apiKey.usageCount, "time", "times")}</dd>
+      {lastUsedAt && (
+        <>
+          <dt>Used</dt>
+          <dd>{countOf(apiKey.usageCount, "time", "times")}</dd>
+        </>
+      )}
     </dl>
   );
 }
 
-/** Deletes a key; only what the API has confirmed leaves the list. */
-function useDelete(apiKey: ApiKey, onDeleted: () => void) {
+/** Deletes a key; only what the API has confirmed to be gone leaves the list. */
+function useDelete(apiKey: ApiKey, onGone: () => void) {
   const queryClient = useQueryClient();
+  const forget = (words: string) => {
+    queryClient.setQueriesData<{ items: ApiKey[]; total: number }>(
+      { queryKey: trpc.apiKeys.list.pathKey() },
+      (list) => list && withoutKey(list, apiKey.id),
+    );
+    void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
+    onGone();
+    notifications.show({
+      message: (
+        <>
+          <Quoted>{apiKey.name}</Quoted> {words}
+        </>
+      ),
+    });
+  };
   return useMutation(
     trpc.apiKeys.delete.mutationOptions({
-      onSuccess: () => {
-        queryClient.setQueriesData<{ items: ApiKey[]; total: number }>(
-          { queryKey: trpc.apiKeys.list.pathKey() },
-          (list) => list && withoutKey(list, apiKey.id),
-        );
-        void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
-        onDeleted();
-        notifications.show({ message: `“${apiKey.name}” is deleted. It is refused from now on.` });
+      onSuccess: () => forget("is deleted. It is refused from now on."),
+      onError: (error) => {
+        if (describeFailure(error).code === "NOT_FOUND") forget("was already deleted.");
       },
     }),
   );

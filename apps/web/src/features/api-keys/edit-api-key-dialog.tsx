@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import { ApiKeyForm } from "./api-key-form.tsx";
 
@@ -19,7 +20,7 @@ export function EditApiKeyDialog({ apiKey, onClose }: EditApiKeyDialogProps): Re
   return (
     <Modal
       opened={apiKey !== undefined}
-      onClose={onClose}
+      {...closeUnlessBusy(save.isPending, onClose)}
       closeOnClickOutside={!isDirty}
       title="Edit API key"
       size={480}
@@ -27,7 +28,7 @@ export function EditApiKeyDialog({ apiKey, onClose }: EditApiKeyDialogProps): Re
       {apiKey && (
         <ApiKeyForm
           initialValues={{ name: apiKey.name, description: apiKey.description }}
-          onSave={(values) => save({ id: apiKey.id, ...values })}
+          onSave={(values) => save.mutateAsync({ id: apiKey.id, ...values })}
           onCancel={onClose}
           onDirty={setIsDirty}
           describe={describeRefusal}
@@ -58,7 +59,7 @@ function useSave(onSaved: () => void) {
         if (describeFailure(error).code === "NOT_FOUND") void refresh();
       },
     }),
-  ).mutateAsync;
+  );
 }
 
 function describeRefusal({ code, message }: Failure): string {

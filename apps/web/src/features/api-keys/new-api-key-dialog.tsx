@@ -1,7 +1,8 @@
 import { Modal } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { trpc } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ApiKeyForm } from "./api-key-form.tsx";
 import { NewSecret } from "./new-secret.tsx";
 
@@ -24,7 +25,7 @@ export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): Reac
   const [isDirty, setIsDirty] = useState(false);
   const [isCopied, setIsCopied] = useState(false);
   const [isWarned, setIsWarned] = useState(false);
-  const create = useCreate(setCreated);
+  const isSaving = useIsMutating({ mutationKey: trpc.apiKeys.create.mutationKey() }) > 0;
   const close = () => {
     onClose();
     setCreated(undefined);
@@ -37,7 +38,7 @@ export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): Reac
   return (
     <Modal
       opened={isOpen}
-      onClose={closeUnlessUncopied}
+      {...closeUnlessBusy(isSaving, closeUnlessUncopied)}
       closeOnClickOutside={!created && !isDirty}
       title={created ? "Copy your new key" : "New API key"}
       size={created ? 640 : 480}
@@ -51,17 +52,24 @@ export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): Reac
           onDone={closeUnlessUncopied}
         />
       ) : (
-        <ApiKeyForm initialValues={empty} onSave={create} onCancel={close} onDirty={setIsDirty} />
+        <NewApiKeyForm onCreated={setCreated} onCancel={close} onDirty={setIsDirty} />
       )}
     </Modal>
   );
 }
 
-function useCreate(onCreated: (created: CreatedKey) => void) {
+interface NewApiKeyFormProps {
+  readonly onCreated: (created: CreatedKey) => void;
+  readonly onCancel: () => void;
+  readonly onDirty: (isDirty: boolean) => void;
+}
+
+/** It is gone once the key is there, and the call with it, whose answer holds the secret. */
+function NewApiKeyForm({ onCreated, ...props }: NewApiKeyFormProps): ReactElement {
   const queryClient = useQueryClient();
-  return useMutation(
+  const create = useMutation(
     trpc.apiKeys.create.mutationOptions({
-      // The answer holds the secret: it must not stay in the mutation cache.
+      // The answer must not stay in the mutation cache.
       gcTime: 0,
       onSuccess: ({ key }, { name }) => {
         onCreated({ name, secret: key });
@@ -69,4 +77,5 @@ function useCreate(onCreated: (created: CreatedKey) => void) {
       },
     }),
   );
+  return <ApiKeyForm {...props} initialValues={empty} onSave={create.mutateAsync} />;
 }

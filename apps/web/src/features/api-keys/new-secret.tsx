@@ -10,6 +10,7 @@ import classes from "./new-secret.module.css";
 interface NewSecretProps {
   readonly name: string;
   readonly secret: string;
+  readonly isCopied: boolean;
   /** Whether someone tried to leave without having copied. */
   readonly isWarned: boolean;
   readonly onCopied: () => void;
@@ -17,13 +18,23 @@ interface NewSecretProps {
 }
 
 /** The one time a key is shown. */
-export function NewSecret({ name, secret, isWarned, onCopied, onDone }: NewSecretProps): ReactElement {
+export function NewSecret({
+  name,
+  secret,
+  isCopied,
+  isWarned,
+  onCopied,
+  onDone,
+}: NewSecretProps): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   return (
     <div className={classes.secret}>
       <p className={classes.words}>
-        Keep the key of <strong>{name}</strong> where your other secrets are. It is shown now and won’t be
-        shown again.
+        Keep the key of{" "}
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>{" "}
+        where your other secrets are. It is shown now and won’t be shown again.
       </p>
       <div className={classes.field}>
         <Textarea
@@ -38,17 +49,25 @@ export function NewSecret({ name, secret, isWarned, onCopied, onDone }: NewSecre
           onFocus={(event) => event.currentTarget.select()}
           onCopy={onCopied}
         />
-        <CopyButton text={secret} label="Copy API key" hasWords isFirst onCopied={onCopied} />
+        <CopyButton
+          text={secret}
+          label="Copy API key"
+          hasWords
+          isPrimary={!isCopied}
+          isFirst
+          onCopied={onCopied}
+        />
       </div>
       <div>
         <p className={classes.label}>Try it</p>
-        <CodeLine code={curlLine(instance.baseUrl, secret)} copyLabel="Copy command" />
+        <CodeLine code={curlLine(instance.baseUrl, secret)} copyLabel="Copy command" onCopied={onCopied} />
       </div>
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">
-          {isWarned && "The key is not copied yet. Close again to leave without it."}
+          {isWarned &&
+            "You have not copied the key. It won’t be shown again. Press Done again to leave without it."}
         </p>
-        <Button onClick={onDone} flex="none">
+        <Button variant={isCopied ? "filled" : "default"} onClick={onDone} flex="none">
           Done
         </Button>
       </Group>

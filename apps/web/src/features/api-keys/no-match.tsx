@@ -12,7 +12,9 @@ interface NoMatchProps {
 export function NoMatch({ search, onClear }: NoMatchProps): ReactElement {
   return (
     <section className={classes.panel}>
-      <h2 className={classes.title}>No key matches <Quoted>{search}</Quoted></h2>
+      <h2 className={classes.title}>
+        No key matches <Quoted>{search}</Quoted>
+      </h2>
       <p className={classes.words}>
         The search looks at names, descriptions and the first characters of keys.
       </p>

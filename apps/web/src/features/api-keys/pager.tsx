@@ -42,8 +42,10 @@ function Step({ label, isPossible, onStep, children }: StepProps): ReactElement 
       variant="default"
       aria-label={label}
       aria-disabled={!isPossible}
-      data-disabled={!isPossible || undefined}
-      onClick={isPossible ? onStep : undefined}
+      {...(!isPossible && { "data-disabled": true })}
+      onClick={() => {
+        if (isPossible) onStep();
+      }}
     >
       {children}
     </ActionIcon>

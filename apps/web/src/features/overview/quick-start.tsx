@@ -1,7 +1,8 @@
 import { Button, Skeleton } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import { IconCheck, IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement, ReactNode } from "react";
+import { type ReactElement, type ReactNode, useId } from "react";
 import type { ApiKeySummary } from "../../server/trpc.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { countOf } from "../../ui/count.ts";
@@ -14,8 +15,35 @@ interface QuickStartProps {
   readonly baseUrl: string;
 }
 
+/** The way from nothing to a key that works; one line once it is gone to its end. */
+export function QuickStart(props: QuickStartProps): ReactElement {
+  const { progress, baseUrl } = props;
+  const isDone = progress !== undefined && progress.keyCount > 0 && progress.usageCount > 0;
+  return isDone ? <Done baseUrl={baseUrl} /> : <Steps {...props} />;
+}
+
+function Done({ baseUrl }: Pick<QuickStartProps, "baseUrl">): ReactElement {
+  const [isOpen, { toggle }] = useDisclosure(false);
+  const lineId = useId();
+  return (
+    <section aria-labelledby="quick-start">
+      <div className={classes.done}>
+        <h2 className={classes.heading} id="quick-start">
+          <IconCheck size={16} aria-hidden="true" /> Quick start: done
+        </h2>
+        <Button variant="default" aria-expanded={isOpen} aria-controls={lineId} onClick={toggle}>
+          {isOpen ? "Hide the command" : "Show the command"}
+        </Button>
+      </div>
+      <div id={lineId} hidden={!isOpen}>
+        <CodeLine code={curlLine(baseUrl, "$API_KEY")} copyLabel="Copy command" />
+      </div>
+    </section>
+  );
+}
+
 /** The way from nothing to a key that works; the steps tick themselves. */
-export function QuickStart({ progress, baseUrl }: QuickStartProps): ReactElement {
+function Steps({ progress, baseUrl }: QuickStartProps): ReactElement {
   const hasKey = progress && progress.keyCount > 0;
   const isUsed = progress && progress.usageCount > 0;
   return (

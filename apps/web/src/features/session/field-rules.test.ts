@@ -9,8 +9,9 @@ test("asks for a password of 12 to 128 characters", () => {
   expect(checkNewPassword("a".repeat(129))).toBe("Use at most 128 characters; these are 129.");
 });
 
-test("counts a password in characters, not in code units", () => {
-  expect(checkNewPassword("🔑".repeat(11))).toBe("Use at least 12 characters; these are 11.");
+test("counts a password as the server does, an emoji as two", () => {
+  expect(checkNewPassword("🔑".repeat(6))).toBeNull();
+  expect(checkNewPassword("🔑".repeat(65))).toBe("Use at most 128 characters; these are 130.");
 });
 
 test("asks for a name that is more than spaces", () => {

@@ -12,8 +12,9 @@ export function checkEmail(email: string): string | null {
   return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an address such as name@example.com.";
 }
 
+/** Counts as the server does: in UTF-16 units, of which most emoji are two. */
 export function checkNewPassword(password: string): string | null {
-  const length = [...password].length;
+  const { length } = password;
   if (length === 0) return "Choose a password.";
   if (length < passwordLengthMin) return `Use at least ${passwordLengthMin} characters; these are ${length}.`;
   if (length > passwordLengthMax) return `Use at most ${passwordLengthMax} characters; these are ${length}.`;

@@ -1,12 +1,14 @@
-import { Button, TextInput } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkPassword } from "./field-rules.ts";
 import { PasswordField } from "./password-field.tsx";
 import classes from "./session-frame.module.css";
@@ -28,13 +30,14 @@ export function SignInPage(): ReactElement {
       meta: { isSignIn: true },
       onSuccess: enter,
       onError: (error) => {
-        if (describeFailure(error).code !== "UNAUTHORIZED") return;
+        if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError("password", "The address or the password is wrong. Check both and try again.");
         form.getInputNode("password")?.focus();
       },
     }),
   );
   const failure = signIn.error ? describeFailure(signIn.error) : undefined;
+  const isShownUnderFields = failure && (failure.code === "UNAUTHORIZED" || hasIssueOf(form, failure));
   return (
     <SessionFrame
       title="Sign in"
@@ -50,19 +53,10 @@ export function SignInPage(): ReactElement {
           focusFirstError(form.getInputNode),
         )}
       >
-        {failure && failure.code !== "UNAUTHORIZED" && (
+        {failure && !isShownUnderFields && (
           <FormFailure message={failure.message} requestId={failure.requestId} />
         )}
-        <TextInput
-          {...form.getInputProps("email")}
-          key={form.key("email")}
-          label="Email"
-          type="email"
-          autoComplete="username"
-          autoFocus
-          required
-          withAsterisk={false}
-        />
+        <EmailField {...form.getInputProps("email")} key={form.key("email")} autoFocus />
         <PasswordField
           {...form.getInputProps("password")}
           key={form.key("password")}

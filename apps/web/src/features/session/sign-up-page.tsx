@@ -4,9 +4,12 @@ import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
+import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkName, checkNewPassword, passwordHelp } from "./field-rules.ts";
 import { PasswordField } from "./password-field.tsx";
 import classes from "./session-frame.module.css";
@@ -57,23 +60,21 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
       meta: { isSignIn: true },
       onSuccess: enter,
       onError: (error) => {
-        const { code, issues } = describeFailure(error);
-        if (code === "CONFLICT") {
-          form.setFieldError("email", "This address has an account already. Sign in, or use another.");
-          form.getInputNode("email")?.focus();
-        }
-        for (const issue of issues) form.setFieldError(issue.path, issue.message);
+        if (describeFailure(error).code !== "CONFLICT") return void showIssues(form, error);
+        form.setFieldError("email", "This address has an account already. Sign in, or use another.");
+        form.getInputNode("email")?.focus();
       },
     }),
   );
   const failure = signUp.error ? describeFailure(signUp.error) : undefined;
-  const isShownUnderFields = failure && (failure.code === "CONFLICT" || failure.issues.length > 0);
+  const isShownUnderFields = failure && (failure.code === "CONFLICT" || hasIssueOf(form, failure));
   return (
     <form
       className={classes.form}
       noValidate
       onSubmit={form.onSubmit(
-        ({ name, email, password }) => signUp.mutate({ name: name.trim(), email: email.trim(), password }),
+        ({ name, email, password }) =>
+          signUp.mutate({ name: collapseSpaces(name), email: email.trim(), password }),
         focusFirstError(form.getInputNode),
       )}
     >
@@ -84,20 +85,13 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
         {...form.getInputProps("name")}
         key={form.key("name")}
         label="Name"
+        dir="auto"
         autoComplete="name"
         autoFocus
         required
         withAsterisk={false}
       />
-      <TextInput
-        {...form.getInputProps("email")}
-        key={form.key("email")}
-        label="Email"
-        type="email"
-        autoComplete="username"
-        required
-        withAsterisk={false}
-      />
+      <EmailField {...form.getInputProps("email")} key={form.key("email")} />
       <PasswordField
         {...form.getInputProps("password")}
         key={form.key("password")}

@@ -1,0 +1,94 @@
+import { Button, Group, Textarea, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { getHotkeyHandler } from "@mantine/hooks";
+import { type KeyboardEvent, type ReactElement, useEffect, useState } from "react";
+import { describeFailure, type Failure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { type ApiKeyValues, apiKeyRules, tidied } from "./api-key-values.ts";
+import classes from "./dialog.module.css";
+
+interface ApiKeyFormProps {
+  readonly initialValues: ApiKeyValues;
+  /** Saves the values; what it throws is shown. */
+  readonly onSave: (values: ApiKeyValues) => Promise<unknown>;
+  readonly onCancel: () => void;
+  /** Hears whether something was typed that closing would lose. */
+  readonly onDirty: (isDirty: boolean) => void;
+  /** The words for a failure; its own unless given. */
+  readonly describe?: (failure: Failure) => string;
+}
+
+/** Name and description of a key, a new or an existing one. */
+export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
+  const { initialValues, onSave, onCancel, onDirty, describe = ({ message }) => message } = props;
+  const [isSaving, setIsSaving] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
+  const form = useForm<ApiKeyValues>({
+    mode: "uncontrolled",
+    initialValues,
+    validate: apiKeyRules,
+    onValuesChange: ({ name, description }) =>
+      onDirty(name !== initialValues.name || description !== initialValues.description),
+  });
+  useEffect(() => () => onDirty(false), [onDirty]);
+  const save = async (values: ApiKeyValues) => {
+    // The button is disabled meanwhile, but Ctrl Enter still arrives.
+    if (isSaving) return;
+    setFailure(undefined);
+    setIsSaving(true);
+    try {
+      await onSave(tidied(values));
+    } catch (error) {
+      showIssues(form, error);
+      setFailure(describeFailure(error));
+    } finally {
+      setIsSaving(false);
+    }
+  };
+  const submit = (event: KeyboardEvent | globalThis.KeyboardEvent) => {
+    if (event.target instanceof HTMLTextAreaElement) event.target.form?.requestSubmit();
+  };
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
+    >
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={describe(failure)} requestId={failure.requestId} />
+      )}
+      <TextInput
+        {...form.getInputProps("name")}
+        key={form.key("name")}
+        label="Name"
+        placeholder="Nightly backup"
+        autoComplete="off"
+        dir="auto"
+        data-autofocus
+        required
+        withAsterisk={false}
+      />
+      <Textarea
+        {...form.getInputProps("description")}
+        key={form.key("description")}
+        label="Description"
+        description="What uses the key, and where. Optional."
+        dir="auto"
+        autosize
+        minRows={2}
+        maxRows={6}
+        onKeyDown={getHotkeyHandler([["mod+Enter", submit]])}
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onCancel} disabled={isSaving}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={isSaving}>
+          Save
+        </Button>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll } from "vitest";
+import { startBrowser, type TestBrowser } from "../support/browser.ts";
+import { startProduct } from "../support/product.ts";
+
+interface Stage {
+  readonly baseUrl: string;
+  readonly browser: TestBrowser;
+}
+
+/** A product and a browser for the tests of one file: there from the first test on, gone after the last one. */
+export function setStage(prepare: (stage: Stage) => Promise<void> = async () => undefined): Stage {
+  let product: Awaited<ReturnType<typeof startProduct>> | undefined;
+  let browser: TestBrowser | undefined;
+  const stage: Stage = {
+    get baseUrl() {
+      return there(product).baseUrl;
+    },
+    get browser() {
+      return there(browser);
+    },
+  };
+  beforeAll(async () => {
+    [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+    await prepare(stage);
+  });
+  afterAll(async () => {
+    await browser?.stop();
+    await product?.stop();
+  });
+  return stage;
+}
+
+function there<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new Error("It is there only while tests run.");
+  return part;
+}

@@ -1,0 +1,230 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { createKey, signUp } from "../support/visitor.ts";
+import { setStage } from "./set-stage.ts";
+
+// What the pages say and keep when answers are slow, missing or refusals.
+
+const stage = setStage();
+const listCalls = "**/trpc/apiKeys.list*";
+
+/** A page of the API keys of a newcomer who has `count` keys. */
+async function openKeys(name: string, count: number): Promise<Page> {
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, `${name}@example.com`);
+  await Promise.all(Array.from({ length: count }, (_, number) => createKey(page, `Robot ${number}`)));
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.getByRole("row").nth(1).waitFor();
+  return page;
+}
+
+/** Refuses calls of a procedure until they are let through again. */
+async function refuse(page: Page, procedure: string, code: string): Promise<void> {
+  const data = { code, httpStatus: 404, requestId: "req-1234" };
+  const error = { code: -32004, message: "Not found", data };
+  await page.route(`**/trpc/${procedure}*`, (route) => route.fulfill({ status: 404, json: [{ error }] }));
+}
+
+const dialogOf = (page: Page) => page.getByRole("dialog");
+
+test("stays with one failure while the server is away, and goes on with it", async () => {
+  const page = await openKeys("away", 30);
+  await page.route(listCalls, (route) => route.abort());
+  await page.getByRole("button", { name: "Next page" }).first().click();
+  const failure = page.getByText("Your API keys could not be loaded");
+  await failure.waitFor();
+  const swings = await page.evaluate<number>(`new Promise((done) => {
+    let swings = 0;
+    new MutationObserver(() => { if (document.querySelector("table")) swings += 1; })
+      .observe(document.body, { childList: true, subtree: true });
+    setTimeout(() => done(swings), 5_000);
+  })`);
+  expect(swings).toBe(0);
+  await page.getByRole("button", { name: "Try again" }).click();
+  expect(await failure.isVisible()).toBe(true);
+  expect(await page.getByRole("table").count()).toBe(0);
+  await page.unroute(listCalls);
+  await page.getByText("26–30 of 30 keys").first().waitFor();
+});
+
+test("goes on by itself once the browser is online again", async () => {
+  const page = await openKeys("offline", 30);
+  await page.route(listCalls, (route) => route.abort());
+  await page.getByRole("button", { name: "Next page" }).first().click();
+  await page.getByText("Your API keys could not be loaded").waitFor();
+  await page.unroute(listCalls);
+  await page.context().setOffline(true);
+  await page.context().setOffline(false);
+  await page.getByText("26–30 of 30 keys").first().waitFor();
+});
+
+test("says that a page or a search still loads, and keeps the focus on the pager", async () => {
+  const page = await openKeys("slow", 30);
+  await page.route(listCalls, async (route) => {
+    await new Promise((done) => setTimeout(done, 1_500));
+    await route.continue();
+  });
+  const next = page.getByRole("button", { name: "Next page" }).first();
+  await next.focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("Loading…").waitFor();
+  expect(await page.getByRole("table").getAttribute("aria-busy")).toBe("true");
+  expect(await page.getByText("26–30 of 30 keys").count()).toBe(0);
+  await page.getByText("26–30 of 30 keys").first().waitFor();
+  expect(await page.getByRole("table").getAttribute("aria-busy")).toBe("false");
+  await next.and(page.locator(":focus")).waitFor();
+  expect(await next.getAttribute("aria-disabled")).toBe("true");
+});
+
+test("says in the search over everything that keys are searched, or could not be", async () => {
+  const page = await openKeys("palette", 1);
+  await page.route(listCalls, async (route) => {
+    await new Promise((done) => setTimeout(done, 1_000));
+    await route.continue();
+  });
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("zzz");
+  await page.getByText("Searching keys…").waitFor();
+  expect(await page.getByText("Nothing matches").count()).toBe(0);
+  await page.getByText("Nothing matches “zzz”.").waitFor();
+  await page.unroute(listCalls);
+  await page.route(listCalls, (route) => route.abort());
+  await page.getByRole("combobox").fill("overview");
+  await page.getByText("Keys could not be searched: the server did not answer.").waitFor();
+  await page.getByRole("option", { name: "Overview" }).waitFor();
+});
+
+test("asks before Done loses a key that was not copied; the curl line counts as a copy", async () => {
+  const page = await openKeys("uncopied", 1);
+  const dialog = dialogOf(page);
+  const create = async () => {
+    await page.getByRole("button", { name: "New API key" }).click();
+    await dialog.getByLabel("Name").fill("Backup");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("textbox", { name: "API key" }).waitFor();
+  };
+  const done = dialog.getByRole("button", { name: "Done" });
+  await create();
+  await done.click();
+  await dialog.getByText("Press Done again to leave without it.").waitFor();
+  await done.click();
+  await dialog.waitFor({ state: "detached" });
+  await create();
+  await dialog.getByRole("button", { name: "Copy command" }).click();
+  await dialog.getByText("Copied").first().waitFor();
+  await done.click();
+  await dialog.waitFor({ state: "detached" });
+});
+
+test("lets nothing close a deletion that is under way", async () => {
+  const page = await openKeys("deleting", 1);
+  const dialog = dialogOf(page);
+  let goOn = () => {};
+  const gate = new Promise<void>((open) => {
+    goOn = open;
+  });
+  await page.route("**/trpc/apiKeys.delete*", async (route) => {
+    await gate;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Delete Robot 0" }).click();
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog.getByRole("button", { name: "Cancel", disabled: true }).waitFor();
+  await dialog.getByRole("button", { name: "Close", disabled: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.mouse.click(5, 400);
+  expect(await dialog.isVisible()).toBe(true);
+  goOn();
+  await page.getByText("“Robot 0” is deleted.").waitFor();
+});
+
+test("says of a key that is gone already that it is, when deleted and when edited", async () => {
+  const page = await openKeys("gone", 2);
+  const dialog = dialogOf(page);
+  await refuse(page, "apiKeys.delete", "NOT_FOUND");
+  await page.getByRole("button", { name: "Delete Robot 0" }).click();
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("“Robot 0” was already deleted.").waitFor();
+  await dialog.waitFor({ state: "detached" });
+  await refuse(page, "apiKeys.update", "NOT_FOUND");
+  await page.getByRole("button", { name: "Edit Robot 1" }).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("This key was deleted meanwhile. Nothing was saved.").waitFor();
+});
+
+test("moves the focus to what a refusal is about", async () => {
+  const page = await openKeys("refused", 1);
+  const dialog = dialogOf(page);
+  await page.route("**/trpc/apiKeys.*", (route) =>
+    route.request().method() === "POST" ? route.abort() : route.continue(),
+  );
+  const alert = page.getByRole("alert").filter({ hasText: "The server did not answer." });
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog.getByLabel("Name").fill("Backup");
+  await page.keyboard.press("Enter");
+  await alert.and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Delete Robot 0" }).click();
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await alert.and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Escape");
+  await page.unroute("**/trpc/apiKeys.*");
+
+  const issues = [{ path: "description", message: "Not like this." }];
+  const data = { code: "BAD_REQUEST", httpStatus: 400, requestId: "req-1234", issues };
+  const error = { code: -32600, message: "The request is not valid", data };
+  await page.route("**/trpc/apiKeys.update*", (route) => route.fulfill({ status: 400, json: [{ error }] }));
+  await page.getByRole("button", { name: "Edit Robot 0" }).click();
+  await dialog.getByLabel("Name").press("Enter");
+  await dialog.getByText("Not like this.").waitFor();
+  await dialog.getByLabel("Description").and(page.locator(":focus")).waitFor();
+});
+
+test("keeps what was typed when someone clicks beside the dialog", async () => {
+  const page = await openKeys("beside", 1);
+  const dialog = dialogOf(page);
+  for (const button of ["New API key", "Edit Robot 0"]) {
+    await page.getByRole("button", { name: button }).click();
+    await dialog.getByLabel("Name").waitFor();
+    await page.mouse.click(5, 400);
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: button }).click();
+    await dialog.getByLabel("Name").fill("Something else");
+    await page.mouse.click(5, 400);
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("Something else");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+  }
+});
+
+test("brings a page and a search in the address down to what there can be", async () => {
+  const page = await openKeys("address", 30);
+  await page.goto(`${stage.baseUrl}/account/api-keys?page=200000`);
+  await page.getByText("26–30 of 30 keys").first().waitFor();
+  await page.goto(`${stage.baseUrl}/account/api-keys?q=${"x".repeat(101)}`);
+  await page.getByText(`No key matches “${"x".repeat(100)}”`).waitFor();
+});
+
+test("takes the words about a key away when its owner leaves, and says when leaving fails", async () => {
+  const page = await openKeys("leaving", 1);
+  const signOut = async () => {
+    await page.getByRole("button", { name: "Account menu" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+  };
+  await page.route("**/trpc/session.signOut*", (route) => route.abort());
+  await signOut();
+  const title = page.getByText("You are still signed in");
+  await title.waitFor();
+  const colors = await page.evaluate<string[]>(`(() => {
+    const title = document.querySelector(".mantine-Notification-title");
+    return [getComputedStyle(title).color, getComputedStyle(title.closest("[role=alert]")).backgroundColor];
+  })()`);
+  expect(new Set(colors).size).toBe(2);
+  await page.unroute("**/trpc/session.signOut*");
+  await page.getByRole("button", { name: "Edit Robot 0" }).click();
+  await dialogOf(page).getByRole("button", { name: "Save" }).click();
+  await page.getByText("“Robot 0” is saved.").waitFor();
+  await signOut();
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  expect(await page.content()).not.toContain("Robot 0");
+});
