@@ -3,7 +3,12 @@
  * `/\` as another host and drops tabs and line ends before it does, so that the parsed address decides too.
  */
 export function findOwnPath(value: unknown, origin: string): string | undefined {
-  if (typeof value !== "string" || !/^\/(?![/\\])/.test(value)) return undefined;
+  if (typeof value !== "string" || !ownPathForm.test(value)) return undefined;
   const parsed = URL.parse(value, origin);
-  return parsed?.origin === origin ? parsed.pathname + parsed.search + parsed.hash : undefined;
+  if (parsed?.origin !== origin) return undefined;
+  // Dots are resolved only now: "/.//elsewhere.example" has become "//elsewhere.example".
+  const path = parsed.pathname + parsed.search + parsed.hash;
+  return ownPathForm.test(path) ? path : undefined;
 }
+
+const ownPathForm = /^\/(?![/\\])/;
