@@ -5,7 +5,7 @@ import { startBrowser } from "../support/browser.ts";
 import { projectRoot, startProduct } from "../support/product.ts";
 import { callOpenApi, createKey, signUp, visitor } from "../support/visitor.ts";
 
-// Takes the pictures of the README from the product as it runs: `node tests/screenshots/take.ts`.
+// Takes the pictures of the README from the product as it runs: `pnpm screenshots`.
 
 const directory = join(projectRoot, "docs/images");
 const keys = [
@@ -29,39 +29,13 @@ try {
     const viewport = { width: 1280, height: 720 };
     const { page } = await browser.open({ colorScheme, viewport, deviceScaleFactor: 2 });
     await signIn(page);
-    await takeAll(page, colorScheme);
+    await page.goto(`${product.baseUrl}/account/api-keys`);
+    await page.getByRole("cell", { name: "1,284" }).waitFor();
+    await page.screenshot({ path: join(directory, `api-keys-${colorScheme}.png`) });
   }
-  const viewport = { width: 375, height: 720 };
-  const { page } = await browser.open({ viewport, deviceScaleFactor: 2, isMobile: true, hasTouch: true });
-  await signIn(page);
-  await page.goto(`${product.baseUrl}/account/api-keys`);
-  await page.getByText("1,284 uses").waitFor();
-  await take(page, "api-keys-phone");
 } finally {
   await browser.stop();
   await product.stop();
-}
-
-async function takeAll(page: Page, scheme: string): Promise<void> {
-  await page.getByText("Quick start: done").waitFor();
-  await take(page, `overview-${scheme}`);
-  await page.goto(`${product.baseUrl}/account/api-keys`);
-  await page.getByRole("cell", { name: "1,284" }).waitFor();
-  await take(page, `api-keys-${scheme}`);
-  await page.getByRole("button", { name: "New API key" }).click();
-  await page.getByRole("dialog").getByLabel("Name").fill(`Backup (${scheme})`);
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("textbox", { name: "API key" }).waitFor();
-  await page
-    .getByRole("row")
-    .filter({ hasText: `Backup (${scheme})` })
-    .waitFor();
-  await take(page, `new-key-${scheme}`);
-  await page.getByRole("button", { name: "Copy API key" }).click();
-  await page.getByRole("button", { name: "Done" }).click();
-  await page.getByRole("button", { name: `Delete Backup (${scheme})` }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
-  await page.getByText("is deleted").waitFor();
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -70,8 +44,4 @@ async function signIn(page: Page): Promise<void> {
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
-}
-
-async function take(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(directory, `${name}.png`) });
 }
