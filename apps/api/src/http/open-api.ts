@@ -1,7 +1,7 @@
 import Router from "@koa/router";
 import type { Admission, Principal, Verdict } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
-import type { Context, Middleware, Next } from "koa";
+import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { withinDeadline } from "./deadline.ts";
@@ -28,8 +28,7 @@ export interface OpenApiOptions {
 
 /** Everything below `/open`. Authentication comes first: without a good key, nothing here tells anything apart. */
 export function openApi(options: OpenApiOptions): Middleware {
-  const router = createRouter(options);
-  const routes = router.routes();
+  const { router, endpointOf } = createRouter(options.endpoints);
   return async (ctx, next) => {
     if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
     ctx.set("Cache-Control", "no-store");
@@ -41,29 +40,36 @@ export function openApi(options: OpenApiOptions): Middleware {
     refuseLargeBody(ctx);
     const match = router.match(ctx.path, ctx.method);
     if (match.path.length === 0) throw new AppError("NOT_FOUND");
-    if (!match.route) {
-      const allowed = [...new Set(match.path.flatMap((layer) => layer.methods))].sort().join(", ");
+    const [layer] = match.pathAndMethod;
+    const endpoint = layer && endpointOf.get(layer);
+    if (!endpoint) {
+      const allowed = [...new Set(match.path.flatMap(({ methods }) => methods))].sort().join(", ");
       throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
     }
-    await routes(ctx as never, noNext); // The router's context is Koa's with members that it adds itself.
+    const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
+    const input = { params: layer.params(ctx.path, layer.captures(ctx.path)), query: ctx.query, body };
+    const call = {
+      instance: options.instance,
+      principal: requireAccess(endpoint.access, ctx),
+      now: new Date(),
+    };
+    const answer = await withinDeadline(ctx.budgetMs, () => endpoint.run(input, call));
+    ctx.status = endpoint.response.status;
+    ctx.body = answer;
+    linkNextPage(ctx, options.instance, answer);
   };
 }
 
-function createRouter({ instance, endpoints }: OpenApiOptions): Router {
+/** The router finds what a path and method mean; what they do is the endpoint's own. */
+function createRouter(endpoints: readonly Endpoint[]) {
   const router = new Router({ prefix: "/open", strict: true, sensitive: true });
-  for (const endpoint of endpoints) {
-    router.register(endpoint.path, [endpoint.method], async (ctx) => {
-      const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
-      const input = { params: ctx.params, query: ctx.query, body };
-      const call = { instance, principal: requireAccess(endpoint.access, ctx), now: new Date() };
-      const answer = await withinDeadline(ctx.budgetMs, () => endpoint.run(input, call));
-      ctx.status = endpoint.response.status;
-      ctx.body = answer;
-      linkNextPage(ctx, instance, answer);
-    });
-  }
-  return router;
+  const endpointOf = new Map(
+    endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], handledAbove), endpoint]),
+  );
+  return { router, endpointOf };
 }
+
+const handledAbove: Middleware = async () => undefined;
 
 async function authenticate(ctx: Context, admission: Admission): Promise<Principal> {
   const token = readBearerToken(ctx.req.rawHeaders);
@@ -109,5 +115,3 @@ function linkNextPage(ctx: Context, instance: Instance, answer: Record<string, u
   }).toString();
   ctx.set("Link", `<${next.href}>; rel="next"`);
 }
-
-const noNext: Next = async () => undefined;
