@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import type { AppError, ErrorCode } from "@latchkey/errors";
 import { CommanderError } from "commander";
 import { EnvError, readEnv } from "../env.ts";
