@@ -9,7 +9,7 @@ import type { Endpoint } from "./http/endpoint.ts";
 import { errorBoundary } from "./http/error-boundary.ts";
 import { health } from "./http/health.ts";
 import { openApi } from "./http/open-api.ts";
-import { requestId } from "./http/request-id.ts";
+import { nameRequest, tellRequestId } from "./http/request-id.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { trpcMount } from "./http/trpc-mount.ts";
 import { webApp } from "./http/web-app.ts";
@@ -35,10 +35,11 @@ export async function createApp(dependencies: AppDependencies): Promise<Koa> {
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
   app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
 
-  app.use(requestId());
+  app.use(nameRequest());
   app.use(errorBoundary(log));
   app.use(edgeRules());
   app.use(openApi({ instance: { ...instance, db: openDb }, admission, endpoints }));
+  app.use(tellRequestId());
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(trpcMount({ instance, log }));

@@ -1,12 +1,12 @@
 import { AppError } from "@latchkey/errors";
 
 /**
- * Runs the task, and gives up waiting for it at the deadline. A change that was under way then may still happen.
+ * Waits for the task, and gives up waiting at the deadline. A change that was under way then may still happen.
  * @throws {AppError} SERVICE_UNAVAILABLE at the deadline; else what the task throws.
  */
 export async function withinDeadline<Result>(
   milliseconds: number,
-  task: () => Promise<Result>,
+  task: Promise<Result>,
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
@@ -14,7 +14,7 @@ export async function withinDeadline<Result>(
     timer = setTimeout(giveUp, milliseconds);
   });
   try {
-    return await Promise.race([task(), deadline]);
+    return await Promise.race([task, deadline]);
   } finally {
     clearTimeout(timer);
   }

@@ -3,7 +3,7 @@ import type { Context, Middleware } from "koa";
 
 /** Refuses requests that are lawful HTTP for Node's parser but that no part of Latchkey should have to consider. */
 export function edgeRules(): Middleware {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const hosts = countHeader(ctx.req.rawHeaders, "host");
     // HTTP/1.0 has no host header; simple health checks still speak it.
     if (hosts > 1 || (hosts === 0 && ctx.req.httpVersion !== "1.0")) {
@@ -11,7 +11,7 @@ export function edgeRules(): Middleware {
     }
     if (!isReadable(ctx))
       throw new AppError("BAD_REQUEST", { message: "The request's target is not an address" });
-    await next();
+    return next();
   };
 }
 

@@ -33,8 +33,11 @@ export interface Endpoint {
   /** What it answers beside the errors that every endpoint has. */
   readonly errors: readonly ErrorCode[];
   /** Parses the raw parts of a request, runs the handler, strips the answer. */
-  readonly run: (raw: RawInput, call: Call) => Promise<Record<string, unknown>>;
+  readonly run: (raw: RawInput, call: Call) => Answer | Promise<Answer>;
 }
+
+/** The body of an answer, with nothing in it that the response's schema does not name. */
+export type Answer = Record<string, unknown>;
 
 /** Each part is a strict object, so that unknown members are refused. */
 export interface RequestSchemas {
@@ -53,20 +56,28 @@ type Parsed<Schemas extends RequestSchemas> = {
   readonly [Part in keyof Schemas]: Schemas[Part] extends z.ZodType ? z.output<Schemas[Part]> : undefined;
 };
 
-/** Declares an endpoint. The handler is: parsed input → domain call → presenter. */
+/**
+ * Declares an endpoint. The handler is: parsed input → domain call → presenter. One that asks nobody answers at
+ * once, without a promise, and is spared the deadline.
+ */
 export function defineEndpoint<Schemas extends RequestSchemas, Response extends z.ZodObject>(
   declaration: Omit<Endpoint, "run" | "request" | "response"> & {
     readonly request: Schemas;
     readonly response: { readonly status: 200 | 201; readonly schema: Response };
-    readonly handle: (input: Parsed<Schemas>, call: Call) => Promise<z.input<Response>>;
+    readonly handle: (
+      input: Parsed<Schemas>,
+      call: Call,
+    ) => z.input<Response> | Promise<z.input<Response>>;
   },
 ): Endpoint {
   const { handle, ...facts } = declaration;
+  const strip = (answer: z.input<Response>): Answer => facts.response.schema.parse(answer);
   return {
     ...facts,
-    async run(raw, call) {
+    run(raw, call) {
       const input = parseInput(facts.request, raw) as Parsed<Schemas>; // Each part was parsed by its own schema.
-      return facts.response.schema.parse(await handle(input, call));
+      const answer = handle(input, call);
+      return answer instanceof Promise ? answer.then(strip) : strip(answer);
     },
   };
 }

@@ -26,6 +26,7 @@ export function errorBody(error: AppError, requestId: string): object {
 function answerError(ctx: Context, error: AppError): void {
   ctx.status = error.status;
   ctx.body = errorBody(error, ctx.requestId);
+  ctx.set("X-Request-Id", ctx.requestId);
   ctx.set(error.headers);
   ctx.set("Cache-Control", "no-store");
   if (error.retryAfterSeconds !== undefined) ctx.set("Retry-After", String(error.retryAfterSeconds));

@@ -3,6 +3,7 @@ import type { Admission, Principal, Verdict } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";
+import { answerJson } from "./answer-json.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { withinDeadline } from "./deadline.ts";
 import type { Access, Endpoint } from "./endpoint.ts";
@@ -31,8 +32,6 @@ export function openApi(options: OpenApiOptions): Middleware {
   const { router, endpointOf } = createRouter(options.endpoints);
   return async (ctx, next) => {
     if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
-    ctx.set("Cache-Control", "no-store");
-    ctx.set("X-Content-Type-Options", "nosniff");
     const startedAt = performance.now();
     ctx.principal = await authenticate(ctx, options.admission);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
@@ -53,10 +52,10 @@ export function openApi(options: OpenApiOptions): Middleware {
       principal: requireAccess(endpoint.access, ctx),
       now: new Date(),
     };
-    const answer = await withinDeadline(ctx.budgetMs, () => endpoint.run(input, call));
-    ctx.status = endpoint.response.status;
-    ctx.body = answer;
-    linkNextPage(ctx, options.instance, answer);
+    const running = endpoint.run(input, call);
+    const answer = running instanceof Promise ? await withinDeadline(ctx.budgetMs, running) : running;
+    const link = nextPageLink(ctx, options.instance, answer);
+    answerJson(ctx, endpoint.response.status, answer, link ? [...headers, "Link", link] : headers);
   };
 }
 
@@ -68,6 +67,8 @@ function createRouter(endpoints: readonly Endpoint[]) {
   );
   return { router, endpointOf };
 }
+
+const headers = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 const handledAbove: Middleware = async () => undefined;
 
@@ -106,12 +107,12 @@ function refuseLargeBody(ctx: Context): void {
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc8288 */
-function linkNextPage(ctx: Context, instance: Instance, answer: Record<string, unknown>): void {
-  if (typeof answer.nextCursor !== "string") return;
+function nextPageLink(ctx: Context, instance: Instance, answer: Record<string, unknown>): string | undefined {
+  if (typeof answer.nextCursor !== "string") return undefined;
   const next = new URL(ctx.path, instance.baseUrl);
   next.search = new URLSearchParams({
     ...(ctx.query as Record<string, string>),
     cursor: answer.nextCursor,
   }).toString();
-  ctx.set("Link", `<${next.href}>; rel="next"`);
+  return `<${next.href}>; rel="next"`;
 }

@@ -77,6 +77,8 @@ const pending = new WeakMap<Socket, number>();
 
 /** Ends a connection that asks for much more than it reads; whether it did. */
 function limitPipelining({ socket }: IncomingMessage, res: ServerResponse): boolean {
+  // Whose turn it is has the socket already: nothing waits before it, and there is nothing to count.
+  if (res.socket) return false;
   const count = (pending.get(socket) ?? 0) + 1;
   pending.set(socket, count);
   res.once("close", () => pending.set(socket, (pending.get(socket) ?? 1) - 1));

@@ -26,7 +26,7 @@ export const getConfig = defineEndpoint({
   request: {},
   response: { status: 200, schema: configuration },
   errors: [],
-  handle: async (_input, { instance, now }) => {
+  handle: (_input, { instance, now }) => {
     const { authProviders, ...description } = describeInstance(instance);
     return { ...description, authProviders: [...authProviders], serverTime: now.toISOString() };
   },
