@@ -8,7 +8,8 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** 62^30 is a little over 2^178. */
 const randomLength = 30;
 const checksumLength = 6;
-const apiKeyLength = apiKeyPrefix.length + randomLength + checksumLength;
+/** Every API key has this many characters. */
+export const apiKeyLength = apiKeyPrefix.length + randomLength + checksumLength;
 const apiKeyForm = /^lk_[0-9A-Za-z]{36}$/;
 /** With the prefix, enough to tell one's own keys apart; 142 random bits remain unknown. */
 const startLength = apiKeyPrefix.length + 6;

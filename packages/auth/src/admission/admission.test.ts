@@ -229,12 +229,40 @@ test("turns away what is past the bound of its queue, at once", async () => {
   const node = openNode({ maxWaiting: 5 });
   const key = await addKey();
   await node.admit(key.secret);
-  await setImmediate(); // The batch that admitted it is over then, and nothing is in flight.
   const verdicts = await Promise.all(Array.from({ length: 10 }, () => node.admit(key.secret)));
   const away = verdicts.filter((verdict) => verdict.kind === "unavailable");
-  expect(away).toHaveLength(4);
+  expect(away).toHaveLength(5);
   expect(away[0]).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });
   expect(await countUses(key)).toBe(1 + admitted(verdicts));
+});
+
+test("those that wait for a row which another transaction holds count towards the bound", async () => {
+  const node = openNode({ maxWaiting: 5 });
+  const [held, free] = [await addKey(), await addKey()];
+  await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
+  const release = await hold(held);
+  const delayed = Array.from({ length: 4 }, () => node.admit(held.secret));
+  // By the time that this one is admitted, the others have met the row and were set aside.
+  expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
+  delayed.push(node.admit(held.secret));
+  expect(await node.admit(free.secret)).toMatchObject({ kind: "unavailable" });
+  await release();
+  expect(admitted(await Promise.all(delayed))).toBe(5);
+});
+
+test("a table that another transaction has locked for a moment delays and refuses nobody", async () => {
+  const node = openNode();
+  const key = await addKey();
+  await node.admit(key.secret);
+  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  await blocker.connect();
+  onTestFinished(() => blocker.end());
+  await blocker.query("begin; lock table key_counters in exclusive mode");
+  const delayed = node.admit(key.secret);
+  // The statement gives up waiting for the lock after 100 ms: this is longer than that three times over.
+  await blocker.query("select pg_sleep(0.4); commit");
+  expect(await delayed).toMatchObject({ kind: "admitted" });
+  expect(await countUses(key)).toBe(2);
 });
 
 test("answers unavailable while its connection is cut, and recovers by itself", async () => {

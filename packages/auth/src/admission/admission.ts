@@ -1,11 +1,12 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { DatabaseConnection } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import pg from "pg";
-import { digestKey, isWellFormedApiKey } from "../key-format.ts";
+import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { FactsMemory } from "./facts-memory.ts";
 import { judge, type KeyFacts, type RefusalReason } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
-import { type Findings, type LockMode, runStatement } from "./statement.ts";
+import { type Ask, countUses, type Findings, resolveUses } from "./statement.ts";
 
 /** On whose behalf an admitted request acts. */
 export interface Principal {
@@ -24,7 +25,7 @@ export interface AdmissionOptions {
   readonly connection: DatabaseConnection;
   /** How long a request may wait for its verdict, in milliseconds. */
   readonly deadlineMs?: number;
-  /** How many requests may wait at once; one more is answered "unavailable" there and then. */
+  /** How many requests may be without a verdict at once; one more is answered "unavailable" there and then. */
   readonly maxWaiting?: number;
   /** How many keys' facts a node remembers. */
   readonly maxRemembered?: number;
@@ -36,17 +37,32 @@ export interface AdmissionOptions {
 
 /** At most so many requests in one statement. */
 const maxBatch = 1_024;
-/** How long to leave a row alone that another transaction holds, in milliseconds. */
+/** How long to leave alone what another transaction holds, in milliseconds. */
 const blockedPauseMs = 10;
 const sweepEveryMs = 100;
 /** No key has it, so that asking for it reads the database and changes nothing. */
 const digestOfNoKey = Buffer.alloc(32).toString("base64");
 
+/** A request that has no verdict yet. */
 interface Waiter {
   readonly digest: string;
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
+  /** What the node believes of its key; undefined for a key that it must look up. */
+  facts: KeyFacts | undefined;
   isAnswered: boolean;
+}
+
+/** The requests of one key that a statement is to count, by the facts they were judged by. */
+interface Spending {
+  readonly facts: KeyFacts;
+  readonly waiters: Waiter[];
+}
+
+/** What one statement takes; `probing` is by digest, and only {@link resolveUses} looks it up. */
+interface Batch {
+  readonly spending: Map<KeyId, Spending>;
+  readonly probing: Map<string, Waiter[]>;
 }
 
 /**
@@ -64,10 +80,12 @@ export class Admission {
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
   readonly #sweeper: NodeJS.Timeout;
+  /** Requests without a verdict: in the queue, under way, or aside. */
+  #unanswered = 0;
   #waiting: Waiter[] = [];
   #inFlight: readonly Waiter[] = [];
-  /** Keys whose rows another transaction held when their turn came. */
-  readonly #held = new Set<KeyId>();
+  /** Keys that were not counted when their turn came: their version had moved, or another transaction holds them. */
+  readonly #apart = new Set<KeyId>();
   #running: Promise<void> | undefined;
   #isClosed = false;
 
@@ -84,13 +102,17 @@ export class Admission {
 
   /** Judges and counts one request with this token. The token may be anything that a caller sent. */
   admit(token: string): Promise<Verdict> {
-    if (!isWellFormedApiKey(token)) return Promise.resolve({ kind: "refused", reason: "malformed" });
-    return this.#enqueue(digestKey(token));
+    if (token.length !== apiKeyLength) return Promise.resolve(malformed);
+    const digest = digestKey(token);
+    const facts = this.#memory.recall(digest);
+    // What is remembered was well-formed.
+    if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
+    return this.#enqueue(digest, facts);
   }
 
   /** Whether requests can be admitted right now, found out by asking the database. */
   async isAvailable(): Promise<boolean> {
-    return (await this.#enqueue(digestOfNoKey)).kind !== "unavailable";
+    return (await this.#enqueue(digestOfNoKey, undefined)).kind !== "unavailable";
   }
 
   /** Finishes the statement under way, answers "unavailable" to what waits, and closes the connection. */
@@ -98,107 +120,125 @@ export class Admission {
     this.#isClosed = true;
     await this.#running;
     clearInterval(this.#sweeper);
-    for (const waiter of this.#waiting) settle(waiter, unavailable);
+    for (const waiter of this.#waiting) this.#settle(waiter, unavailable);
     this.#waiting = [];
     await this.#link.close();
   }
 
-  #enqueue(digest: string): Promise<Verdict> {
-    if (this.#waiting.length >= this.#maxWaiting) return Promise.resolve(unavailable);
+  #enqueue(digest: string, facts: KeyFacts | undefined): Promise<Verdict> {
+    if (this.#unanswered >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
+    this.#unanswered += 1;
     return new Promise((answer) => {
-      this.#queue([{ digest, arrivedAt: performance.now(), answer, isAnswered: false }]);
+      this.#waiting.push({ digest, facts, arrivedAt: performance.now(), answer, isAnswered: false });
+      this.#running ??= this.#run();
     });
   }
 
-  #queue(waiters: readonly Waiter[]): void {
-    if (this.#isClosed) {
-      for (const waiter of waiters) settle(waiter, unavailable);
-      return;
-    }
-    this.#waiting.push(...waiters);
-    this.#running ??= this.#run();
-  }
-
+  /** Sends one statement after the other while anybody waits. */
   async #run(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isClosed) {
+      // The event loop hands over the requests that have arrived one by one: all of them go together.
+      await turn();
       this.#inFlight = this.#waiting.splice(0, maxBatch);
-      const { free, held } = this.#compose(this.#inFlight);
-      await this.#runBatch(free, "wait");
-      await this.#runBatch(held, "skip");
+      const { together, apart } = this.#compose(this.#inFlight);
+      if (together.size > 0) await this.#count(together);
+      if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
     }
     this.#inFlight = [];
     // Here and not in a `finally`: who arrives after the last look at the queue must find nobody running.
     this.#running = undefined;
   }
 
-  async #runBatch(batch: Batch, mode: LockMode): Promise<void> {
-    if (batch.spending.size + batch.probing.size === 0) return;
-    try {
-      this.#conclude(batch, await this.#execute(batch, mode));
-    } catch (error) {
-      this.#onFailure(error);
-      for (const { waiters } of batch.spending.values())
-        for (const waiter of waiters) settle(waiter, unavailable);
-      for (const waiters of batch.probing.values()) for (const waiter of waiters) settle(waiter, unavailable);
-    }
-  }
-
   /**
-   * Sorts requests into what can be spent on remembered facts and what must be looked up; apart from both, the keys
-   * whose rows another transaction held the last time, so that nobody else waits for them.
+   * Sorts requests into what can be counted by remembered facts and what must be looked up; with the latter go the
+   * keys that were not counted the last time, so that nobody else waits for them.
    */
-  #compose(waiters: readonly Waiter[]): { readonly free: Batch; readonly held: Batch } {
-    const free: Batch = { spending: new Map(), probing: new Map() };
-    const held: Batch = { spending: new Map(), probing: new Map() };
+  #compose(waiters: readonly Waiter[]): { readonly together: Batch["spending"]; readonly apart: Batch } {
+    const together: Batch["spending"] = new Map();
+    const apart: Batch = { spending: new Map(), probing: new Map() };
     const latest = performance.now() - this.#deadlineMs;
     for (const waiter of waiters) {
-      if (waiter.arrivedAt < latest) settle(waiter, unavailable);
+      if (waiter.arrivedAt < latest) this.#settle(waiter, unavailable);
       if (waiter.isAnswered) continue;
-      const facts = this.#memory.recall(waiter.digest);
-      const { spending, probing } = facts && this.#held.has(facts.keyId) ? held : free;
-      const together = facts ? spending.get(facts.keyId)?.waiters : probing.get(waiter.digest);
-      if (together) together.push(waiter);
-      else if (facts) spending.set(facts.keyId, { facts, waiters: [waiter] });
-      else probing.set(waiter.digest, [waiter]);
+      const { digest, facts } = waiter;
+      if (!facts) {
+        const others = apart.probing.get(digest);
+        if (others) others.push(waiter);
+        else apart.probing.set(digest, [waiter]);
+        continue;
+      }
+      const spending = this.#apart.has(facts.keyId) ? apart.spending : together;
+      const others = spending.get(facts.keyId);
+      if (others) others.waiters.push(waiter);
+      else spending.set(facts.keyId, { facts, waiters: [waiter] });
     }
-    return { free, held };
+    return { together, apart };
   }
 
-  /** Runs the statement; once more, past locked rows, after an abort that certainly changed nothing. */
-  async #execute(batch: Batch, mode: LockMode): Promise<Findings> {
-    const asks = [...batch.spending.values()].map(({ facts, waiters }) => ({
-      keyId: facts.keyId,
-      uses: waiters.length,
-      version: facts.version,
-    }));
-    const probes = [...batch.probing.keys()];
-    const client = await this.#link.client();
-    const run = (lockMode: LockMode): Promise<Findings> => {
-      this.#onStatement({ asks: asks.length, probes: probes.length });
-      return runStatement(client, { asks, probes, mode: lockMode });
-    };
+  /** Counts what is remembered, and queues again what was not counted. */
+  async #count(spending: Batch["spending"]): Promise<void> {
     try {
-      return await run(mode);
+      const uncounted = await this.#send(spending, [], countUses);
+      const again: Waiter[] = [];
+      for (const keyId of uncounted) {
+        this.#apart.add(keyId);
+        again.push(...(spending.get(keyId)?.waiters ?? []));
+        spending.delete(keyId);
+      }
+      for (const counted of spending.values()) this.#admit(counted);
+      if (again.length > 0) this.#waiting = again.concat(this.#waiting);
     } catch (error) {
-      if (!isCertainAbort(error)) throw error;
-      return await run("skip");
+      const batch: Batch = { spending, probing: new Map() };
+      // Nothing was changed, and nobody is told yet: past the locked rows it may go.
+      if (isCertainAbort(error)) await this.#resolve(batch);
+      else this.#fail(batch, error);
     }
+  }
+
+  /** Counts what can be counted past rows that others hold, and learns about the rest. */
+  async #resolve(batch: Batch): Promise<void> {
+    try {
+      this.#conclude(batch, await this.#send(batch.spending, [...batch.probing.keys()], resolveUses));
+    } catch (error) {
+      // Rows are skipped, a whole table that somebody has locked is not.
+      if (isCertainAbort(error)) this.#setAside(allWaiters(batch));
+      else this.#fail(batch, error);
+    }
+  }
+
+  async #send<Result>(
+    spending: Batch["spending"],
+    probes: readonly string[],
+    run: (client: pg.Client, asks: readonly Ask[], probes: readonly string[]) => Promise<Result>,
+  ): Promise<Result> {
+    const asks: Ask[] = [];
+    for (const { facts, waiters } of spending.values()) {
+      asks.push({ keyId: facts.keyId, uses: waiters.length, version: facts.version });
+    }
+    // Where the connection is there, the statement leaves at once, before anything else is done.
+    const client = this.#link.live ?? (await this.#link.connect());
+    this.#onStatement({ asks: asks.length, probes: probes.length });
+    return await run(client, asks, probes);
+  }
+
+  #fail(batch: Batch, error: unknown): void {
+    this.#onFailure(error);
+    for (const waiter of allWaiters(batch)) this.#settle(waiter, unavailable);
   }
 
   /** Answers what is decided and queues the rest again: facts that were new, and rows that were held. */
   #conclude(batch: Batch, findings: Findings): void {
     const again: Waiter[] = [];
-    for (const { facts, waiters } of batch.spending.values()) {
-      const { keyId, userId, version } = facts;
-      if (!findings.uncounted.has(keyId)) {
-        this.#held.delete(keyId);
-        const verdict = { kind: "admitted", principal: { keyId, userId } } as const;
-        for (const waiter of waiters) settle(waiter, verdict);
+    for (const [keyId, spending] of batch.spending) {
+      const current = findings.uncounted.get(keyId);
+      if (current?.version === spending.facts.version) {
+        this.#apart.add(keyId);
+        this.#setAside(spending.waiters);
         continue;
       }
-      const current = findings.uncounted.get(keyId);
-      if (current?.version === version) this.#pause(keyId, waiters);
-      else again.push(...this.#learn(current, waiters));
+      this.#apart.delete(keyId);
+      if (findings.uncounted.has(keyId)) again.push(...this.#learn(current, spending.waiters));
+      else this.#admit(spending);
     }
     for (const [digest, waiters] of batch.probing) {
       again.push(...this.#learn(findings.probed.get(digest), waiters));
@@ -210,20 +250,39 @@ export class Admission {
   #learn(facts: KeyFacts | undefined, waiters: readonly Waiter[]): readonly Waiter[] {
     const judgement = facts ? judge(facts) : ({ kind: "refused", reason: "unknown" } as const);
     if (facts && judgement.kind === "allowed") {
-      for (const { digest } of waiters) this.#memory.remember(digest, facts);
+      for (const waiter of waiters) {
+        this.#memory.remember(waiter.digest, facts);
+        waiter.facts = facts;
+      }
       return waiters;
     }
     for (const waiter of waiters) {
       this.#memory.forget(waiter.digest);
-      if (judgement.kind === "refused") settle(waiter, judgement);
+      if (judgement.kind === "refused") this.#settle(waiter, judgement);
     }
     return [];
   }
 
-  /** Leaves requests aside for a moment because another transaction holds their key's row. */
-  #pause(keyId: KeyId, waiters: readonly Waiter[]): void {
-    this.#held.add(keyId);
-    setTimeout(() => this.#queue(waiters), blockedPauseMs);
+  /** Leaves requests alone for a moment, because another transaction holds what they need. */
+  #setAside(waiters: readonly Waiter[]): void {
+    setTimeout(() => {
+      if (this.#isClosed) for (const waiter of waiters) this.#settle(waiter, unavailable);
+      else this.#waiting.push(...waiters);
+      this.#running ??= this.#run();
+    }, blockedPauseMs);
+  }
+
+  /** Tells requests that were counted. */
+  #admit({ facts: { keyId, userId }, waiters }: Spending): void {
+    const verdict = { kind: "admitted", principal: { keyId, userId } } as const;
+    for (const waiter of waiters) this.#settle(waiter, verdict);
+  }
+
+  #settle(waiter: Waiter, verdict: Verdict): void {
+    if (waiter.isAnswered) return;
+    waiter.isAnswered = true;
+    this.#unanswered -= 1;
+    waiter.answer(verdict);
   }
 
   /** Holds the deadline, whatever the database does. */
@@ -231,25 +290,19 @@ export class Admission {
     const latest = performance.now() - this.#deadlineMs;
     const isLate = (waiter: Waiter): boolean => waiter.arrivedAt < latest;
     if (this.#inFlight.some((waiter) => isLate(waiter) && !waiter.isAnswered)) {
-      for (const waiter of this.#inFlight) settle(waiter, unavailable);
+      for (const waiter of this.#inFlight) this.#settle(waiter, unavailable);
       this.#link.drop();
     }
-    for (const waiter of this.#waiting.filter(isLate)) settle(waiter, unavailable);
+    for (const waiter of this.#waiting.filter(isLate)) this.#settle(waiter, unavailable);
     this.#waiting = this.#waiting.filter((waiter) => !waiter.isAnswered);
   }
 }
 
-interface Batch {
-  readonly spending: Map<KeyId, { readonly facts: KeyFacts; readonly waiters: Waiter[] }>;
-  readonly probing: Map<string, Waiter[]>;
-}
-
+const malformed = { kind: "refused", reason: "malformed" } as const satisfies Verdict;
 const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
 
-function settle(waiter: Waiter, verdict: Verdict): void {
-  if (waiter.isAnswered) return;
-  waiter.isAnswered = true;
-  waiter.answer(verdict);
+function allWaiters({ spending, probing }: Batch): Waiter[] {
+  return [...[...spending.values()].flatMap(({ waiters }) => waiters), ...[...probing.values()].flat()];
 }
 
 /** Deadlock, serialization failure, lock not had in time: Postgres rolled back and said so. */

@@ -18,9 +18,13 @@ export class AdmissionLink {
     this.#connection = connection;
   }
 
-  /** The live connection, or a new one. @throws what the driver throws when the database cannot be reached. */
-  async client(): Promise<pg.Client> {
-    if (this.#client) return this.#client;
+  /** The connection, if there is one that is not known to be broken. */
+  get live(): pg.Client | undefined {
+    return this.#client;
+  }
+
+  /** Makes a new connection. @throws what the driver throws when the database cannot be reached. */
+  async connect(): Promise<pg.Client> {
     const client = new pg.Client({
       ...clientConfig(this.#connection, "latchkey admission"),
       connectionTimeoutMillis: connectTimeoutMs,
