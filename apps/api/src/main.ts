@@ -8,7 +8,7 @@ import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { openGround } from "./boot.ts";
 import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
-import { listen } from "./http/server.ts";
+import { reserveAddress } from "./http/server.ts";
 import { endpoints } from "./open/endpoints.ts";
 import { StartError } from "./start-error.ts";
 import { version } from "./version.ts";
@@ -20,7 +20,7 @@ const drainMs = 10_000;
 async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   const log = pino({ level: env.logLevel });
   requireAuthSecret(env);
-  const server = await listen(env.host, env.port);
+  const server = await reserveAddress(env.host, env.port);
   const ground = await openGround(env, ({ kind }) => log.warn(`the embedded Postgres was ${kind}`));
   stack.defer(ground.close);
   const secret = await getAuthSecret(env);
@@ -52,7 +52,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,
   });
-  server.serve(app.callback());
+  await server.serve(app.callback());
   stack.defer(async () => {
     isDraining = true;
     await server.close(drainMs);

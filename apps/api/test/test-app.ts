@@ -17,7 +17,7 @@ import { createAccount } from "../src/domain/accounts.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import type { Instance } from "../src/domain/instance.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
-import { listen } from "../src/http/server.ts";
+import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
 
 /** The app on a port of loopback, over a real database of its own. */
@@ -47,7 +47,7 @@ export async function startTestApp(
 ): Promise<TestApp> {
   const database = await createTestDatabase(inject("postgres"));
   const webDirectory = await createWebDirectory();
-  const server = await listen("127.0.0.1", 0);
+  const server = await reserveAddress("127.0.0.1", 0);
   const baseUrl = `http://127.0.0.1:${server.address.port}`;
   const publicUrl = options.publicUrl ?? baseUrl;
   const { db } = database;
@@ -75,7 +75,7 @@ export async function startTestApp(
     webDirectory,
     isDraining: () => options.isDraining === true,
   });
-  server.serve(app.callback());
+  await server.serve(app.callback());
 
   const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {
     const { userId } = await createAccount(db, { email, name: "Ada", password });

@@ -64,10 +64,7 @@ export function defineEndpoint<Schemas extends RequestSchemas, Response extends 
   declaration: Omit<Endpoint, "run" | "request" | "response"> & {
     readonly request: Schemas;
     readonly response: { readonly status: 200 | 201; readonly schema: Response };
-    readonly handle: (
-      input: Parsed<Schemas>,
-      call: Call,
-    ) => z.input<Response> | Promise<z.input<Response>>;
+    readonly handle: (input: Parsed<Schemas>, call: Call) => z.input<Response> | Promise<z.input<Response>>;
   },
 ): Endpoint {
   const { handle, ...facts } = declaration;

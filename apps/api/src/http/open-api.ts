@@ -19,7 +19,7 @@ declare module "koa" {
 }
 
 /** Callers were promised an answer within two seconds, also with the database away. */
-const answerWithinMs = 1_900;
+const answerWithinMs = 1_800;
 
 export interface OpenApiOptions {
   readonly instance: Instance;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
   createServer,
@@ -7,19 +6,17 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, type Socket, Server as TcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError } from "@latchkey/errors";
 import { StartError } from "../start-error.ts";
-import { errorBody } from "./error-boundary.ts";
 import { answerMalformedHttp } from "./malformed-http.ts";
 
-/** The listening socket of a process. It listens before the app is ready, so that a taken port is known at once. */
+/** The address of a process: had at once, so that a taken port is known, and listened on when the app is ready. */
 export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number };
-  /** Hands all requests from now on to the app. */
-  readonly serve: (listener: RequestListener) => void;
-  /** Takes its last requests, stops listening and waits, at most `graceMs`, for the requests under way. */
+  /** Listens, and hands all requests to the app. @throws {StartError} when the port was taken meanwhile. */
+  readonly serve: (listener: RequestListener) => Promise<void>;
+  /** Stops listening, takes its last requests and waits, at most `graceMs`, for the requests under way. */
   readonly close: (graceMs: number) => Promise<void>;
 }
 
@@ -37,20 +34,20 @@ const silenceTimeoutMs = 70_000;
 const bindAttempts = 10;
 
 /**
- * How long a stopping node goes on to take requests, in milliseconds. Who sends over a connection kept alive learns
+ * How long a stopping node goes on to take requests over the connections it has, in milliseconds. Who sends over a connection kept alive learns
  * from the answer that it was the last; to close it at once would drop a request that is on its way.
  */
 const lastRequestsMs = 250;
 
 /** @throws {StartError} when the port is taken or not allowed. */
-export async function listen(host: string, port: number): Promise<HttpServer> {
-  let current: RequestListener = answerNotReady;
+export async function reserveAddress(host: string, port: number): Promise<HttpServer> {
+  let current: RequestListener | undefined;
   let isClosing = false;
   const server = createServer({ ...limits, maxHeaderSize, requireHostHeader: false }, (req, res) => {
     if (isClosing) res.setHeader("Connection", "close");
     if (limitPipelining(req, res)) return;
     closeOnUnreadBody(req, res);
-    current(req, res);
+    current?.(req, res);
   });
   // Whatever it expects, it gets the app's answer; Node's own would be an empty 417.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
@@ -59,10 +56,14 @@ export async function listen(host: string, port: number): Promise<HttpServer> {
   server.setTimeout(silenceTimeoutMs);
   await bind(server, host, port);
   const address = server.address() as AddressInfo; // It listens on TCP.
+  // A load balancer that finds nobody goes to another node; an answer of a node that is not ready it would pass on.
+  // A port of the system's choice is kept: nobody knows it yet, and another process could be given it.
+  if (port !== 0) await stopListening(server);
   return {
     address: { host, port: address.port },
-    serve: (listener) => {
+    async serve(listener) {
       current = listener;
+      if (!server.listening) await bind(server, host, address.port);
     },
     async close(graceMs) {
       isClosing = true;
@@ -132,26 +133,17 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
 async function close(server: Server, graceMs: number): Promise<void> {
   // For connections whose answer was begun before it could say that it was the last.
   server.keepAliveTimeout = 1;
+  const closed = stopListening(server);
   await delay(lastRequestsMs);
-  const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearTimeout(timer);
 }
 
-const answerNotReady: RequestListener = (req, res) => {
-  if (req.url === "/healthz") {
-    res.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}');
-    return;
-  }
-  const error = new AppError("SERVICE_UNAVAILABLE", { message: "Latchkey is starting" });
-  const requestId = randomUUID();
-  res.writeHead(error.status, {
-    "Content-Type": "application/json",
-    "Retry-After": "1",
-    "Cache-Control": "no-store",
-    "X-Request-Id": requestId,
+/** Takes no new connection; settles when those there are have ended. HTTP's own way ends the idle ones at once. */
+function stopListening(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    TcpServer.prototype.close.call(server, () => resolve());
   });
-  res.end(JSON.stringify(errorBody(error, requestId)));
-};
+}
