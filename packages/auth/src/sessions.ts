@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
+import { findLiveSession, type LiveSession, readClock, renewSession } from "@latchkey/db/sessions";
 import { getUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
-import { betterAuth } from "better-auth";
-import { APIError } from "better-auth/api";
+import { type BetterAuthPlugin, betterAuth } from "better-auth";
+import { APIError, createAuthEndpoint } from "better-auth/api";
 import {
   hashPassword,
   maxPasswordLength,
@@ -56,19 +57,20 @@ export interface Sessions {
 
 const secondsPerDay = 86_400;
 
-/** People's sessions, kept by better-auth in our tables. */
+const terms = { lifetimeSeconds: 14 * secondsPerDay, renewAfterSeconds: secondsPerDay } as const;
+
+/**
+ * People's sessions, kept by better-auth in our tables. Expiry is judged by the database's clock alone, by which
+ * sessions begin as well, so that nodes whose clocks differ agree.
+ */
 export function createSessions(options: SessionsOptions): Sessions {
   const auth = createBetterAuth(options);
   return {
     async find(headers) {
-      const query = { disableCookieCache: true };
       const answer = await translateFailures(() =>
-        auth.api.getSession({ headers, query, returnHeaders: true }),
+        auth.api.findLiveSession({ headers, returnHeaders: true }),
       );
-      const user = answer.response?.user;
-      return !user || user.disabledAt
-        ? undefined
-        : { user: pickUser(user), cookies: answer.headers.getSetCookie() };
+      return answer.response && { user: answer.response, cookies: answer.headers.getSetCookie() };
     },
     async signIn(body, headers) {
       const answer = await translateFailures(() =>
@@ -94,6 +96,7 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
     baseURL: baseUrl,
     secret,
     database: { db, type: "postgres", transaction: true },
+    plugins: [readByDatabaseClock(db)],
     telemetry: { enabled: false },
     // Failures are thrown to us and logged there, with a request id; this only keeps what they hide.
     logger: { level: "error", log: (_level, _message, ...details) => keepCause(details) },
@@ -111,9 +114,6 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
     user: {
       modelName: "users",
       fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
-      additionalFields: {
-        disabledAt: { type: "date", required: false, input: false, fieldName: "disabled_at" },
-      },
     },
     session: {
       modelName: "sessions",
@@ -125,8 +125,7 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
         createdAt: "created_at",
         updatedAt: "updated_at",
       },
-      expiresIn: 14 * secondsPerDay,
-      updateAge: secondsPerDay,
+      expiresIn: terms.lifetimeSeconds,
       // A cached session would outlive its end: sign-out and disabling must hold at once.
       cookieCache: { enabled: false },
     },
@@ -156,6 +155,9 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
           before: async ({ userId }) => {
             const user = await getUser(db, userId as UserId); // better-auth read it from users.id.
             if (user.isDisabled) throw new APIError("UNAUTHORIZED");
+            const now = await readClock(db);
+            const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
+            return { data: { createdAt: now, updatedAt: now, expiresAt } };
           },
         },
       },
@@ -173,6 +175,31 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
       },
     },
   });
+}
+
+/**
+ * In place of better-auth's own reading of a session, which goes by the node's clock: it would end sessions early on a
+ * node whose clock is ahead, and let them live on where it is behind.
+ */
+function readByDatabaseClock(db: Db) {
+  return {
+    id: "latchkey",
+    endpoints: {
+      findLiveSession: createAuthEndpoint.serverOnly({ method: "GET", requireHeaders: true }, async (ctx) => {
+        const { name, attributes } = ctx.context.authCookies.sessionToken;
+        const token = await ctx.getSignedCookie(name, ctx.context.secret);
+        if (!token) return undefined;
+        const session = await findLiveSession(db, token, terms);
+        if (session?.isRenewalDue && (await renewSession(db, token, terms))) {
+          await ctx.setSignedCookie(name, token, ctx.context.secret, {
+            ...attributes,
+            maxAge: terms.lifetimeSeconds,
+          });
+        }
+        return session?.user satisfies LiveSession["user"] | undefined;
+      }),
+    },
+  } satisfies BetterAuthPlugin;
 }
 
 /** What a call to better-auth under way has logged: it keeps to itself what the database said, but for its log. */

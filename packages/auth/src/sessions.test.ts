@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import type { UserId } from "@latchkey/db/ids";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { insertUserWithPassword } from "@latchkey/db/users";
+import { sql } from "kysely";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { hashPassword } from "./password.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
+
+const password = "a horse that counts to ten";
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+let database: TestDatabase;
+let sessions: Sessions;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  sessions = createSessions({
+    db: database.db,
+    secret: "a secret for tests, of 32 letters or more",
+    baseUrl: "http://127.0.0.1:4000",
+  });
+});
+afterAll(async () => {
+  await database.drop();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Sets this process's clock, and no timer. */
+function setNodeClock(offMs: number): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + offMs });
+}
+
+async function signedIn(): Promise<{ readonly userId: UserId; readonly headers: Headers }> {
+  const email = `${randomUUID()}@example.com`;
+  const passwordHash = await hashPassword(password);
+  const userId = await database.db
+    .transaction()
+    .execute((trx) => insertUserWithPassword(trx, { email, name: "Ada Lovelace", passwordHash }));
+  if (!userId) throw new Error("There is no user.");
+  const { cookies } = await sessions.signIn({ email, password }, new Headers());
+  return { userId, headers: new Headers({ Cookie: cookies[0]?.split(";")[0] ?? "" }) };
+}
+
+/** How long the user's sessions will last, by the database's clock, in milliseconds. */
+async function readRemainingMs(userId: UserId): Promise<readonly number[]> {
+  const { rows } = await sql<{ ms: number }>`
+    select extract(epoch from expires_at - clock_timestamp())::float8 * 1000 as ms
+    from sessions where user_id = ${userId}`.execute(database.db);
+  return rows.map(({ ms }) => ms);
+}
+
+async function setRemaining(userId: UserId, remainingMs: number): Promise<void> {
+  await sql`
+    update sessions set expires_at = clock_timestamp() + make_interval(secs => ${remainingMs / 1_000})
+    where user_id = ${userId}`.execute(database.db);
+}
+
+describe.each([
+  ["right", 0],
+  ["an hour ahead", hourMs],
+  ["an hour behind", -hourMs],
+])("on a node whose clock is %s", (_clock, offMs) => {
+  test("a session begins and ends by the database's clock", async () => {
+    setNodeClock(offMs);
+    const { userId, headers } = await signedIn();
+    const [lifetimeMs = 0] = await readRemainingMs(userId);
+    expect(Math.abs(lifetimeMs - 14 * dayMs)).toBeLessThan(10_000);
+    const { rows } = await sql<{ ageMs: number }>`
+      select extract(epoch from clock_timestamp() - least(created_at, updated_at))::float8 * 1000 as "ageMs"
+      from sessions where user_id = ${userId}`.execute(database.db);
+    expect(Math.abs(rows[0]?.ageMs ?? Number.NaN)).toBeLessThan(10_000);
+
+    await setRemaining(userId, hourMs / 2);
+    expect((await sessions.find(headers))?.user.id).toBe(userId);
+    await setRemaining(userId, -hourMs / 2);
+    expect(await sessions.find(headers)).toBeUndefined();
+    expect(await readRemainingMs(userId)).toEqual([]);
+  });
+
+  test("a session is renewed a day after it was, and not before", async () => {
+    setNodeClock(offMs);
+    const { userId, headers } = await signedIn();
+    await setRemaining(userId, 13 * dayMs + hourMs / 2);
+    expect((await sessions.find(headers))?.cookies).toEqual([]);
+    await setRemaining(userId, 13 * dayMs - hourMs / 2);
+    const renewed = await sessions.find(headers);
+    expect(renewed?.cookies).toEqual([expect.stringMatching(/^latchkey-session=.*Max-Age=1209600/)]);
+    const cookie = new Headers({ Cookie: renewed?.cookies[0]?.split(";")[0] ?? "" });
+    expect((await sessions.find(cookie))?.user.id).toBe(userId);
+    const [lifetimeMs = 0] = await readRemainingMs(userId);
+    expect(Math.abs(lifetimeMs - 14 * dayMs)).toBeLessThan(10_000);
+  });
+});
+
+test("a cookie that was tampered with is nobody's", async () => {
+  const { headers } = await signedIn();
+  const cookie = headers.get("Cookie") ?? "";
+  const forged = new Headers({
+    Cookie: cookie.replace(/=(.)/, (_, first) => `=${first === "a" ? "b" : "a"}`),
+  });
+  expect(await sessions.find(forged)).toBeUndefined();
+  expect(await sessions.find(new Headers())).toBeUndefined();
+});
