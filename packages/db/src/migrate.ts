@@ -1,9 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
-import { Migrator } from "kysely/migration";
+import { type Migration, Migrator } from "kysely/migration";
 import pg from "pg";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
 import { migrations } from "./migrations.ts";
+
+/** Migrations by name, in their order. */
+export type Migrations = Readonly<Record<string, Migration>>;
 
 /** The database was migrated by a newer Latchkey than this one. */
 export class SchemaTooNewError extends Error {
@@ -19,18 +22,28 @@ export class SchemaTooNewError extends Error {
   }
 }
 
-/** How long a migration waits for a table that others use, in milliseconds, before it steps back and tries again. */
-const lockTimeoutMs = 2_000;
-/** How often it tries before it gives up. A node that waits for another's migration waits longer at each try. */
-const attempts = 20;
+/**
+ * How long a migration waits for a table that others use, in milliseconds, before it steps back and tries again. Whoever
+ * comes to the table meanwhile queues behind it, admission too, whose statement waits 100 ms for a lock, twice at most.
+ */
+const lockTimeoutMs = 100;
+/** How long it leaves the table to others before it tries again, in milliseconds. */
+const stepBackMs = 250;
+/** How often it tries before it gives up: some 45 s, in which another node's migration may be done too. */
+const attempts = 130;
 
 /**
  * Brings the schema up to date, or up to the migration named. Two nodes may do it at once: one waits for the other.
  *
+ * @param options `known` are the migrations that there are: this version's, unless told.
  * @returns the names of the migrations that this call applied, in order.
  * @throws {SchemaTooNewError} when the database has a migration that this code does not know.
  */
-export async function migrate(connection: DatabaseConnection, upTo?: string): Promise<string[]> {
+export async function migrate(
+  connection: DatabaseConnection,
+  options: { readonly upTo?: string; readonly known?: Migrations } = {},
+): Promise<string[]> {
+  const { upTo, known = migrations } = options;
   const db = openDatabase(connection, {
     applicationName: "latchkey migrate",
     maxConnections: 1,
@@ -40,23 +53,23 @@ export async function migrate(connection: DatabaseConnection, upTo?: string): Pr
   try {
     const migrator = new Migrator({
       db,
-      provider: { getMigrations: async () => ({ ...migrations }) },
+      provider: { getMigrations: async () => ({ ...known }) },
       migrationTableName: "migrations",
       migrationLockTableName: "migrations_lock",
     });
     for (let attempt = 1; ; attempt += 1) {
-      await refuseNewerSchema(db);
+      await refuseNewerSchema(db, known);
       const { error, results = [] } = await (upTo ? migrator.migrateTo(upTo) : migrator.migrateToLatest());
       if (!error) return results.map((result) => result.migrationName);
       if (!isLockTimeout(error) || attempt === attempts) throw error;
-      await delay(250);
+      await delay(stepBackMs);
     }
   } finally {
     await db.destroy();
   }
 }
 
-async function refuseNewerSchema(db: ReturnType<typeof openDatabase>): Promise<void> {
+async function refuseNewerSchema(db: ReturnType<typeof openDatabase>, known: Migrations): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select name from migrations order by name desc`
     .execute(db)
@@ -64,7 +77,7 @@ async function refuseNewerSchema(db: ReturnType<typeof openDatabase>): Promise<v
       if (error instanceof pg.DatabaseError && error.code === "42P01") return { rows: [] };
       throw error;
     });
-  const unknown = rows.find(({ name }) => !(name in migrations));
+  const unknown = rows.find(({ name }) => !(name in known));
   if (unknown) throw new SchemaTooNewError(unknown.name);
 }
 
