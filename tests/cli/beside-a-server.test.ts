@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { callProcedure, createKey, deleteKey, findSignedIn, signIn, signUp } from "../support/account.ts";
+import {
+  callProcedure,
+  createKey,
+  deleteKey,
+  findSignedIn,
+  readUsageCount,
+  signIn,
+  signUp,
+} from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { getPostmaster } from "../support/postmaster.ts";
@@ -117,6 +125,28 @@ test("user disable puts keys and sessions out of force at once, and nobody signs
   expect(await signIn(node.baseUrl, account)).toMatchObject({ status: 401, code: "UNAUTHORIZED" });
 });
 
+test("user enable puts keys back in force at once, and the user signs in anew", async () => {
+  const account = await signUp(node.baseUrl, "returns@example.com");
+  const { id: kept, key } = await createKey(node.baseUrl, account, "kept");
+  const { id: deleted, key: deletedKey } = await createKey(node.baseUrl, account, "deleted");
+  await deleteKey(node.baseUrl, account, deleted);
+  await perform(["user", "disable", account.email]);
+  expect((await callOpen(node.baseUrl, key)).status).toBe(403);
+
+  const answer = { userId: expect.stringMatching(/^usr_/), enabled: true };
+  expect(await perform(["user", "enable", account.email])).toEqual(answer);
+  expect((await callOpen(node.baseUrl, key)).status).toBe(200);
+  expect((await callOpen(node.baseUrl, deletedKey)).status).toBe(403);
+  // The session that disabling ended stays ended.
+  expect(await findSignedIn(node.baseUrl, account)).toBeUndefined();
+  const { status, cookie = "" } = await signIn(node.baseUrl, account);
+  expect(status).toBe(200);
+  expect(await readUsageCount(node.baseUrl, { ...account, cookie }, kept)).toBe(1);
+  // Once more changes nothing, and ends no session.
+  expect(await perform(["user", "enable", account.email])).toEqual(answer);
+  expect(await findSignedIn(node.baseUrl, { ...account, cookie })).toBe(account.email);
+});
+
 test("a key made by the command can be deleted in the web app", async () => {
   const { id, key } = await createUserWithKey("both@example.com");
   const { cookie = "" } = await signIn(node.baseUrl, { email: "both@example.com", password });
@@ -138,7 +168,9 @@ test.each([
     /no user .*nobody@example\.com/,
   ],
   ["an unknown user's disabling", ["user", "disable", "nobody@example.com"], "NOT_FOUND", /no user/],
+  ["an unknown user's enabling", ["user", "enable", "nobody@example.com"], "NOT_FOUND", /no user/],
   ["what is no address", ["user", "disable", "nobody"], "BAD_REQUEST", /address/],
+  ["what is no address to enable", ["user", "enable", "nobody"], "BAD_REQUEST", /address/],
   ["an empty name", ["key", "create", "--user", "grace@example.com", "--name", " "], "BAD_REQUEST", /name: /],
   ["what is no id of a key", ["key", "delete", "1234"], "BAD_REQUEST", /"1234" is not the id/],
   [

@@ -1,8 +1,9 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import type { UserId } from "./ids.ts";
+import { insertApiKey } from "./api-keys.ts";
+import type { KeyId, UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { disableUser, findUserByEmail, getUser, insertUserWithPassword } from "./users.ts";
+import { disableUser, enableUser, findUserByEmail, getUser, insertUserWithPassword } from "./users.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -34,21 +35,81 @@ test("an address has one account, also when two ask for it at once", async () =>
   expect(await findUserByEmail(database.db, email)).toMatchObject({ email, isDisabled: false });
 });
 
-test("disabling a user ends the sessions and can be repeated", async () => {
-  const id = (await addUser()) as UserId; // The address is new.
+async function addSession(userId: UserId): Promise<void> {
   await database.db
     .insertInto("sessions")
     .values({
       id: randomUUID() as never,
-      user_id: id,
+      user_id: userId,
       token: randomUUID(),
       expires_at: new Date("2100-01-01"),
     })
     .execute();
+}
+
+async function countSessions(userId: UserId): Promise<number> {
+  return (await database.db.selectFrom("sessions").select("id").where("user_id", "=", userId).execute())
+    .length;
+}
+
+async function disable(id: UserId): Promise<void> {
   await database.db.transaction().execute((trx) => disableUser(trx, id));
-  await database.db.transaction().execute((trx) => disableUser(trx, id));
+}
+
+async function enable(id: UserId): Promise<void> {
+  await database.db.transaction().execute((trx) => enableUser(trx, id));
+}
+
+test("disabling a user ends the sessions and can be repeated", async () => {
+  const id = (await addUser()) as UserId; // The address is new.
+  await addSession(id);
+  await disable(id);
+  await disable(id);
   expect(await getUser(database.db, id)).toMatchObject({ isDisabled: true });
-  expect(await database.db.selectFrom("sessions").select("id").where("user_id", "=", id).execute()).toEqual(
-    [],
-  );
+  expect(await countSessions(id)).toBe(0);
 });
+
+test("enabling a user brings no session back, not even one opened in the middle of disabling", async () => {
+  const id = (await addUser()) as UserId; // The address is new.
+  await addSession(id);
+  await disable(id);
+  // A sign-in that read the user before they were disabled writes its session afterwards.
+  await addSession(id);
+  await enable(id);
+  expect(await getUser(database.db, id)).toMatchObject({ isDisabled: false });
+  expect(await countSessions(id)).toBe(0);
+});
+
+test("enabling a user who is enabled ends no session", async () => {
+  const id = (await addUser()) as UserId; // The address is new.
+  await addSession(id);
+  await enable(id);
+  expect(await getUser(database.db, id)).toMatchObject({ isDisabled: false });
+  expect(await countSessions(id)).toBe(1);
+});
+
+test("disabling and enabling move the versions of the user's own keys, and nobody else's", async () => {
+  const [id, stranger] = [(await addUser()) as UserId, (await addUser()) as UserId]; // The addresses are new.
+  const [own, other] = [await addKey(id), await addKey(stranger)];
+  await disable(id);
+  expect(await readVersion(own)).toBe(2);
+  await enable(id);
+  expect(await readVersion(own)).toBe(3);
+  expect(await readVersion(other)).toBe(1);
+});
+
+async function addKey(userId: UserId): Promise<KeyId> {
+  const key = { userId, name: "key", description: "", start: "lk_abcdef", hash: randomBytes(32) };
+  const id = await database.db.transaction().execute((trx) => insertApiKey(trx, key));
+  if (!id) throw new Error("The user is disabled.");
+  return id;
+}
+
+async function readVersion(keyId: KeyId): Promise<number> {
+  const { version } = await database.db
+    .selectFrom("key_counters")
+    .select("version")
+    .where("key_id", "=", keyId)
+    .executeTakeFirstOrThrow();
+  return version;
+}

@@ -64,6 +64,22 @@ export async function disableUser(trx: Trx, id: UserId): Promise<void> {
   await bumpKeyVersions(trx, { userId: id });
 }
 
+/**
+ * Enables a user again: they may sign in, and their keys are in force. Sessions that disabling ended stay ended.
+ * Enabling twice changes nothing.
+ */
+export async function enableUser(trx: Trx, id: UserId): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable("users")
+    .set({ disabled_at: null, updated_at: sql`clock_timestamp()` })
+    .where("id", "=", id)
+    .where("disabled_at", "is not", null)
+    .executeTakeFirst();
+  // A sign-in that was under way while the user was disabled may have left a session behind, after the others ended.
+  if (numUpdatedRows > 0n) await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
+  await bumpKeyVersions(trx, { userId: id });
+}
+
 function selectUsers(db: Db) {
   return db
     .selectFrom("users")

@@ -6,7 +6,7 @@ import { AppError } from "@latchkey/errors";
 import { Command } from "commander";
 import { z } from "zod";
 import { openGround } from "../boot.ts";
-import { createAccount, disableAccount, getAccount } from "../domain/accounts.ts";
+import { createAccount, disableAccount, enableAccount, getAccount } from "../domain/accounts.ts";
 import { createKey, deleteAnyKey } from "../domain/api-keys.ts";
 import type { Env } from "../env.ts";
 import { toIssues } from "../failure.ts";
@@ -62,6 +62,15 @@ export function createProgram(readEnv: () => Env): Command {
       perform(async (db) => {
         const id = await disableAccount(db, parse(email, address));
         return { userId: encodeId("user", id), disabled: true };
+      }),
+    );
+  user
+    .command("enable <email>")
+    .description("let a disabled user sign in again and put their keys back in force")
+    .action((address: string) =>
+      perform(async (db) => {
+        const id = await enableAccount(db, parse(email, address));
+        return { userId: encodeId("user", id), enabled: true };
       }),
     );
 

@@ -1,7 +1,13 @@
 import { hashPassword } from "@latchkey/auth/password";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { disableUser, findUserByEmail, insertUserWithPassword, type User } from "@latchkey/db/users";
+import {
+  disableUser,
+  enableUser,
+  findUserByEmail,
+  insertUserWithPassword,
+  type User,
+} from "@latchkey/db/users";
 import { insertWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import type { Instance } from "./instance.ts";
@@ -59,6 +65,17 @@ export async function registerAccount(
 export async function disableAccount(db: Db, email: string): Promise<UserId> {
   const { id } = await getAccount(db, email);
   await db.transaction().execute((trx) => disableUser(trx, id));
+  return id;
+}
+
+/**
+ * Enables a user again: their keys are good once this returns, and they may sign in; no earlier session comes back.
+ * @param email in lower case.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function enableAccount(db: Db, email: string): Promise<UserId> {
+  const { id } = await getAccount(db, email);
+  await db.transaction().execute((trx) => enableUser(trx, id));
   return id;
 }
 
