@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import { startLoad } from "../load/start-load.ts";
+import { benchPath } from "../servers/answer.ts";
+import type { Subject } from "../subjects.ts";
+import { measureHeapBytes } from "./heap.ts";
+
+/** What a node holds before and after its requests, in bytes. */
+export interface MemoryFigures {
+  readonly requests: number;
+  readonly idle: { readonly residentBytes: number };
+  readonly after: {
+    readonly residentBytes: number;
+    /** The most it ever had. */
+    readonly peakResidentBytes: number;
+    /** In use after a full garbage collection; undefined where the inspector's port was taken. */
+    readonly heapBytes: number | undefined;
+  };
+}
+
+/** Sends a fresh node this many requests over 64 connections, and reads what it holds. */
+export async function measureMemory(
+  subject: Subject,
+  requests: number,
+  signal: AbortSignal,
+): Promise<MemoryFigures> {
+  const server = await subject.start();
+  try {
+    const idle = await readMemory(server.pid);
+    const { baseUrl, pid } = server;
+    const url = `${baseUrl}${benchPath}`;
+    const order = { url, keys: subject.keys, connections: 64, sendsEachKeyFirst: false, requests };
+    const { answered } = await (await startLoad(order, signal)).ended;
+    const after = await readMemory(pid);
+    // Last, since the inspector takes memory of its own.
+    const heapBytes = await measureHeapBytes(pid);
+    return { requests: answered, idle, after: { ...after, heapBytes } };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** @see proc_pid_status(5) */
+async function readMemory(pid: number): Promise<{ residentBytes: number; peakResidentBytes: number }> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const bytesOf = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1_024;
+  return { residentBytes: bytesOf("VmRSS"), peakResidentBytes: bytesOf("VmHWM") };
+}

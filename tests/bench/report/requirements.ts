@@ -1,0 +1,108 @@
+import { median } from "../measure/statistics.ts";
+import type { Round } from "../rounds.ts";
+import type { SubjectName } from "../subjects.ts";
+import { comparePairs, throughputRatios } from "./figures.ts";
+import { fixed, middleOf, milliseconds, renderTable } from "./tables.ts";
+
+/** Of bare Koa's requests a second, at the same number of connections. */
+const shares = [
+  { subject: "latchkey:one", connections: 64, required: 0.65, stretch: 0.9 },
+  { subject: "latchkey:many", connections: 64, required: 0.45, stretch: 0.7 },
+  { subject: "latchkey:one", connections: 256, required: 0.8, stretch: 0.9 },
+  { subject: "latchkey:many", connections: 256, required: 0.6, stretch: 0.7 },
+] as const;
+
+/** Requests a second, at 64 connections. */
+const timesBetterAuth = 25;
+/** Of the requests a second with the same 20,000 keys alone. */
+const dearestMillion = 0.15;
+/** At one connection, beside one flush. */
+const dearestAddedMicroseconds = 1_000;
+
+const keys = { "latchkey:one": "1 key", "latchkey:many": "20,000 keys" } as const;
+type Kind = keyof typeof keys;
+
+/** The required figures as a table. */
+export function tableOfRequirements(rounds: readonly Round[]): string {
+  const rows = [
+    ...shares.map((share) => rowOfShare(rounds, share)),
+    rowOfBetterAuth(rounds, "latchkey:one", "better-auth:one"),
+    rowOfBetterAuth(rounds, "latchkey:many", "better-auth:many"),
+    rowOfMillion(rounds, 64),
+    rowOfMillion(rounds, 256),
+    rowOfAdded(rounds, "latchkey:one"),
+    rowOfAdded(rounds, "latchkey:many"),
+  ];
+  return renderTable(["what", "required", "stretch", "measured", "holds"], rows, () => true);
+}
+
+function rowOfShare(rounds: readonly Round[], share: (typeof shares)[number]): string[] {
+  const { subject, connections, required, stretch } = share;
+  const ratios = throughputRatios(rounds, { subject, connections }, { subject: "koa", connections });
+  const what = `${keys[subject]}, ${connections} connections: share of bare Koa's requests/s`;
+  const holds = answerOf(
+    ratios,
+    (value) => value >= required,
+    (value) => value >= stretch,
+  );
+  return [what, `≥ ${required}`, `≥ ${stretch}`, spread(ratios, (ratio) => fixed(ratio, 2)), holds];
+}
+
+function rowOfBetterAuth(rounds: readonly Round[], subject: Kind, peer: SubjectName): string[] {
+  const connections = 64;
+  const ratios = throughputRatios(rounds, { subject, connections }, { subject: peer, connections });
+  const what = `${keys[subject]}, 64 connections: times better-auth's requests/s`;
+  const holds = answerOf(ratios, (value) => value >= timesBetterAuth);
+  return [what, `≥ ${timesBetterAuth}`, "–", spread(ratios, (ratio) => fixed(ratio, 1)), holds];
+}
+
+function rowOfMillion(rounds: readonly Round[], connections: number): string[] {
+  const costs = comparePairs(rounds, {
+    quantity: "requestsPerSecond",
+    of: { subject: "latchkey:million", connections },
+    to: { subject: "latchkey:many", connections },
+    compare: (million, many) => 1 - million / many,
+  });
+  const what = `1,000,000 stored keys, ${connections} connections: cost against 20,000`;
+  const measured = spread(costs, (cost) => `${(cost * 100).toFixed(1)} %`);
+  return [
+    what,
+    `< ${dearestMillion * 100} %`,
+    "–",
+    measured,
+    answerOf(costs, (value) => value < dearestMillion),
+  ];
+}
+
+function rowOfAdded(rounds: readonly Round[], subject: Kind): string[] {
+  const added = comparePairs(rounds, {
+    quantity: "p50Microseconds",
+    of: { subject, connections: 1 },
+    to: { subject: "koa", connections: 1 },
+    compare: (ours, koa) => ours - koa,
+  });
+  const bound = dearestAddedMicroseconds + median(rounds.map(({ flushMicroseconds }) => flushMicroseconds));
+  const what = `${keys[subject]}, 1 connection: p50 added to bare Koa's`;
+  const required = `< 1 ms + one flush = ${milliseconds(bound)} ms`;
+  const measured = spread(added, (microseconds) => `${milliseconds(microseconds)} ms`);
+  return [what, required, "–", measured, answerOf(added, (value) => value < bound)];
+}
+
+/** The median, and between what the rounds were. */
+function spread(values: readonly number[], write: (value: number) => string): string {
+  if (values.length === 0) return "–";
+  const middle = write(median(values));
+  if (values.length === 1) return middle;
+  return `${middle} (${write(Math.min(...values))} to ${write(Math.max(...values))})`;
+}
+
+function answerOf(
+  values: readonly number[],
+  isEnough: (median: number) => boolean,
+  isStretch: (median: number) => boolean = () => false,
+): string {
+  const middle = middleOf(values);
+  if (middle === undefined) return "not measured";
+  if (isStretch(middle)) return "yes, the stretch too";
+  return isEnough(middle) ? "yes" : "no";
+}
