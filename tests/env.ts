@@ -2,4 +2,6 @@
 export const env = {
   /** A Chromium to use in place of the bundled one. */
   chromePath: process.env.CHROME_PATH || undefined,
+  /** How long each part of the soak goes on, in seconds. */
+  soakSeconds: Number(process.env.SOAK_SECONDS || 60),
 } as const;

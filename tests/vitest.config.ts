@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    exclude: ["system/**", "node_modules/**"],
+    exclude: ["system/**", "soak/**", "bench/**", "node_modules/**"],
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
     // Each file runs whole products; more than two at once would only wait for each other's processor time.

@@ -1,4 +1,5 @@
 import { Agent, request } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** One request of a load, by the clock of `performance.now()`. */
 export interface Outcome {
@@ -9,6 +10,8 @@ export interface Outcome {
   readonly status: number | undefined;
   /** The error's, such as ECONNRESET, when there is no status. */
   readonly errorCode: string | undefined;
+  /** The answer's header of that name. */
+  readonly retryAfter: string | undefined;
   /** Whether an earlier request had used the connection. */
   readonly isReused: boolean;
 }
@@ -26,9 +29,12 @@ export interface Load {
   readonly stop: () => Promise<readonly Outcome[]>;
 }
 
+/** How long a client whose connection broke waits before it makes another, in milliseconds. */
+const reconnectPauseMs = 20;
+
 /**
  * Clients that each send one request after the other over a connection of its own, kept alive, and stop at the first
- * that breaks. They take turns over the addresses.
+ * that breaks, unless they reconnect. They take turns over the addresses.
  */
 export function startLoad(options: {
   readonly baseUrls: readonly string[];
@@ -36,8 +42,10 @@ export function startLoad(options: {
   readonly connections: number;
   /** In all; without it, until told to stop. */
   readonly requests?: number;
+  /** Whether a client whose connection broke goes on over a new one. */
+  readonly reconnects?: boolean;
 }): Load {
-  const { baseUrls, key, connections, requests = Number.POSITIVE_INFINITY } = options;
+  const { baseUrls, key, connections, requests = Number.POSITIVE_INFINITY, reconnects = false } = options;
   const outcomes: Outcome[] = [];
   const waiting = new Set<{ readonly count: number; readonly settle: () => void }>();
   let sent = 0;
@@ -50,7 +58,9 @@ export function startLoad(options: {
       const outcome = await send(agent, baseUrl, key);
       outcomes.push(outcome);
       for (const waiter of waiting) if (outcomes.length >= waiter.count) waiter.settle();
-      if (outcome.status === undefined) break;
+      if (outcome.status !== undefined) continue;
+      if (!reconnects) break;
+      await delay(reconnectPauseMs);
     }
     agent.destroy();
   }
@@ -78,7 +88,8 @@ export function startLoad(options: {
   };
 }
 
-function send(agent: Agent, baseUrl: string, key: string): Promise<Outcome> {
+/** Sends one request over an agent's connection. It never fails: what becomes of it is the outcome. */
+export function send(agent: Agent, baseUrl: string, key: string): Promise<Outcome> {
   const sentAt = performance.now();
   return new Promise((resolve) => {
     const call = request(`${baseUrl}/open/global/config`, {
@@ -86,6 +97,7 @@ function send(agent: Agent, baseUrl: string, key: string): Promise<Outcome> {
       headers: { Authorization: `Bearer ${key}` },
       timeout: 15_000,
     });
+    let retryAfter: string | undefined;
     const end = (status: number | undefined, errorCode?: string): void =>
       resolve({
         baseUrl,
@@ -93,10 +105,12 @@ function send(agent: Agent, baseUrl: string, key: string): Promise<Outcome> {
         endedAt: performance.now(),
         status,
         errorCode,
+        retryAfter,
         isReused: call.reusedSocket,
       });
     call.on("response", (response) => {
       response.resume();
+      retryAfter = response.headers["retry-after"];
       response.on("end", () => end(response.statusCode));
       response.on("error", (error: NodeJS.ErrnoException) => end(undefined, error.code));
     });
@@ -104,14 +118,4 @@ function send(agent: Agent, baseUrl: string, key: string): Promise<Outcome> {
     call.on("error", (error: NodeJS.ErrnoException) => end(undefined, error.code));
     call.end();
   });
-}
-
-/** How many of the outcomes had each status. */
-export function countStatuses(outcomes: readonly Outcome[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const { status, errorCode } of outcomes) {
-    const name = String(status ?? errorCode);
-    counts[name] = (counts[name] ?? 0) + 1;
-  }
-  return counts;
 }

@@ -22,6 +22,23 @@ export async function getPostmaster(cluster: string): Promise<number> {
   return pid;
 }
 
+/** Kills a Postgres as a crash of the machine would: the postmaster and every process that it has. */
+export async function killPostgres(cluster: string): Promise<void> {
+  const pid = await getPostmaster(cluster);
+  // Stopped, it has no new children while they are looked up.
+  process.kill(pid, "SIGSTOP");
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter(Boolean);
+  for (const child of [String(pid), ...children]) endIfThere(Number(child));
+}
+
+function endIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended by itself in between.
+  }
+}
+
 /** How to connect to the application's database, read from the cluster's own files. */
 export async function connectionTo(cluster: string): Promise<{
   readonly host: string;

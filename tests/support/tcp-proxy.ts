@@ -1,7 +1,13 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A way to a Postgres that can fall silent or be cut. */
+/**
+ * Where a connection is cut under a statement: before Postgres has it, right after it was sent on, or when the answer
+ * to it comes back and the caller does not have it yet.
+ */
+export type CutPoint = "before" | "during" | "after";
+
+/** A way to a Postgres that can fall silent, be slow or be cut. */
 export interface TcpProxy {
   readonly port: number;
   /** Forwards nothing more, in either direction, and closes nothing; new connections are taken and left waiting. */
@@ -10,11 +16,30 @@ export interface TcpProxy {
   readonly release: () => void;
   /** Leaves the present connections open and dead for good, as after the loss of a machine; new ones are not touched. */
   readonly strand: () => void;
+  /** Forwards everything later by so many milliseconds, in either direction; 0 is at once. */
+  readonly slow: (milliseconds: number) => void;
   /** Ends all connections, and each new one at once. */
   readonly cut: () => void;
   /** Takes connections again. */
   readonly mend: () => void;
+  /**
+   * Ends one connection under a statement of a client that goes by this `application_name`: the next one, or one that
+   * comes later. Settles when it did. "after" is after the commit, since Postgres answers a statement that is its own
+   * transaction when that is done.
+   */
+  readonly cutStatement: (
+    applicationName: string,
+    choice: { readonly point: CutPoint; readonly passing?: number },
+  ) => Promise<void>;
   readonly close: () => Promise<void>;
+}
+
+interface Ambush {
+  readonly applicationName: string;
+  readonly point: CutPoint;
+  /** How many statements are still let through. */
+  passing: number;
+  readonly done: () => void;
 }
 
 /** Listens on loopback and forwards to a Unix socket. */
@@ -23,21 +48,42 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   const stranded = new Set<Socket>();
   let isHeld = false;
   let isCut = false;
+  let latencyMs = 0;
+  let ambush: Ambush | undefined;
   const server = createServer((near) => {
     if (isCut) {
       near.destroy();
       return;
     }
     const far = connect(socketPath);
-    forward(near, far);
-    forward(far, near);
+    const toFar = createLane(far);
+    const toNear = createLane(near);
+    let name = "";
+    let isAnswerLost: (() => void) | undefined;
+    const end = (done: () => void): void => {
+      near.destroy();
+      far.destroy();
+      done();
+    };
+    forward(near, far, (chunk) => {
+      name ||= readApplicationName(chunk);
+      const sprung = name && isStatement(chunk) ? spring(name) : undefined;
+      if (sprung?.point === "before") return end(sprung.done);
+      if (sprung?.point === "during") far.write(chunk, () => end(sprung.done));
+      else toFar(chunk, latencyMs);
+      if (sprung?.point === "after") isAnswerLost = sprung.done;
+    });
+    forward(far, near, (chunk) => {
+      if (isAnswerLost) end(isAnswerLost);
+      else toNear(chunk, latencyMs);
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
-  function forward(from: Socket, to: Socket): void {
+  function forward(from: Socket, to: Socket, take: (chunk: Buffer) => void): void {
     sockets.add(from);
-    from.on("data", (chunk) => to.write(chunk));
+    from.on("data", take);
     from.on("end", () => to.end());
     from.on("error", () => undefined);
     from.on("close", () => {
@@ -45,6 +91,16 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
       to.destroy();
     });
     if (isHeld) from.pause();
+  }
+
+  /** The ambush, if this is the statement that it waits for. */
+  function spring(applicationName: string): Ambush | undefined {
+    const sprung = ambush;
+    if (sprung?.applicationName !== applicationName) return undefined;
+    sprung.passing -= 1;
+    if (sprung.passing >= 0) return undefined;
+    ambush = undefined;
+    return sprung;
   }
 
   const destroyAll = (): void => {
@@ -66,6 +122,9 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
         socket.pause();
       }
     },
+    slow(milliseconds) {
+      latencyMs = milliseconds;
+    },
     cut() {
       isCut = true;
       destroyAll();
@@ -73,6 +132,10 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     mend() {
       isCut = false;
     },
+    cutStatement: (applicationName, { point, passing = 0 }) =>
+      new Promise((done) => {
+        ambush = { applicationName, point, passing, done };
+      }),
     async close() {
       isCut = true;
       destroyAll();
@@ -80,4 +143,32 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
       await once(server, "close");
     },
   };
+}
+
+/** Writes to a socket what it is given, each piece after so many milliseconds and none before an earlier one. */
+function createLane(to: Socket): (chunk: Buffer, milliseconds: number) => void {
+  let lastDueAt = 0;
+  const pieces: Buffer[] = [];
+  const writeNext = (): void => {
+    const piece = pieces.shift();
+    if (piece && !to.destroyed) to.write(piece);
+  };
+  return (chunk, milliseconds) => {
+    const now = performance.now();
+    lastDueAt = Math.max(now + milliseconds, pieces.length > 0 ? lastDueAt : 0);
+    pieces.push(chunk);
+    // Whichever timer is the first to fire, the pieces leave in their order.
+    if (lastDueAt > now) setTimeout(writeNext, lastDueAt - now);
+    else writeNext();
+  };
+}
+
+/** The name in a connection's first message, the only one of a client's that has it; empty for any other. */
+function readApplicationName(chunk: Buffer): string {
+  return /\0application_name\0([^\0]*)\0/.exec(chunk.toString("latin1"))?.[1] ?? "";
+}
+
+/** Whether these are the messages Parse or Bind, with which a prepared statement begins on the wire. */
+function isStatement(chunk: Buffer): boolean {
+  return chunk[0] === 0x50 || chunk[0] === 0x42;
 }

@@ -1,12 +1,12 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chown, glob, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { createDirectory } from "../support/product.ts";
+import { findFreePort } from "./free-port.ts";
 
 const run = promisify(execFile);
 
@@ -91,14 +91,4 @@ async function findAccount(): Promise<{ uid: number; gid: number } | undefined> 
   );
   if (uid === undefined || gid === undefined) throw new Error("There is no user postgres.");
   return { uid, gid };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("It does not listen on TCP.");
-  return address.port;
 }

@@ -1,0 +1,104 @@
+import { migrate } from "@latchkey/db/migrate";
+import { migrations } from "@latchkey/db/migrations";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Account, createKey, deleteKey, findSignedIn, signUp } from "../support/account.ts";
+import { type Connection, holdLocks, readUses, toUuid } from "../support/inspection.ts";
+import { closeLedger, countAnswered, countStatuses, promisedMs, slowestMs } from "../support/ledger.ts";
+import { startLoad } from "../support/load.ts";
+import { callOpen } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo } from "../support/postmaster.ts";
+import type { ProductNode } from "../support/product.ts";
+
+// Two nodes serve while another process, of a version with more migrations, brings the schema up to date. They go on,
+// on the schema of the version after theirs.
+
+type Migrations = NonNullable<NonNullable<Parameters<typeof migrate>[1]>["known"]>;
+
+let place: Place;
+let nodes: readonly [ProductNode, ProductNode];
+let account: Account;
+let database: Connection;
+
+beforeAll(async () => {
+  place = await createPlace();
+  nodes = await Promise.all([place.start(), place.start()]);
+  account = await signUp(nodes[0].baseUrl);
+  database = await connectionTo(place.cluster);
+});
+
+afterAll(async () => {
+  await place?.close();
+});
+
+/** What the versions to come may do: add, to every table that a request touches. */
+function laterMigrations(count: number): Migrations {
+  const added = Array.from({ length: count }, (_, index) => {
+    const column = `added_${index + 1}`;
+    const up: Migrations[string]["up"] = async ({ schema }) => {
+      for (const table of ["key_counters", "api_keys", "users", "sessions"]) {
+        await schema.alterTable(table).addColumn(column, "text").execute();
+      }
+      await schema.createIndex(`api_keys_${column}`).on("api_keys").column(column).execute();
+    };
+    return [`900${index + 1}-test`, { up }] as const;
+  });
+  return { ...migrations, ...Object.fromEntries(added) };
+}
+
+/** Puts load on both nodes while the task runs, and expects that every request was admitted and counted. */
+async function expectUnharmed(what: string, task: (keyId: string) => Promise<unknown>): Promise<void> {
+  const { id, key } = await createKey(nodes[0].baseUrl, account, what);
+  const load = startLoad({ baseUrls: nodes.map(({ baseUrl }) => baseUrl), key, connections: 32 });
+  await load.reached(500);
+  const startedAt = performance.now();
+  await task(id).catch(async (error) => {
+    await load.stop();
+    throw error;
+  });
+  const tookMs = performance.now() - startedAt;
+  await load.reached(load.outcomes.length + 500);
+  const outcomes = await load.stop();
+  const answered = countAnswered(outcomes);
+  const counted = await readUses(database, id);
+  closeLedger(
+    what,
+    { answered, counted, received: load.sent() },
+    `it took ${Math.round(tookMs)} ms, the slowest answer ${Math.round(slowestMs(outcomes))} ms`,
+  );
+  expect(countStatuses(outcomes)).toEqual({ 200: outcomes.length });
+  expect(counted).toBe(answered);
+  expect(slowestMs(outcomes)).toBeLessThan(promisedMs);
+}
+
+test("a migration of every table that a request touches fails no request", async () => {
+  await expectUnharmed("a migration under load", async () => {
+    expect(await migrate(database, { known: laterMigrations(1) })).toEqual(["9001-test"]);
+  });
+});
+
+test("a migration that must wait for a long transaction steps back again and again, and fails no request", async () => {
+  const { id: other } = await createKey(nodes[0].baseUrl, account, "held");
+  await expectUnharmed("a migration that waits for a lock", async () => {
+    const lock = await holdLocks(database, "select from key_counters where key_id = $1 for update", [
+      toUuid(other),
+    ]);
+    const migrated = migrate(database, { known: laterMigrations(2) });
+    migrated.catch(() => undefined);
+    // Longer than callers wait for an answer.
+    const held = await Promise.race([migrated, new Promise((resolve) => setTimeout(resolve, 3_000, "held"))]);
+    await lock.letGo();
+    expect(held).toBe("held");
+    expect(await migrated).toEqual(["9002-test"]);
+  });
+});
+
+test("nodes of the version before serve on, on the schema of the version after", async () => {
+  for (const { baseUrl } of nodes) {
+    expect(await findSignedIn(baseUrl, account)).toBe(account.email);
+    const { id, key } = await createKey(baseUrl, account, "after");
+    for (const other of nodes) expect((await callOpen(other.baseUrl, key)).status).toBe(200);
+    await deleteKey(baseUrl, account, id);
+    for (const other of nodes) expect((await callOpen(other.baseUrl, key)).status).toBe(403);
+  }
+});

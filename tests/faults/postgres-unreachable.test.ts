@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { callProcedure } from "../support/account.ts";
+import { type FaultStage, setFaultStage } from "../support/fault-stage.ts";
+import { countNodeConnections, readUses } from "../support/inspection.ts";
+import {
+  closeLedger,
+  countAnswered,
+  countStatuses,
+  expectAllRefused,
+  expectPunctual,
+  promisedMs,
+  slowestMs,
+} from "../support/ledger.ts";
+import { startLoad } from "../support/load.ts";
+import { callOpen, statusOf } from "../support/open-call.ts";
+import { eventually } from "../support/postmaster.ts";
+
+// A node whose way to its Postgres falls silent or is cut, while callers go on.
+
+let stage: FaultStage;
+beforeAll(async () => {
+  stage = await setFaultStage();
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+async function expectHealth(readiness: number): Promise<void> {
+  expect(await statusOf(stage.node.baseUrl, "/healthz")).toBe(200);
+  expect(await statusOf(stage.node.baseUrl, "/readyz")).toBe(readiness);
+}
+
+test.each([
+  ["falls silent", () => stage.proxy.hold(), () => stage.proxy.release()],
+  ["is cut", () => stage.proxy.cut(), () => stage.proxy.mend()],
+])(
+  "when the way to Postgres %s, callers get 503 within 2 s, and all goes on by itself afterwards",
+  async (what, breakWay, mendWay) => {
+    const { node, account, database, recovered } = stage;
+    const { id, key } = await stage.knownKey(what);
+    await expectHealth(200);
+    const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 50 });
+    await load.reached(500);
+    breakWay();
+    const brokenAt = performance.now();
+    // Long enough for every client to be answered, and to ask again.
+    await load.reached(load.outcomes.length + 100);
+    const away = await callOpen(node.baseUrl, key);
+    expect(away).toMatchObject({ status: 503, code: "SERVICE_UNAVAILABLE", retryAfter: "1" });
+    expect(away.tookMs).toBeLessThan(promisedMs);
+    await expectHealth(503);
+    const mended = load.outcomes.length;
+    const call = { path: "session.current", kind: "query", cookie: account.cookie } as const;
+    const visit = callProcedure(node.baseUrl, call);
+
+    mendWay();
+    const backMs = await recovered();
+    // Nothing is left of what waited: the next caller is served as ever.
+    const next = await callOpen(node.baseUrl, key);
+    expect(next.status).toBe(200);
+    expect(next.tookMs).toBeLessThan(500);
+    await load.reached(load.outcomes.length + 500);
+    const outcomes = [...(await load.stop())];
+    expectPunctual(outcomes);
+    expectAllRefused(outcomes.slice(0, mended).filter(({ sentAt }) => sentAt > brokenAt));
+    await expectHealth(200);
+    // The web app's statements have more patience, and may still be carried out.
+    expect([200, 503]).toContain((await visit).status);
+    await expectFewConnections();
+
+    closeLedger(
+      `the way to Postgres ${what}`,
+      {
+        answered: countAnswered(outcomes) + 2,
+        counted: await readUses(database, id),
+        received: load.sent() + 3,
+      },
+      `slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after it was mended`,
+    );
+  },
+);
+
+/** What was given up is gone from Postgres too, and nothing was made twice. */
+async function expectFewConnections(): Promise<void> {
+  await eventually(
+    "Postgres has one connection for admission and no more than the pools may have",
+    async () => {
+      const { "latchkey admission": admission, ...pools } = await countNodeConnections(stage.database);
+      return admission === 1 && Object.values(pools).every((count) => count <= 10);
+    },
+    5_000,
+  );
+}
+
+test("a connection to Postgres that is dead for good is given up, and a new one takes its place", async () => {
+  const { id, key } = await stage.knownKey("stranded");
+  const load = startLoad({ baseUrls: [stage.node.baseUrl], key, connections: 20 });
+  await load.reached(200);
+  stage.proxy.strand();
+  const strandedAt = performance.now();
+  await load.reached(load.outcomes.length + 200);
+  const outcomes = await load.stop();
+  expectPunctual(outcomes);
+  // Each client waits for the dead connection once.
+  const lost = outcomes.filter(({ status }) => status === 503);
+  expect(lost.length).toBeGreaterThan(0);
+  expect(lost.length).toBeLessThanOrEqual(20);
+  closeLedger(
+    "a dead connection to Postgres",
+    {
+      answered: countAnswered(outcomes) + 1,
+      counted: await readUses(stage.database, id),
+      received: load.sent() + 1,
+    },
+    `given up after ${Math.round((lost.at(-1)?.endedAt ?? 0) - strandedAt)} ms`,
+  );
+  expect(countStatuses(outcomes.slice(-20))).toEqual({ 200: 20 });
+});

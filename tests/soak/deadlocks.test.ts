@@ -1,0 +1,140 @@
+import { openDatabase } from "@latchkey/db/connection";
+import type { KeyId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
+import { disableUser, enableUser, findUserByEmail } from "@latchkey/db/users";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { env } from "../env.ts";
+import { type Account, type CreatedKey, createKey, deleteKey, signUp } from "../support/account.ts";
+import { watchDeadlocks } from "../support/deadlocks.ts";
+import { toUuid } from "../support/inspection.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo } from "../support/postmaster.ts";
+import type { ProductNode } from "../support/product.ts";
+import { countAnsweredByKey, startWalk, sumStatuses, type Walk } from "../support/walk.ts";
+
+// The same keys come to two nodes in opposite orders, while edits lock rows of counters too.
+
+const durationMs = env.soakSeconds * 1_000;
+
+let place: Place;
+let left: ProductNode;
+let right: ProductNode;
+let db: Db;
+
+beforeAll(async () => {
+  place = await createPlace();
+  [left, right] = await Promise.all([place.start(), place.start()]);
+  db = openDatabase(await connectionTo(place.cluster), { applicationName: "soak" });
+});
+
+afterAll(async () => {
+  await db?.destroy();
+  await place?.close();
+});
+
+/** Keys in the order of their ids, which is the order of their rows. */
+async function createKeys(account: Account, count: number): Promise<readonly CreatedKey[]> {
+  const keys: CreatedKey[] = [];
+  for (let made = 0; made < count; made += 1)
+    keys.push(await createKey(left.baseUrl, account, `key ${made}`));
+  return keys.sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+/** Clients on both nodes, up on one and down on the other. */
+function walkBothWays(keys: readonly CreatedKey[], connections: number): readonly Walk[] {
+  return [
+    startWalk({ baseUrl: left.baseUrl, keys, connections }),
+    startWalk({ baseUrl: right.baseUrl, keys: keys.toReversed(), connections }),
+  ];
+}
+
+/** Disables and enables a user until the time is over; how often. */
+async function keepSwitching(account: Account, until: number): Promise<number> {
+  const user = await findUserByEmail(db, account.email);
+  if (!user) throw new Error("There is no such user.");
+  let switches = 0;
+  for (; performance.now() < until; switches += 2) {
+    await db.transaction().execute((trx) => disableUser(trx, user.id));
+    await db.transaction().execute((trx) => enableUser(trx, user.id));
+  }
+  return switches;
+}
+
+/** Creates keys, uses them on both nodes and deletes them in the middle, until the time is over. */
+async function keepReplacing(account: Account, until: number): Promise<readonly Walk[]> {
+  const walks: Walk[] = [];
+  while (performance.now() < until) {
+    const keys = [
+      await createKey(left.baseUrl, account, "one of two"),
+      await createKey(right.baseUrl, account, "the other"),
+    ];
+    const pair = walkBothWays(keys, 4);
+    await Promise.all(pair.map((walk) => walk.reached(20)));
+    await Promise.all(keys.map(({ id }) => deleteKey(left.baseUrl, account, id)));
+    await Promise.all(pair.map((walk) => walk.stop()));
+    walks.push(...pair);
+  }
+  return walks;
+}
+
+/** Expects that each key has as many uses as were answered 200; how many they are in all. */
+async function expectExactCounts(walks: readonly Walk[]): Promise<number> {
+  const answered = countAnsweredByKey(walks.map(({ tally }) => tally));
+  const ids = new Map([...answered.keys()].map((id) => [toUuid(id), id]));
+  const rows = await db.selectFrom("key_counters").select(["key_id", "use_count"]).execute();
+  const counted = new Map(
+    rows.flatMap(({ key_id, use_count }) => {
+      const id = ids.get(key_id satisfies KeyId);
+      return id ? [[id, use_count] as const] : [];
+    }),
+  );
+  expect(counted).toEqual(answered);
+  return sum([...counted.values()]);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+test("two nodes that meet 500 keys in opposite orders run into no deadlock and no error, beside edits", async () => {
+  const owner = await signUp(left.baseUrl, "ada@example.com");
+  const editor = await signUp(left.baseUrl, "editor@example.com");
+  const keys = await createKeys(owner, 500);
+  const leavers = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => signUp(left.baseUrl, `leaver-${index}@example.com`)),
+  );
+  const leaversKeys = await Promise.all(leavers.map((leaver) => createKeys(leaver, 60)));
+  const deadlocks = await watchDeadlocks(place.cluster);
+  try {
+    const startedAt = performance.now();
+    const until = startedAt + durationMs;
+    const walks = walkBothWays(keys, 256);
+    const leaversWalks = leaversKeys.flatMap((theirs) => walkBothWays(theirs, 30));
+    const [switches, editorsWalks] = await Promise.all([
+      Promise.all(leavers.map((leaver) => keepSwitching(leaver, until))).then(sum),
+      keepReplacing(editor, until),
+    ]);
+    for (const walk of [...walks, ...leaversWalks]) await walk.stop();
+    const seconds = (performance.now() - startedAt) / 1_000;
+
+    const steady = sumStatuses(walks.map(({ tally }) => tally));
+    const changing = sumStatuses([...leaversWalks, ...editorsWalks].map(({ tally }) => tally));
+    const counted = await expectExactCounts([...walks, ...leaversWalks, ...editorsWalks]);
+    const found = await deadlocks.finish();
+    const answered = (steady["200"] ?? 0) + (changing["200"] ?? 0);
+    const received = sum([...Object.values(steady), ...Object.values(changing)]);
+    console.info(
+      `opposite orders for ${seconds.toFixed(0)} s: answered ${answered}, counted ${counted}, received ${received}; ` +
+        `500 keys ${JSON.stringify(steady)}, others ${JSON.stringify(changing)}, ${switches} times disabled or enabled, ` +
+        `${editorsWalks.length} keys replaced, ${found} deadlocks`,
+    );
+    expect(found).toBe(0);
+    expect(Object.keys(steady)).toEqual(["200"]);
+    expect(Object.keys(changing).sort()).toEqual(["200", "403"]);
+    expect(counted).toBe(answered);
+    expect(switches).toBeGreaterThan(0);
+    expect(editorsWalks.length).toBeGreaterThan(0);
+  } finally {
+    await deadlocks.close();
+  }
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { env } from "../env.ts";
+import { type Account, createKey, deleteKey, signUp } from "../support/account.ts";
+import { readUses } from "../support/inspection.ts";
+import { closeLedger, countStatuses } from "../support/ledger.ts";
+import { startLoad } from "../support/load.ts";
+import { callOpen } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo } from "../support/postmaster.ts";
+import type { ProductNode } from "../support/product.ts";
+
+const maxRounds = 300;
+
+let place: Place;
+let left: ProductNode;
+let right: ProductNode;
+let account: Account;
+
+beforeAll(async () => {
+  place = await createPlace();
+  [left, right] = await Promise.all([place.start(), place.start()]);
+  account = await signUp(left.baseUrl);
+});
+
+afterAll(async () => {
+  await place?.close();
+});
+
+test("nothing that starts after a deletion returned is admitted, round after round, under load on two nodes", async () => {
+  const connection = await connectionTo(place.cluster);
+  const until = performance.now() + env.soakSeconds * 1_000;
+  const total = { answered: 0, counted: 0, received: 0 };
+  let rounds = 0;
+  let refused = 0;
+  for (; rounds < maxRounds && performance.now() < until; rounds += 1) {
+    const [deleting, knowing] = rounds % 2 === 0 ? [left, right] : [right, left];
+    const { id, key } = await createKey(knowing.baseUrl, account, `round ${rounds}`);
+    const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 32 });
+    await load.reached(200);
+    await deleteKey(deleting.baseUrl, account, id);
+    const deletedAt = performance.now();
+    const next = await Promise.all([callOpen(left.baseUrl, key), callOpen(right.baseUrl, key)]);
+    await load.reached(load.outcomes.length + 100);
+    const outcomes = await load.stop();
+
+    expect(next.map(({ status }) => status)).toEqual([403, 403]);
+    const after = outcomes.filter(({ sentAt }) => sentAt > deletedAt);
+    expect(countStatuses(after)).toEqual({ 403: after.length });
+    const { "200": answered = 0, "403": alsoRefused = 0, ...others } = countStatuses(outcomes);
+    expect(others).toEqual({});
+    const counted = await readUses(connection, id);
+    expect(counted).toBe(answered);
+    total.answered += answered;
+    total.counted += counted;
+    total.received += answered + alsoRefused + next.length;
+    refused += after.length;
+  }
+  closeLedger("deletion under load", total, `${rounds} rounds, ${refused} refused after, 0 admitted after`);
+  expect(rounds).toBeGreaterThan(1);
+});

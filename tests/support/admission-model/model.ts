@@ -1,0 +1,257 @@
+import { Changing } from "./changing.ts";
+
+// What admission promises, as a model: it is told when something begins and what came of it, in the order in which
+// the caller saw it, and holds what the product may answer by that. Requests that overlap a change may see either
+// side of it. It knows no clock, no network, no database.
+
+export interface UserModel {
+  readonly email: string;
+  readonly isEnabled: Changing<boolean>;
+  readonly sessions: Set<SessionModel>;
+  readonly keys: KeyModel[];
+}
+
+export interface SessionModel {
+  readonly user: UserModel;
+  readonly isOpen: Changing<boolean>;
+}
+
+export interface KeyModel {
+  readonly id: string;
+  readonly owner: UserModel;
+  readonly isPresent: Changing<boolean>;
+  readonly name: Changing<string>;
+  sent: number;
+  admitted: number;
+  refused: number;
+}
+
+/** What came of an edit: `refused` without a live session, `missing` where the key is not there. */
+export type EditOutcome = "done" | "refused" | "missing";
+
+/** A key as the list shows it. */
+export interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly usageCount: number;
+}
+
+/** How much was checked: a run in which nothing overlaps proves little. */
+export interface Figures {
+  admitted: number;
+  refused: number;
+  /** Uses without an answer, or with 503: they may have been counted. */
+  unknown: number;
+  /** Uses that overlapped a change, so that either answer was right. */
+  open: number;
+  changes: number;
+  listings: number;
+}
+
+/**
+ * Each `begin…` answers the function to call when the product has answered. That one throws an Error where no order
+ * of the events explains the answer.
+ */
+export class AdmissionModel {
+  readonly figures: Figures = { admitted: 0, refused: 0, unknown: 0, open: 0, changes: 0, listings: 0 };
+  /** What has happened, to be read when something is wrong. */
+  readonly history: string[] = [];
+  readonly #watches = new Set<() => void>();
+
+  addUser(email: string): UserModel {
+    return { email, isEnabled: new Changing(true), sessions: new Set(), keys: [] };
+  }
+
+  /** A request that uses a key; 503 and a broken connection are `unknown`. */
+  beginUse(key: KeyModel): (outcome: "admitted" | "refused" | "unknown") => void {
+    key.sent += 1;
+    const isGood = this.#watch(() => both(key.isPresent.possible, key.owner.isEnabled.possible));
+    return (outcome) => {
+      isGood.stop();
+      this.#note(`a use of ${key.id} is ${outcome}`);
+      this.figures[outcome] += 1;
+      if (isGood.seen.size > 1) this.figures.open += 1;
+      if (outcome === "unknown") return;
+      key[outcome] += 1;
+      expectPossible(`a use of ${key.id} was ${outcome}`, isGood.seen, outcome === "admitted");
+    };
+  }
+
+  beginDisabling(user: UserModel): () => void {
+    const change = this.#begin(user.isEnabled, false);
+    const ends = [...user.sessions].map(({ isOpen }) => ({ isOpen, end: this.#begin(isOpen, false) }));
+    this.#note(`disabling ${user.email} begins`);
+    return () => {
+      user.isEnabled.acknowledge(change);
+      for (const { isOpen, end } of ends) isOpen.acknowledge(end);
+      this.#noteChange(`${user.email} is disabled`);
+    };
+  }
+
+  beginEnabling(user: UserModel): () => void {
+    // It ends what a sign-in left behind that overlapped the disabling; whether there is such a thing is not known.
+    if (user.isEnabled.possible.has(false))
+      for (const { isOpen } of user.sessions) this.#begin(isOpen, false);
+    const change = this.#begin(user.isEnabled, true);
+    this.#note(`enabling ${user.email} begins`);
+    return () => {
+      user.isEnabled.acknowledge(change);
+      this.#noteChange(`${user.email} is enabled`);
+    };
+  }
+
+  /** A sign-in with the right password. */
+  beginSignIn(user: UserModel): (outcome: "done" | "refused") => SessionModel {
+    const session: SessionModel = { user, isOpen: new Changing(false) };
+    user.sessions.add(session);
+    const change = this.#begin(session.isOpen, true);
+    const mayEnter = this.#watch(() => user.isEnabled.possible);
+    return (outcome) => {
+      mayEnter.stop();
+      if (outcome === "done") session.isOpen.acknowledge(change);
+      else user.sessions.delete(session);
+      this.#note(`a sign-in of ${user.email} is ${outcome}`);
+      expectPossible(`a sign-in of ${user.email} was ${outcome}`, mayEnter.seen, outcome === "done");
+      return session;
+    };
+  }
+
+  beginCreation(
+    session: SessionModel,
+    name: string,
+  ): (outcome: { readonly id: string } | "refused") => KeyModel | undefined {
+    const isLive = this.#watchSession(session);
+    return (outcome) => {
+      isLive.stop();
+      const isDone = outcome !== "refused";
+      this.#noteChange(`${isDone ? outcome.id : "no key"} of ${session.user.email} is created`);
+      expectPossible(`a creation was ${isDone ? "done" : "refused"}`, isLive.seen, isDone);
+      if (!isDone) return undefined;
+      const key: KeyModel = {
+        id: outcome.id,
+        owner: session.user,
+        isPresent: new Changing(true),
+        name: new Changing(name),
+        sent: 0,
+        admitted: 0,
+        refused: 0,
+      };
+      session.user.keys.push(key);
+      return key;
+    };
+  }
+
+  beginDeletion(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
+    return this.#beginEdit({ session, key, value: key.isPresent, to: false, what: "deletion" });
+  }
+
+  beginRenaming(session: SessionModel, key: KeyModel, name: string): (outcome: EditOutcome) => void {
+    return this.#beginEdit({ session, key, value: key.name, to: name, what: "renaming" });
+  }
+
+  /** A look at the list of a user's keys. Keys that were not there when it began are not looked at. */
+  beginListing(session: SessionModel): (outcome: readonly ListedKey[] | "refused") => void {
+    const isLive = this.#watchSession(session);
+    const expected = session.user.keys.map((key) => ({
+      key,
+      isPresent: this.#watch(() => key.isPresent.possible),
+      name: this.#watch(() => key.name.possible),
+      atLeast: key.admitted,
+    }));
+    return (outcome) => {
+      for (const watch of [isLive, ...expected.flatMap(({ isPresent, name }) => [isPresent, name])])
+        watch.stop();
+      const isDone = outcome !== "refused";
+      this.#note(`a list of ${session.user.email} is ${isDone ? "read" : "refused"}`);
+      expectPossible(`a list was ${isDone ? "read" : "refused"}`, isLive.seen, isDone);
+      if (!isDone) return;
+      this.figures.listings += 1;
+      for (const { key, isPresent, name, atLeast } of expected) {
+        const item = outcome.find(({ id }) => id === key.id);
+        expectPossible(`${key.id} was ${item ? "" : "not "}listed`, isPresent.seen, item !== undefined);
+        if (!item) continue;
+        expectPossible(`${key.id} was listed as "${item.name}"`, name.seen, item.name);
+        expectCount(key, item.usageCount, atLeast);
+      }
+    };
+  }
+
+  /** How often the key was used, read while nothing is under way. */
+  expectFinalCount(key: KeyModel, counted: number): void {
+    expectCount(key, counted, key.admitted);
+  }
+
+  #beginEdit<Value>(edit: {
+    readonly session: SessionModel;
+    readonly key: KeyModel;
+    readonly value: Changing<Value>;
+    readonly to: Value;
+    readonly what: string;
+  }): (outcome: EditOutcome) => void {
+    const { session, key, value, to, what } = edit;
+    const isLive = this.#watchSession(session);
+    const isPresent = this.#watch(() => key.isPresent.possible);
+    const change = this.#begin(value, to);
+    this.#note(`a ${what} of ${key.id} begins`);
+    return (outcome) => {
+      isLive.stop();
+      isPresent.stop();
+      if (outcome === "done") value.acknowledge(change);
+      else value.cancel(change);
+      this.#noteChange(`a ${what} of ${key.id} is ${outcome}`);
+      expectPossible(`a ${what} of ${key.id} was ${outcome}`, isLive.seen, outcome !== "refused");
+      if (outcome !== "refused")
+        expectPossible(`a ${what} of ${key.id} was ${outcome}`, isPresent.seen, outcome === "done");
+    };
+  }
+
+  #watchSession({ isOpen, user }: SessionModel): Watch<boolean> {
+    return this.#watch(() => both(isOpen.possible, user.isEnabled.possible));
+  }
+
+  /** Gathers all that something may be from now on until it is stopped. */
+  #watch<Value>(look: () => ReadonlySet<Value>): Watch<Value> {
+    const seen = new Set(look());
+    const update = (): void => {
+      for (const value of look()) seen.add(value);
+    };
+    this.#watches.add(update);
+    return { seen, stop: () => this.#watches.delete(update) };
+  }
+
+  /** Only the beginning of a change makes more possible, so that this is when watches must look again. */
+  #begin<Value>(value: Changing<Value>, to: Value): ReturnType<Changing<Value>["begin"]> {
+    const change = value.begin(to);
+    for (const update of this.#watches) update();
+    return change;
+  }
+
+  #note(event: string): void {
+    this.history.push(event);
+  }
+
+  #noteChange(event: string): void {
+    this.figures.changes += 1;
+    this.#note(event);
+  }
+}
+
+interface Watch<Value> {
+  readonly seen: ReadonlySet<Value>;
+  readonly stop: () => void;
+}
+
+function both(left: ReadonlySet<boolean>, right: ReadonlySet<boolean>): ReadonlySet<boolean> {
+  return new Set([...left].flatMap((one) => [...right].map((other) => one && other)));
+}
+
+function expectPossible<Value>(what: string, possible: ReadonlySet<Value>, value: Value): void {
+  if (!possible.has(value)) throw new Error(`By the model it cannot be that ${what}.`);
+}
+
+/** Every answer was counted before it was sent; what was refused never is. */
+function expectCount(key: KeyModel, counted: number, atLeast: number): void {
+  const atMost = key.sent - key.refused;
+  if (counted < atLeast || counted > atMost)
+    throw new Error(`${counted} uses of ${key.id} were counted, and not ${atLeast} to ${atMost}.`);
+}

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+
+/**
+ * What the next step waits for: with `nothing` it goes at once, so that the two overlap; with `itself` it comes after
+ * the answer; with `everything` after all answers that are still out.
+ */
+export type Awaits = "nothing" | "itself" | "everything";
+
+/** Users, keys, nodes and connections are numbers that are taken modulo how many there are. */
+export type Step = { readonly awaits: Awaits } & (
+  | {
+      readonly kind: "use";
+      readonly key: number;
+      readonly node: number;
+      readonly connection: number;
+      /** One after the other, over the same connection. */
+      readonly requests: number;
+    }
+  | { readonly kind: "list"; readonly user: number; readonly node: number }
+  | ({
+      /** Whether each key that it touched is used on each node as soon as it was acknowledged. */
+      readonly isTried: boolean;
+    } & (
+      | { readonly kind: "create"; readonly user: number; readonly node: number }
+      | { readonly kind: "rename"; readonly key: number; readonly node: number }
+      | { readonly kind: "delete"; readonly key: number; readonly node: number }
+      | { readonly kind: "disable"; readonly user: number }
+      | { readonly kind: "enable"; readonly user: number }
+    ))
+);
+
+const user = fc.nat({ max: 2 });
+const key = fc.nat({ max: 11 });
+const node = fc.nat({ max: 1 });
+const awaits = fc.constantFrom<Awaits>("nothing", "nothing", "itself", "everything");
+const change = { awaits, isTried: fc.boolean() };
+
+const use = fc.record({
+  kind: fc.constant("use" as const),
+  awaits: fc.constantFrom<Awaits>("nothing", "nothing", "nothing", "itself"),
+  key,
+  node,
+  connection: fc.nat({ max: 7 }),
+  requests: fc.integer({ min: 1, max: 8 }),
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 12, arbitrary: use },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("list" as const), awaits, user, node }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("create" as const), ...change, user, node }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("rename" as const), ...change, key, node }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("delete" as const), ...change, key, node }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("disable" as const), ...change, user }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("enable" as const), ...change, user }) },
+);
+
+/** A whole story; a shorter one is tried at most 40 times where one fails, since each takes its time. */
+export const stories: fc.Arbitrary<readonly Step[]> = fc.limitShrink(
+  fc.array(step, { minLength: 20, maxLength: 60, size: "max" }),
+  40,
+);

@@ -1,0 +1,314 @@
+import { randomUUID } from "node:crypto";
+import { Agent } from "node:http";
+import { decodeId, type KeyId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
+import { disableUser, enableUser, findUserByEmail } from "@latchkey/db/users";
+import { type Account, type Answer, type CreatedKey, callProcedure, signIn, signUp } from "../account.ts";
+import { send } from "../load.ts";
+import {
+  AdmissionModel,
+  type EditOutcome,
+  type Figures,
+  type KeyModel,
+  type ListedKey,
+  type SessionModel,
+  type UserModel,
+} from "./model.ts";
+import type { Step } from "./steps.ts";
+
+/** Nodes on one database, and the database itself. */
+export interface Stage {
+  readonly baseUrls: readonly string[];
+  readonly db: Db;
+}
+
+interface Person {
+  readonly model: UserModel;
+  readonly account: Account;
+  session: { readonly model: SessionModel; readonly cookie: string };
+}
+
+interface Key {
+  readonly model: KeyModel;
+  readonly owner: Person;
+  readonly secret: string;
+}
+
+type Change = Exclude<Step, { kind: "use" | "list" }>;
+
+const people = 3;
+const keysEach = 2;
+
+/**
+ * Performs the steps on the product and tells the model of each beginning and each answer.
+ * @throws an Error with everything that happened when an answer cannot be, or a count is off.
+ */
+export async function tellStory(stage: Stage, steps: readonly Step[]): Promise<Figures> {
+  const story = new Story(stage);
+  const failures: unknown[] = [];
+  const out = new Set<Promise<void>>();
+  try {
+    await story.open();
+    for (const step of steps) {
+      const done = story.perform(step).catch((error: unknown) => {
+        failures.push(error);
+      });
+      out.add(done.finally(() => out.delete(done)));
+      if (step.awaits === "itself") await done;
+      if (step.awaits === "everything") await Promise.all(out);
+      if (failures.length > 0) break;
+    }
+    await Promise.all(out);
+    if (failures.length === 0) await story.expectCounts();
+  } catch (error) {
+    failures.push(error);
+  } finally {
+    story.close();
+  }
+  if (failures.length > 0) {
+    const history = story.model.history.map((event, index) => `${index + 1}. ${event}`).join("\n");
+    throw new Error(`${failures.map(String).join("\n")}\n\nWhat happened:\n${history}`, {
+      cause: failures[0],
+    });
+  }
+  return story.model.figures;
+}
+
+class Story {
+  readonly model = new AdmissionModel();
+  readonly #stage: Stage;
+  readonly #people: Person[] = [];
+  readonly #keys: Key[] = [];
+  readonly #connections = new Map<string, Connection>();
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  /** Signs people up and makes their first keys. */
+  async open(): Promise<void> {
+    await Promise.all(
+      Array.from({ length: people }, async (_, index) => {
+        const baseUrl = this.#baseUrl(index);
+        const account = await signUp(baseUrl, `${randomUUID()}@example.com`);
+        const user = this.model.addUser(account.email);
+        const session = { model: this.model.beginSignIn(user)("done"), cookie: account.cookie };
+        const person = { model: user, account, session };
+        this.#people.push(person);
+        for (let count = 0; count < keysEach; count += 1) await this.#create(baseUrl, person);
+      }),
+    );
+  }
+
+  async perform(step: Step): Promise<void> {
+    if (step.kind === "use") return await this.#use(step);
+    if (step.kind === "list") return await this.#list(this.#baseUrl(step.node), at(this.#people, step.user));
+    const touched = await this.#performChange(step);
+    if (step.isTried) await Promise.all(touched.map((key) => this.#try(key)));
+  }
+
+  /** Answers the keys that it touched. */
+  async #performChange(step: Change): Promise<readonly Key[]> {
+    switch (step.kind) {
+      case "create":
+        return await this.#create(this.#baseUrl(step.node), at(this.#people, step.user));
+      case "rename":
+        return await this.#rename(this.#baseUrl(step.node), at(this.#keys, step.key));
+      case "delete":
+        return await this.#delete(this.#baseUrl(step.node), at(this.#keys, step.key));
+      case "disable":
+        return await this.#switch(at(this.#people, step.user), "disable");
+      case "enable":
+        return await this.#switch(at(this.#people, step.user), "enable");
+    }
+  }
+
+  /** Reads every counter, those of deleted keys too, from the database itself. */
+  async expectCounts(): Promise<void> {
+    const rows = await this.#stage.db
+      .selectFrom("key_counters")
+      .select(["key_id", "use_count"])
+      .where(
+        "key_id",
+        "in",
+        this.#keys.map(({ model }) => keyIdOf(model.id)),
+      )
+      .execute();
+    const counts = new Map(rows.map((row) => [row.key_id, row.use_count]));
+    for (const { model } of this.#keys)
+      this.model.expectFinalCount(model, counts.get(keyIdOf(model.id)) ?? Number.NaN);
+  }
+
+  close(): void {
+    for (const connection of this.#connections.values()) connection.close();
+  }
+
+  async #use(step: Extract<Step, { kind: "use" }>): Promise<void> {
+    const connection = this.#connect(this.#baseUrl(step.node), String(step.connection));
+    await this.#send(connection, at(this.#keys, step.key), step.requests);
+  }
+
+  /** Uses a key once on each node, over connections that nothing else uses. */
+  async #try(key: Key): Promise<void> {
+    await Promise.all(
+      this.#stage.baseUrls.map((baseUrl) => this.#send(this.#connect(baseUrl, key.model.id), key, 1)),
+    );
+  }
+
+  async #send(connection: Connection, { model, secret }: Key, requests: number): Promise<void> {
+    await connection.inTurn(async (ask) => {
+      for (let count = 0; count < requests; count += 1) {
+        const end = this.model.beginUse(model);
+        end(outcomeOf(await ask(secret)));
+      }
+    });
+  }
+
+  async #create(baseUrl: string, person: Person): Promise<readonly Key[]> {
+    const made: Key[] = [];
+    await this.#edit(baseUrl, person, async (session) => {
+      const name = `key ${this.#keys.length}`;
+      const end = this.model.beginCreation(session.model, name);
+      const answer = await call(baseUrl, session.cookie, "apiKeys.create", { name });
+      const outcome = editOutcomeOf(answer);
+      const created = answer.data as CreatedKey; // The router's type for this procedure.
+      const model = end(outcome === "done" ? created : "refused");
+      if (model) made.push({ model, owner: person, secret: created.key });
+      return outcome;
+    });
+    this.#keys.push(...made);
+    return made;
+  }
+
+  async #rename(baseUrl: string, key: Key): Promise<readonly Key[]> {
+    const { model, owner } = key;
+    await this.#edit(baseUrl, owner, async (session) => {
+      const name = `renamed ${randomUUID()}`;
+      const end = this.model.beginRenaming(session.model, model, name);
+      const input = { id: model.id, name, description: "" };
+      const outcome = editOutcomeOf(await call(baseUrl, session.cookie, "apiKeys.update", input));
+      end(outcome);
+      return outcome;
+    });
+    return [key];
+  }
+
+  async #delete(baseUrl: string, key: Key): Promise<readonly Key[]> {
+    const { model, owner } = key;
+    await this.#edit(baseUrl, owner, async (session) => {
+      const end = this.model.beginDeletion(session.model, model);
+      const outcome = editOutcomeOf(await call(baseUrl, session.cookie, "apiKeys.delete", { id: model.id }));
+      end(outcome);
+      return outcome;
+    });
+    return [key];
+  }
+
+  async #list(baseUrl: string, person: Person): Promise<void> {
+    await this.#edit(baseUrl, person, async (session) => {
+      const end = this.model.beginListing(session.model);
+      const answer = await callProcedure(baseUrl, {
+        path: "apiKeys.list",
+        kind: "query",
+        input: { pageSize: 100 },
+        cookie: session.cookie,
+      });
+      const outcome = editOutcomeOf(answer);
+      const listed = answer.data as { readonly items: readonly ListedKey[] }; // The router's type for this procedure.
+      end(outcome === "done" ? listed.items : "refused");
+      return outcome;
+    });
+  }
+
+  /** Tries with the session that the person has; if that has ended, once more with a new one. */
+  async #edit(
+    baseUrl: string,
+    person: Person,
+    attempt: (session: Person["session"]) => Promise<EditOutcome>,
+  ): Promise<void> {
+    if ((await attempt(person.session)) !== "refused") return;
+    const end = this.model.beginSignIn(person.model);
+    const answer = await signIn(baseUrl, person.account);
+    const outcome = editOutcomeOf(answer);
+    const model = end(outcome === "done" ? "done" : "refused");
+    if (outcome !== "done") return;
+    person.session = { model, cookie: answer.cookie ?? "" };
+    await attempt(person.session);
+  }
+
+  /** As the operator's command does, but for the start of a process. */
+  async #switch({ model }: Person, change: "disable" | "enable"): Promise<readonly Key[]> {
+    const { db } = this.#stage;
+    const user = await findUserByEmail(db, model.email);
+    if (!user) throw new Error(`There is no user with the address ${model.email}.`);
+    const end = change === "disable" ? this.model.beginDisabling(model) : this.model.beginEnabling(model);
+    await db
+      .transaction()
+      .execute((trx) => (change === "disable" ? disableUser(trx, user.id) : enableUser(trx, user.id)));
+    end();
+    return this.#keys.filter(({ owner }) => owner.model === model);
+  }
+
+  #connect(baseUrl: string, name: string): Connection {
+    const connection = this.#connections.get(`${baseUrl} ${name}`) ?? new Connection(baseUrl);
+    this.#connections.set(`${baseUrl} ${name}`, connection);
+    return connection;
+  }
+
+  #baseUrl(node: number): string {
+    return at(this.#stage.baseUrls, node);
+  }
+}
+
+/** A connection that is kept alive; who asks while it is in use waits. */
+class Connection {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #baseUrl: string;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(baseUrl: string) {
+    this.#baseUrl = baseUrl;
+  }
+
+  async inTurn(task: (ask: (secret: string) => Promise<number | undefined>) => Promise<void>): Promise<void> {
+    const turn = this.#last.then(() =>
+      task(async (secret) => (await send(this.#agent, this.#baseUrl, secret)).status),
+    );
+    this.#last = turn.catch(() => undefined);
+    await turn;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function outcomeOf(status: number | undefined): "admitted" | "refused" | "unknown" {
+  if (status === 200) return "admitted";
+  if (status === 403) return "refused";
+  if (status === 503 || status === undefined) return "unknown";
+  throw new Error(`A use was answered ${status}.`);
+}
+
+function editOutcomeOf({ status, code }: Answer): EditOutcome {
+  if (status === 200) return "done";
+  if (code === "UNAUTHORIZED" || code === "FORBIDDEN") return "refused";
+  if (code === "NOT_FOUND") return "missing";
+  throw new Error(`An edit was answered ${status} ${code}.`);
+}
+
+async function call(baseUrl: string, cookie: string, path: string, input: unknown): Promise<Answer> {
+  return await callProcedure(baseUrl, { path, kind: "mutation", input, cookie });
+}
+
+function keyIdOf(id: string): KeyId {
+  const decoded = decodeId("key", id);
+  if (!decoded) throw new Error(`${id} is no id of a key.`);
+  return decoded;
+}
+
+function at<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index % items.length];
+  if (item === undefined) throw new Error("There is nothing to choose from.");
+  return item;
+}

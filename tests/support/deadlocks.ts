@@ -1,0 +1,44 @@
+import { clientConfig } from "@latchkey/db/connection";
+import pg from "pg";
+import { connectionTo, eventually } from "./postmaster.ts";
+
+/** Counts the deadlocks that the embedded Postgres of a cluster finds. */
+export interface DeadlockWatch {
+  /** How many there have been since it began to watch. It breaks off every connection of the nodes, which then connect anew. */
+  readonly finish: () => Promise<number>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Admission gives up a lock after 100 ms, long before Postgres looks for deadlocks by itself: that is why it is told
+ * to look after 20 ms.
+ */
+export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
+  const client = new pg.Client(clientConfig(await connectionTo(cluster), "deadlock watch"));
+  await client.connect();
+  const read = async (question: string): Promise<unknown> =>
+    (await client.query<{ answer: unknown }>(question)).rows[0]?.answer;
+  const readDeadlocks = async (): Promise<number> =>
+    Number(await read("select deadlocks as answer from pg_stat_database where datname = current_database()"));
+
+  await client.query("alter system set deadlock_timeout = '20ms'");
+  await client.query("select pg_reload_conf()");
+  const isTold = async (): Promise<boolean> =>
+    (await read("select current_setting('deadlock_timeout') as answer")) === "20ms";
+  await eventually("Postgres looks for deadlocks after 20 ms", isTold, 5_000);
+  const before = await readDeadlocks();
+  return {
+    async finish() {
+      // A connection tells what it has counted a while later, but when it ends.
+      const others =
+        "datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'";
+      const { rows } = await client.query<{ pid: number }>(
+        `select pid, pg_terminate_backend(pid) from pg_stat_activity where ${others}`,
+      );
+      const gone = `select count(*) = 0 as answer from pg_stat_activity where pid in (${rows.map(({ pid }) => pid).join() || "0"})`;
+      await eventually("the nodes' connections are gone", async () => (await read(gone)) === true, 5_000);
+      return (await readDeadlocks()) - before;
+    },
+    close: () => client.end(),
+  };
+}

@@ -1,0 +1,80 @@
+import { clientConfig } from "@latchkey/db/connection";
+import { decodeId } from "@latchkey/db/ids";
+import pg from "pg";
+
+/** Looks and reaches into the product's database past the product. */
+
+export type Connection = Parameters<typeof clientConfig>[0];
+
+/** The name of these connections in `pg_stat_activity`. */
+const inspectorName = "latchkey test inspector";
+
+/** How often a key was used, as the database holds it; -1 for a key that is not there. */
+export async function readUses(connection: Connection, id: string): Promise<number> {
+  const rows = await query<{ uses: number }>(
+    connection,
+    "select use_count as uses from key_counters where key_id = $1",
+    [toUuid(id)],
+  );
+  return rows[0]?.uses ?? -1;
+}
+
+/** The connections of nodes that this database has, by the names that they give themselves. */
+export async function countNodeConnections(
+  connection: Connection,
+): Promise<Readonly<Record<string, number>>> {
+  const rows = await query<{ name: string; count: number }>(
+    connection,
+    `select application_name as name, count(*) as count from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and application_name <> $1
+    group by application_name`,
+    [inspectorName],
+  );
+  return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
+}
+
+/** Takes locks by a statement, in a transaction that stays open until it is let go. */
+export async function holdLocks(
+  connection: Connection,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<{ readonly letGo: () => Promise<void> }> {
+  const client = await open(connection);
+  await client.query("begin");
+  await client.query(statement, [...values]);
+  return {
+    async letGo() {
+      // What was changed under the lock is taken back.
+      await client.query("rollback");
+      await client.end();
+    },
+  };
+}
+
+/** A key's id as Postgres has it. @throws an Error for what is no key's id. */
+export function toUuid(id: string): string {
+  const uuid = decodeId("key", id);
+  if (!uuid) throw new Error(`No key's id: ${id}`);
+  return uuid;
+}
+
+/** @throws what Postgres answers, such as 53300 where it takes no more connections. */
+export async function open(connection: Connection): Promise<pg.Client> {
+  const client = new pg.Client(clientConfig(connection, inspectorName));
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function query<Row extends pg.QueryResultRow>(
+  connection: Connection,
+  statement: string,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  const client = await open(connection);
+  try {
+    return (await client.query<Row>(statement, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type Account,
+  callProcedure,
+  createKey,
+  deleteKey,
+  findSignedIn,
+  signIn,
+  signUp,
+} from "../support/account.ts";
+import { open, readUses } from "../support/inspection.ts";
+import { closeLedger, countAnswered, countStatuses } from "../support/ledger.ts";
+import { startLoad } from "../support/load.ts";
+import { callOpen } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo } from "../support/postmaster.ts";
+import type { ProductNode } from "../support/product.ts";
+import { skewClock } from "./skewed-clock.ts";
+
+// Three nodes on one database, whose clocks are right, an hour ahead and an hour behind. Postgres's clock is right: it
+// was started by the node whose clock is.
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** How far a time may be from the one at which the test looked, in milliseconds. */
+const closeMs = 10_000;
+
+interface NodeWithClock {
+  readonly clock: "right" | "an hour ahead" | "an hour behind";
+  readonly offMs: number;
+  readonly node: ProductNode;
+}
+
+let place: Place;
+let nodes: readonly NodeWithClock[];
+let account: Account;
+
+beforeAll(async () => {
+  place = await createPlace();
+  const right = await place.start();
+  const [ahead, behind] = await Promise.all(
+    [1, -1].map(async (hours) => place.start(await skewClock(hours))),
+  );
+  if (!ahead || !behind) throw new Error("Not every node was started.");
+  nodes = [
+    { clock: "right", offMs: 0, node: right },
+    { clock: "an hour ahead", offMs: hourMs, node: ahead },
+    { clock: "an hour behind", offMs: -hourMs, node: behind },
+  ];
+  account = await signUp(right.baseUrl);
+});
+
+afterAll(async () => {
+  await place?.close();
+});
+
+interface Listed {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+  readonly usageCount: number;
+}
+
+async function listKeys({ node }: NodeWithClock): Promise<readonly Listed[]> {
+  const call = {
+    path: "apiKeys.list",
+    kind: "query",
+    input: { pageSize: 100 },
+    cookie: account.cookie,
+  } as const;
+  const { data, code } = await callProcedure(node.baseUrl, call);
+  if (!data) throw new Error(`The keys were not listed: ${code}`);
+  return (data as { items: readonly Listed[] }).items; // The router's type for this procedure.
+}
+
+/** What each node answers to the key. */
+const verdicts = (key: string): Promise<readonly number[]> =>
+  Promise.all(nodes.map(async ({ node }) => (await callOpen(node.baseUrl, key)).status));
+
+/** Changes the account's sessions in the database. */
+async function changeSessions(change: string): Promise<void> {
+  const client = await open(await connectionTo(place.cluster));
+  try {
+    await client.query(`update sessions set ${change}`);
+  } finally {
+    await client.end();
+  }
+}
+
+test("the clocks of the nodes are an hour apart", async () => {
+  for (const { node, offMs } of nodes) {
+    const { headers } = await fetch(`${node.baseUrl}/healthz`);
+    const isOffMs = Date.parse(headers.get("Date") ?? "") - Date.now();
+    expect(Math.abs(isOffMs - offMs)).toBeLessThan(closeMs);
+  }
+});
+
+test("a key made on any node is good on all, until any node deletes it", async () => {
+  for (const maker of nodes) {
+    for (const deleter of nodes) {
+      const { id, key } = await createKey(
+        maker.node.baseUrl,
+        account,
+        `made on the node that is ${maker.clock}`,
+      );
+      expect(await verdicts(key)).toEqual([200, 200, 200]);
+      const [made] = await listKeys(maker);
+      expect(made?.id).toBe(id);
+      expect(Math.abs(Date.parse(made?.createdAt ?? "") - Date.now())).toBeLessThan(closeMs);
+      await deleteKey(deleter.node.baseUrl, account, id);
+      expect(await verdicts(key)).toEqual([403, 403, 403]);
+    }
+  }
+});
+
+test("the last use of a key is told by the database's clock, and never goes back", async () => {
+  const { id, key } = await createKey(nodes[0]?.node.baseUrl ?? "", account, "last use");
+  let before = 0;
+  for (let round = 0; round < 15; round += 1) {
+    const user = nodes[round % nodes.length];
+    const reader = nodes[(round + 1) % nodes.length];
+    if (!user || !reader) throw new Error("There are three nodes.");
+    expect((await callOpen(user.node.baseUrl, key)).status).toBe(200);
+    const listed = (await listKeys(reader)).find((item) => item.id === id);
+    const lastUsedAt = Date.parse(listed?.lastUsedAt ?? "");
+    expect(Math.abs(lastUsedAt - Date.now())).toBeLessThan(closeMs);
+    expect(lastUsedAt).toBeGreaterThanOrEqual(before);
+    expect(listed?.usageCount).toBe(round + 1);
+    before = lastUsedAt;
+  }
+});
+
+test("uses over all nodes at once are counted exactly", async () => {
+  const { id, key } = await createKey(nodes[1]?.node.baseUrl ?? "", account, "counted");
+  const baseUrls = nodes.map(({ node }) => node.baseUrl);
+  const load = startLoad({ baseUrls, key, connections: 48, requests: 3_000 });
+  await load.ended;
+  const counted = await readUses(await connectionTo(place.cluster), id);
+  const answered = countAnswered(load.outcomes);
+  closeLedger("clocks an hour off", { answered, counted, received: load.sent() });
+  expect(countStatuses(load.outcomes)).toEqual({ 200: load.outcomes.length });
+  expect(counted).toBe(answered);
+});
+
+test("a user who is disabled is refused by all nodes at once, and good on all when enabled again", async () => {
+  const { key } = await createKey(nodes[2]?.node.baseUrl ?? "", account, "disabled");
+  expect(await verdicts(key)).toEqual([200, 200, 200]);
+  expect((await place.command(["user", "disable", account.email])).status).toBe(0);
+  expect(await verdicts(key)).toEqual([403, 403, 403]);
+  for (const { node } of nodes) expect(await findSignedIn(node.baseUrl, account)).toBeUndefined();
+  expect((await place.command(["user", "enable", account.email])).status).toBe(0);
+  expect(await verdicts(key)).toEqual([200, 200, 200]);
+  const { cookie = "" } = await signIn(nodes[0]?.node.baseUrl ?? "", account);
+  account = { ...account, cookie };
+});
+
+test("a session that any node opened is good on all, and lasts as long", async () => {
+  for (const opener of nodes) {
+    const { cookie = "" } = await signIn(opener.node.baseUrl, account);
+    const opened = { ...account, cookie };
+    for (const { node } of nodes) expect(await findSignedIn(node.baseUrl, opened)).toBe(account.email);
+  }
+  const client = await open(await connectionTo(place.cluster));
+  const { rows } = await client.query<{ offMs: number }>(`
+    select extract(epoch from expires_at - clock_timestamp())::float8 * 1000 - ${14 * dayMs} as "offMs"
+    from sessions`);
+  await client.end();
+  // One for signing in again, and one for each node.
+  expect(rows).toHaveLength(4);
+  for (const { offMs } of rows) expect(Math.abs(offMs)).toBeLessThan(closeMs);
+});
+
+test.each(["right", "an hour ahead", "an hour behind"] as const)(
+  "the node whose clock is %s ends a session when the database's clock says so",
+  async (clock) => {
+    const judge = nodes.find((node) => node.clock === clock);
+    if (!judge) throw new Error("There is no such node.");
+    const { cookie = "" } = await signIn(judge.node.baseUrl, account);
+    const opened = { ...account, cookie };
+    await changeSessions("expires_at = clock_timestamp() + interval '30 minutes'");
+    expect(await findSignedIn(judge.node.baseUrl, opened)).toBe(account.email);
+    // Being used has renewed it.
+    await changeSessions("expires_at = clock_timestamp() - interval '30 minutes'");
+    expect(await findSignedIn(judge.node.baseUrl, opened)).toBeUndefined();
+  },
+);

@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Account, createKey, signUp } from "../support/account.ts";
+import { open, readUses } from "../support/inspection.ts";
+import { startMakingKeys } from "../support/key-maker.ts";
+import { closeLedger, countAnswered, countStatuses, expectPunctual, slowestMs } from "../support/ledger.ts";
+import { startLoad } from "../support/load.ts";
+import { callOpen, statusOf } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { clusterOf, connectionTo, eventually } from "../support/postmaster.ts";
+import type { ProductNode } from "../support/product.ts";
+import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
+
+// A node whose embedded Postgres lives on a disk that somebody else fills.
+
+let disk: SmallDisk;
+let place: Place;
+let node: ProductNode;
+let cluster: string;
+let account: Account;
+
+beforeAll(async () => {
+  disk = await mountSmallDisk(256);
+  const dataDirectory = join(disk.directory, "data");
+  cluster = clusterOf(dataDirectory);
+  place = await createPlace({ DATA_DIR: dataDirectory });
+  node = await place.start();
+  account = await signUp(node.baseUrl);
+});
+
+afterAll(async () => {
+  try {
+    await disk?.free();
+    await place?.close();
+  } finally {
+    await disk?.unmount();
+  }
+});
+
+/** Has Postgres ask for another 16 MB of log, which a full disk cannot give; whether it got them. */
+async function turnLog(): Promise<boolean> {
+  try {
+    const client = await open(await connectionTo(cluster));
+    try {
+      await client.query("select pg_switch_wal()");
+      await client.query("select pg_logical_emit_message(true, 'latchkey test', 'turned')");
+      return true;
+    } finally {
+      await client.end();
+    }
+  } catch {
+    return false;
+  }
+}
+
+test("while the disk is full callers get 503, nothing that was answered is lost, and all goes on by itself when there is room", async () => {
+  const { id, key } = await createKey(node.baseUrl, account, "disk");
+  const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 32 });
+  const maker = startMakingKeys(node.baseUrl, account);
+  await load.reached(1_000);
+  await disk.fill();
+  await eventually("Postgres cannot write", async () => !(await turnLog()), 20_000);
+  await eventually(
+    "the node is not ready",
+    async () => (await statusOf(node.baseUrl, "/readyz")) === 503,
+    20_000,
+  );
+  expect(await disk.freeBytes()).toBeLessThan(16 * 2 ** 20);
+  const full = load.outcomes.length;
+  await load.reached(full + 2_000);
+  expect((await callOpen(node.baseUrl, key)).status).toBe(503);
+  expect(await statusOf(node.baseUrl, "/healthz")).toBe(200);
+  const whileFull = load.outcomes.slice(full);
+
+  await disk.free();
+  const backMs = await eventually(
+    "the node is ready again",
+    async () => (await statusOf(node.baseUrl, "/readyz")) === 200,
+    20_000,
+  );
+  await load.reached(load.outcomes.length + 500);
+  const { keys, failures } = await maker.stop();
+  const outcomes = await load.stop();
+  const counted = await readUses(await connectionTo(cluster), id);
+  closeLedger(
+    "the disk full",
+    { answered: countAnswered(outcomes), counted, received: load.sent() + 1 },
+    `503 to ${countStatuses(outcomes)["503"]}, slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after there was room, Postgres lost ${node.output().split("Postgres was lost").length - 1} times`,
+  );
+  expectPunctual(outcomes);
+  expect(countStatuses(whileFull)).toEqual({ 503: whileFull.length });
+  expect(countStatuses(outcomes.slice(-32))).toEqual({ 200: 32 });
+  expect(new Set(failures)).toEqual(new Set([503]));
+  expect(keys.length).toBeGreaterThan(0);
+  for (const made of keys) expect((await callOpen(node.baseUrl, made.key)).status).toBe(200);
+  expect(await node.stop()).toBe(0);
+}, 120_000);
