@@ -48,7 +48,7 @@ export interface RequestSchemas {
 
 export interface RawInput {
   readonly params: unknown;
-  readonly query: unknown;
+  readonly query: object;
   readonly body: unknown;
 }
 

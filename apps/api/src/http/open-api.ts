@@ -29,24 +29,19 @@ export interface OpenApiOptions {
 
 /** Everything below `/open`. Authentication comes first: without a good key, nothing here tells anything apart. */
 export function openApi(options: OpenApiOptions): Middleware {
-  const { router, endpointOf } = createRouter(options.endpoints);
+  const findRoute = createRoutes(options.endpoints);
   return async (ctx, next) => {
     if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
     const startedAt = performance.now();
-    ctx.principal = await authenticate(ctx, options.admission);
+    const token = readBearerToken(ctx.req.rawHeaders);
+    if (token === undefined) throw unauthorized();
+    ctx.principal = requireAdmitted(await options.admission.admit(token));
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
     ctx.budgetMs = answerWithinMs - (performance.now() - startedAt);
     refuseLargeBody(ctx);
-    const match = router.match(ctx.path, ctx.method);
-    if (match.path.length === 0) throw new AppError("NOT_FOUND");
-    const [layer] = match.pathAndMethod;
-    const endpoint = layer && endpointOf.get(layer);
-    if (!endpoint) {
-      const allowed = [...new Set(match.path.flatMap(({ methods }) => methods))].sort().join(", ");
-      throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
-    }
+    const { endpoint, params } = findRoute(ctx.method, ctx.path);
     const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
-    const input = { params: layer.params(ctx.path, layer.captures(ctx.path)), query: ctx.query, body };
+    const input = { params, query: ctx.querystring === "" ? noQuery : ctx.query, body };
     const call = {
       instance: options.instance,
       principal: requireAccess(endpoint.access, ctx),
@@ -59,23 +54,50 @@ export function openApi(options: OpenApiOptions): Middleware {
   };
 }
 
-/** The router finds what a path and method mean; what they do is the endpoint's own. */
-function createRouter(endpoints: readonly Endpoint[]) {
+const noQuery = {};
+
+interface Route {
+  readonly endpoint: Endpoint;
+  readonly params: Record<string, string>;
+}
+
+/**
+ * Finds what a method and a path mean.
+ * @throws {AppError} NOT_FOUND, METHOD_NOT_SUPPORTED
+ */
+function createRoutes(endpoints: readonly Endpoint[]): (method: string, path: string) => Route {
   const router = new Router({ prefix: "/open", strict: true, sensitive: true });
   const endpointOf = new Map(
     endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], handledAbove), endpoint]),
   );
-  return { router, endpointOf };
+  // A path without parameters needs no pattern.
+  const plain = new Map(
+    endpoints
+      .filter(({ path }) => !path.includes(":"))
+      .map((endpoint): [string, Route] => [
+        `${endpoint.method} /open${endpoint.path}`,
+        { endpoint, params: {} },
+      ]),
+  );
+  return (method, path) => {
+    const found = plain.get(`${method} ${path}`);
+    if (found) return found;
+    const match = router.match(path, method);
+    if (match.path.length === 0) throw new AppError("NOT_FOUND");
+    const [layer] = match.pathAndMethod;
+    const endpoint = layer && endpointOf.get(layer);
+    if (endpoint) return { endpoint, params: layer.params(path, layer.captures(path)) };
+    const allowed = [...new Set(match.path.flatMap(({ methods }) => methods))].sort().join(", ");
+    throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
+  };
 }
 
 const headers = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 const handledAbove: Middleware = async () => undefined;
 
-async function authenticate(ctx: Context, admission: Admission): Promise<Principal> {
-  const token = readBearerToken(ctx.req.rawHeaders);
-  if (token === undefined) throw new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
-  return requireAdmitted(await admission.admit(token));
+function unauthorized(): AppError {
+  return new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
 /** Holds an endpoint's declaration against who calls. */

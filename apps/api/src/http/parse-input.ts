@@ -10,6 +10,7 @@ const nothing = z.strictObject({});
  * @throws {AppError} BAD_REQUEST with every issue of every part.
  */
 export function parseInput(schemas: RequestSchemas, raw: RawInput): Record<string, unknown> {
+  if (!schemas.params && !schemas.query && !schemas.body && isEmpty(raw.query)) return {};
   const issues: Issue[] = [];
   const parse = (schema: z.ZodType, value: unknown): unknown => {
     const { data, error } = schema.safeParse(value);
@@ -23,4 +24,9 @@ export function parseInput(schemas: RequestSchemas, raw: RawInput): Record<strin
   };
   if (issues.length > 0) throw new AppError("BAD_REQUEST", { issues });
   return input;
+}
+
+function isEmpty(query: object): boolean {
+  for (const _name in query) return false;
+  return true;
 }

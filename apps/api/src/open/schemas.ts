@@ -4,6 +4,12 @@ import { z } from "zod";
 /** A time in ISO 8601, in UTC. */
 export const timestamp = z.iso.datetime().meta({ example: "2026-03-01T09:30:00.000Z" });
 
+/**
+ * An address that we made ourselves. To take it apart again, as `z.url()` does to see that it is one, would take longer
+ * than everything else about an answer.
+ */
+export const ownAddress = z.string().meta({ format: "uri" });
+
 /** A role in a workspace, from most to least powerful. */
 export const role = z.enum(["owner", "admin", "member", "viewer"] as const satisfies Role[]);
 

@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { describeInstance } from "../../domain/instance.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { timestamp } from "../schemas.ts";
+import { ownAddress, timestamp } from "../schemas.ts";
 
 const configuration = z
   .object({
     name: z.string().meta({ example: "Latchkey" }),
     version: z.string().meta({ example: "0.1.0" }),
-    baseUrl: z.url().meta({ example: "https://keys.example.com" }),
+    baseUrl: ownAddress.meta({ example: "https://keys.example.com" }),
     registration: z.enum(["open", "invite", "closed"]).meta({ description: "Who may sign up." }),
     authProviders: z.array(z.enum(["password"])).meta({ description: "How people may sign in." }),
-    documentationUrl: z.url().meta({ example: "https://keys.example.com/docs" }),
-    openapiUrl: z.url().meta({ example: "https://keys.example.com/openapi.json" }),
+    documentationUrl: ownAddress.meta({ example: "https://keys.example.com/docs" }),
+    openapiUrl: ownAddress.meta({ example: "https://keys.example.com/openapi.json" }),
     serverTime: timestamp,
   })
   .meta({ id: "Configuration" });
