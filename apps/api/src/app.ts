@@ -1,8 +1,10 @@
+import type { RequestListener } from "node:http";
 import type { Admission } from "@latchkey/auth/admission";
 import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
+import { admitEarly } from "./http/admit-early.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
 import type { Endpoint } from "./http/endpoint.ts";
@@ -29,7 +31,7 @@ export interface AppDependencies {
 }
 
 /** Everything one port serves, in the order a request meets it. */
-export async function createApp(dependencies: AppDependencies): Promise<Koa> {
+export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openDb, admission, endpoints, log, webDirectory, isDraining } = dependencies;
   const app = new Koa();
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
@@ -45,5 +47,5 @@ export async function createApp(dependencies: AppDependencies): Promise<Koa> {
   app.use(trpcMount({ instance, log }));
   app.use(documentation(createOpenApiDocument(endpoints, instance)));
   app.use(await webApp(webDirectory));
-  return app;
+  return admitEarly(admission, app.callback());
 }

@@ -52,7 +52,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,
   });
-  await server.serve(app.callback());
+  await server.serve(app);
   stack.defer(async () => {
     isDraining = true;
     await server.close(drainMs);

@@ -75,7 +75,7 @@ export async function startTestApp(
     webDirectory,
     isDraining: () => options.isDraining === true,
   });
-  await server.serve(app.callback());
+  await server.serve(app);
 
   const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {
     const { userId } = await createAccount(db, { email, name: "Ada", password });

@@ -3,8 +3,8 @@ import type { Admission, Principal, Verdict } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";
+import { findAdmitted } from "./admit-early.ts";
 import { answerJson } from "./answer-json.ts";
-import { readBearerToken } from "./bearer-token.ts";
 import { withinDeadline } from "./deadline.ts";
 import type { Access, Endpoint } from "./endpoint.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
@@ -32,12 +32,12 @@ export function openApi(options: OpenApiOptions): Middleware {
   const findRoute = createRoutes(options.endpoints);
   return async (ctx, next) => {
     if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
-    const startedAt = performance.now();
-    const token = readBearerToken(ctx.req.rawHeaders);
-    if (token === undefined) throw unauthorized();
-    ctx.principal = requireAdmitted(await options.admission.admit(token));
+    const found = findAdmitted(options.admission, ctx.req);
+    const admitted = found instanceof Promise ? await found : found;
+    if (!admitted) throw unauthorized();
+    ctx.principal = requireAdmitted(admitted.verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
-    ctx.budgetMs = answerWithinMs - (performance.now() - startedAt);
+    ctx.budgetMs = answerWithinMs - admitted.tookMs;
     refuseLargeBody(ctx);
     const { endpoint, params } = findRoute(ctx.method, ctx.path);
     const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
