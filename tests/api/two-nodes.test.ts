@@ -1,36 +1,28 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
-  type Account,
   type CreatedKey,
   createKey,
   deleteKey,
   readUsageCount,
-  signUp,
 } from "../support/account.ts";
 import { countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
-import type { ProductNode } from "../support/product.ts";
+import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 // Two nodes on one database. Nothing passes between them but what Postgres holds.
 
-let place: Place;
-let left: ProductNode;
-let right: ProductNode;
-let account: Account;
+let nodes: TwoNodes;
 
 beforeAll(async () => {
-  place = await createPlace();
-  [left, right] = await Promise.all([place.start(), place.start()]);
-  account = await signUp(left.baseUrl);
+  nodes = await startTwoNodes();
 });
 
 afterAll(async () => {
-  await place?.close();
+  await nodes?.close();
 });
 
-const newKey = (name: string): Promise<CreatedKey> => createKey(left.baseUrl, account, name);
+const newKey = (name: string): Promise<CreatedKey> => createKey(nodes.left.baseUrl, nodes.account, name);
 
 test("a key deleted through one node is refused by both on the next request, under load, twenty times over", async () => {
   const rounds = 20;
@@ -38,12 +30,12 @@ test("a key deleted through one node is refused by both on the next request, und
   let refused = 0;
   for (let round = 0; round < rounds; round += 1) {
     const { id, key } = await newKey(`round ${round}`);
-    const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 16 });
+    const load = startLoad({ baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl], key, connections: 16 });
     await load.reached(100);
     // Half of the rounds delete through the node that others know the key from, half through the other.
-    await deleteKey(round % 2 === 0 ? left.baseUrl : right.baseUrl, account, id);
+    await deleteKey(round % 2 === 0 ? nodes.left.baseUrl : nodes.right.baseUrl, nodes.account, id);
     const deletedAt = performance.now();
-    const next = await Promise.all([callOpen(left.baseUrl, key), callOpen(right.baseUrl, key)]);
+    const next = await Promise.all([callOpen(nodes.left.baseUrl, key), callOpen(nodes.right.baseUrl, key)]);
     await load.reached(load.outcomes.length + 50);
     const outcomes = await load.stop();
     expect(next.map(({ status }) => status)).toEqual([403, 403]);
@@ -60,15 +52,15 @@ test("a key deleted through one node is refused by both on the next request, und
 
 test("a key deleted by the command is refused by both nodes on the next request", async () => {
   const { id, key } = await newKey("for the command");
-  for (const { baseUrl } of [left, right]) expect((await callOpen(baseUrl, key)).status).toBe(200);
-  expect((await place.command(["key", "delete", id])).status).toBe(0);
-  for (const { baseUrl } of [left, right]) expect((await callOpen(baseUrl, key)).status).toBe(403);
+  for (const { baseUrl } of [nodes.left, nodes.right]) expect((await callOpen(baseUrl, key)).status).toBe(200);
+  expect((await nodes.place.command(["key", "delete", id])).status).toBe(0);
+  for (const { baseUrl } of [nodes.left, nodes.right]) expect((await callOpen(baseUrl, key)).status).toBe(403);
 });
 
 test("the usage count is exactly the number of admitted requests, of 200 connections over both nodes", async () => {
   const { id, key } = await newKey("counted");
   const load = startLoad({
-    baseUrls: [left.baseUrl, right.baseUrl],
+    baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl],
     key,
     connections: 200,
     requests: 10_000,
@@ -81,6 +73,6 @@ test("the usage count is exactly the number of admitted requests, of 200 connect
   expect(Object.keys(others).filter((status) => status !== "503")).toEqual([]);
   // A 503 may have been counted; without one, nothing is open.
   expect(others).toEqual({});
-  expect(await readUsageCount(left.baseUrl, account, id)).toBe(admitted);
+  expect(await readUsageCount(nodes.left.baseUrl, nodes.account, id)).toBe(admitted);
   console.info(`exact count: ${admitted} in ${Math.round(tookMs)} ms over 200 connections`);
 });

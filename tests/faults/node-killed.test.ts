@@ -1,64 +1,58 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Account, createKey, signUp } from "../support/account.ts";
+import { createKey } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
 import { closeLedger, countAnswered, countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
-import type { ProductNode } from "../support/product.ts";
+import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 // Two nodes on one database, one of which is killed.
 
-let place: Place;
-let left: ProductNode;
-let right: ProductNode;
-let account: Account;
+let nodes: TwoNodes;
 
 beforeAll(async () => {
-  place = await createPlace();
-  [left, right] = await Promise.all([place.start(), place.start()]);
-  account = await signUp(left.baseUrl);
+  nodes = await startTwoNodes();
 });
 
 afterAll(async () => {
-  await place?.close();
+  await nodes?.close();
 });
 
 /** Starts the right node again where it was, as a service manager would. */
 async function startAgain(): Promise<void> {
-  right = await place.start({ PORT: new URL(right.baseUrl).port });
-  expect(right.readyWithinMs).toBeLessThan(5_000);
+  nodes.right = await nodes.place.start({ PORT: new URL(nodes.right.baseUrl).port });
+  expect(nodes.right.readyWithinMs).toBeLessThan(5_000);
 }
 
 test("a node killed under load breaks the requests that it had and no others, and is back within five seconds", async () => {
-  const { id, key } = await createKey(left.baseUrl, account, "killed");
-  const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 64 });
+  const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "killed");
+  const load = startLoad({ baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl], key, connections: 64 });
   await load.reached(1_000);
-  await right.stop("SIGKILL");
+  await nodes.right.stop("SIGKILL");
   await load.reached(load.outcomes.length + 500);
   const outcomes = await load.stop();
   // Each of its 32 clients lost the request it was waiting for; the other node's lost nothing.
   expect(outcomes.filter(({ status }) => status === undefined)).toHaveLength(32);
-  const others = outcomes.filter(({ baseUrl }) => baseUrl === left.baseUrl);
+  const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
   expect(countStatuses(others)).toEqual({ 200: others.length });
   await startAgain();
-  expect((await callOpen(right.baseUrl, key)).status).toBe(200);
+  expect((await callOpen(nodes.right.baseUrl, key)).status).toBe(200);
   closeLedger(
     "kill -9",
     {
       answered: countAnswered(outcomes) + 1,
-      counted: await readUses(await connectionTo(place.cluster), id),
+      counted: await readUses(await connectionTo(nodes.place.cluster), id),
       received: load.sent() + 1,
     },
-    `ready ${Math.round(right.readyWithinMs)} ms after its start`,
+    `ready ${Math.round(nodes.right.readyWithinMs)} ms after its start`,
   );
 });
 
 test("a node killed again and again under load loses no count, and its clients find it again", async () => {
-  const { id, key } = await createKey(left.baseUrl, account, "killed often");
+  const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "killed often");
   const load = startLoad({
-    baseUrls: [left.baseUrl, right.baseUrl],
+    baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl],
     key,
     connections: 16,
     reconnects: true,
@@ -66,20 +60,20 @@ test("a node killed again and again under load loses no count, and its clients f
   const readyWithinMs: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     await load.reached(load.outcomes.length + 300);
-    await right.stop("SIGKILL");
+    await nodes.right.stop("SIGKILL");
     await startAgain();
-    readyWithinMs.push(right.readyWithinMs);
+    readyWithinMs.push(nodes.right.readyWithinMs);
     const startedAt = performance.now();
     const isServed = (): boolean =>
       load.outcomes.some(
-        ({ baseUrl, sentAt, status }) => baseUrl === right.baseUrl && sentAt > startedAt && status === 200,
+        ({ baseUrl, sentAt, status }) => baseUrl === nodes.right.baseUrl && sentAt > startedAt && status === 200,
       );
     for (let more = 0; more < 20 && !isServed(); more += 1) await load.reached(load.outcomes.length + 50);
     expect(isServed()).toBe(true);
   }
   const outcomes = await load.stop();
   // Beside what the killed node had in hand, callers found nobody listening or a node that was starting.
-  const others = outcomes.filter(({ baseUrl }) => baseUrl === left.baseUrl);
+  const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
   expect(countStatuses(others)).toEqual({ 200: others.length });
   const broken = outcomes.filter(({ status }) => status !== 200);
   expect(broken.filter(({ status }) => status !== undefined && status !== 503)).toEqual([]);
@@ -89,7 +83,7 @@ test("a node killed again and again under load loses no count, and its clients f
     "kill -9, five times",
     {
       answered: countAnswered(outcomes),
-      counted: await readUses(await connectionTo(place.cluster), id),
+      counted: await readUses(await connectionTo(nodes.place.cluster), id),
       // Who finds nobody listening has sent nothing.
       received: load.sent() - outcomes.filter(({ errorCode }) => errorCode === "ECONNREFUSED").length,
     },

@@ -1,45 +1,39 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { env } from "../env.ts";
-import { type Account, createKey, deleteKey, signUp } from "../support/account.ts";
+import { createKey, deleteKey } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
 import { closeLedger, countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
-import type { ProductNode } from "../support/product.ts";
+import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 const maxRounds = 300;
 
-let place: Place;
-let left: ProductNode;
-let right: ProductNode;
-let account: Account;
+let nodes: TwoNodes;
 
 beforeAll(async () => {
-  place = await createPlace();
-  [left, right] = await Promise.all([place.start(), place.start()]);
-  account = await signUp(left.baseUrl);
+  nodes = await startTwoNodes();
 });
 
 afterAll(async () => {
-  await place?.close();
+  await nodes?.close();
 });
 
 test("nothing that starts after a deletion returned is admitted, round after round, under load on two nodes", async () => {
-  const connection = await connectionTo(place.cluster);
+  const connection = await connectionTo(nodes.place.cluster);
   const until = performance.now() + env.soakSeconds * 1_000;
   const total = { answered: 0, counted: 0, received: 0 };
   let rounds = 0;
   let refused = 0;
   for (; rounds < maxRounds && performance.now() < until; rounds += 1) {
-    const [deleting, knowing] = rounds % 2 === 0 ? [left, right] : [right, left];
-    const { id, key } = await createKey(knowing.baseUrl, account, `round ${rounds}`);
-    const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 32 });
+    const [deleting, knowing] = rounds % 2 === 0 ? [nodes.left, nodes.right] : [nodes.right, nodes.left];
+    const { id, key } = await createKey(knowing.baseUrl, nodes.account, `round ${rounds}`);
+    const load = startLoad({ baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl], key, connections: 32 });
     await load.reached(200);
-    await deleteKey(deleting.baseUrl, account, id);
+    await deleteKey(deleting.baseUrl, nodes.account, id);
     const deletedAt = performance.now();
-    const next = await Promise.all([callOpen(left.baseUrl, key), callOpen(right.baseUrl, key)]);
+    const next = await Promise.all([callOpen(nodes.left.baseUrl, key), callOpen(nodes.right.baseUrl, key)]);
     await load.reached(load.outcomes.length + 100);
     const outcomes = await load.stop();
 

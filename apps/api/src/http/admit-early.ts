@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from "node:http";
-import type { Admission, Verdict } from "@latchkey/auth/admission";
+import type { Admission } from "@latchkey/auth/admission";
+import type { Verdict } from "@latchkey/auth/verdict";
 import { readBearerToken } from "./bearer-token.ts";
 
 /** What admission said of a request, and how long it took, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Principal } from "@latchkey/auth/admission";
+import type { Principal } from "@latchkey/auth/verdict";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
 import type { Instance } from "../domain/instance.ts";

@@ -1,5 +1,6 @@
 import Router from "@koa/router";
-import type { Admission, Principal, Verdict } from "@latchkey/auth/admission";
+import type { Admission } from "@latchkey/auth/admission";
+import type { Principal, Verdict } from "@latchkey/auth/verdict";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";

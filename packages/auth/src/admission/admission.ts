@@ -1,25 +1,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { DatabaseConnection } from "@latchkey/db/connection";
-import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { KeyId } from "@latchkey/db/ids";
 import pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { FactsMemory } from "./facts-memory.ts";
-import { judge, type KeyFacts, type RefusalReason } from "./judge.ts";
+import { type Batch, composeBatches, listAsks, listWaiters, type Spending, type Waiter } from "./batch.ts";
+import { judge, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
 import { type Ask, countUses, type Findings, resolveUses } from "./statement.ts";
-
-/** On whose behalf an admitted request acts. */
-export interface Principal {
-  readonly keyId: KeyId;
-  readonly userId: UserId;
-}
-
-/** What admission answers; it never throws. */
-export type Verdict =
-  | { readonly kind: "admitted"; readonly principal: Principal }
-  | { readonly kind: "refused"; readonly reason: RefusalReason }
-  /** The database did not confirm in time, or too many requests wait. The use may have been counted. */
-  | { readonly kind: "unavailable"; readonly retryAfterSeconds: number };
+import type { Verdict } from "./verdict.ts";
 
 export interface AdmissionOptions {
   readonly connection: DatabaseConnection;
@@ -42,28 +31,6 @@ const blockedPauseMs = 10;
 const sweepEveryMs = 100;
 /** No key has it, so that asking for it reads the database and changes nothing. */
 const digestOfNoKey = Buffer.alloc(32).toString("base64");
-
-/** A request that has no verdict yet. */
-interface Waiter {
-  readonly digest: string;
-  readonly arrivedAt: number;
-  readonly answer: (verdict: Verdict) => void;
-  /** What the node believes of its key; undefined for a key that it must look up. */
-  facts: KeyFacts | undefined;
-  isAnswered: boolean;
-}
-
-/** The requests of one key that a statement is to count, by the facts they were judged by. */
-interface Spending {
-  readonly facts: KeyFacts;
-  readonly waiters: Waiter[];
-}
-
-/** What one statement takes; `probing` is by digest, and only {@link resolveUses} looks it up. */
-interface Batch {
-  readonly spending: Map<KeyId, Spending>;
-  readonly probing: Map<string, Waiter[]>;
-}
 
 /**
  * The one step that verifies and counts a request.
@@ -140,7 +107,8 @@ export class Admission {
       // The event loop hands over the requests that have arrived one by one: all of them go together.
       await turn();
       this.#inFlight = this.#waiting.splice(0, maxBatch);
-      const { together, apart } = this.#compose(this.#inFlight);
+      this.#giveUpLate(this.#inFlight);
+      const { together, apart } = composeBatches(this.#inFlight, this.#apart);
       if (together.size > 0) await this.#count(together);
       if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
     }
@@ -149,30 +117,10 @@ export class Admission {
     this.#running = undefined;
   }
 
-  /**
-   * Sorts requests into what can be counted by remembered facts and what must be looked up; with the latter go the
-   * keys that were not counted the last time, so that nobody else waits for them.
-   */
-  #compose(waiters: readonly Waiter[]): { readonly together: Batch["spending"]; readonly apart: Batch } {
-    const together: Batch["spending"] = new Map();
-    const apart: Batch = { spending: new Map(), probing: new Map() };
+  /** Answers requests whose time is over. */
+  #giveUpLate(waiters: readonly Waiter[]): void {
     const latest = performance.now() - this.#deadlineMs;
-    for (const waiter of waiters) {
-      if (waiter.arrivedAt < latest) this.#settle(waiter, unavailable);
-      if (waiter.isAnswered) continue;
-      const { digest, facts } = waiter;
-      if (!facts) {
-        const others = apart.probing.get(digest);
-        if (others) others.push(waiter);
-        else apart.probing.set(digest, [waiter]);
-        continue;
-      }
-      const spending = this.#apart.has(facts.keyId) ? apart.spending : together;
-      const others = spending.get(facts.keyId);
-      if (others) others.waiters.push(waiter);
-      else spending.set(facts.keyId, { facts, waiters: [waiter] });
-    }
-    return { together, apart };
+    for (const waiter of waiters) if (waiter.arrivedAt < latest) this.#settle(waiter, unavailable);
   }
 
   /** Counts what is remembered, and queues again what was not counted. */
@@ -201,7 +149,7 @@ export class Admission {
       this.#conclude(batch, await this.#send(batch.spending, [...batch.probing.keys()], resolveUses));
     } catch (error) {
       // Rows are skipped, a whole table that somebody has locked is not.
-      if (isCertainAbort(error)) this.#setAside(allWaiters(batch));
+      if (isCertainAbort(error)) this.#setAside(listWaiters(batch));
       else this.#fail(batch, error);
     }
   }
@@ -211,10 +159,7 @@ export class Admission {
     probes: readonly string[],
     run: (client: pg.Client, asks: readonly Ask[], probes: readonly string[]) => Promise<Result>,
   ): Promise<Result> {
-    const asks: Ask[] = [];
-    for (const { facts, waiters } of spending.values()) {
-      asks.push({ keyId: facts.keyId, uses: waiters.length, version: facts.version });
-    }
+    const asks = listAsks(spending);
     // Where the connection is there, the statement leaves at once, before anything else is done.
     const client = this.#link.live ?? (await this.#link.connect());
     this.#onStatement({ asks: asks.length, probes: probes.length });
@@ -223,7 +168,7 @@ export class Admission {
 
   #fail(batch: Batch, error: unknown): void {
     this.#onFailure(error);
-    for (const waiter of allWaiters(batch)) this.#settle(waiter, unavailable);
+    for (const waiter of listWaiters(batch)) this.#settle(waiter, unavailable);
   }
 
   /** Answers what is decided and queues the rest again: facts that were new, and rows that were held. */
@@ -293,17 +238,13 @@ export class Admission {
       for (const waiter of this.#inFlight) this.#settle(waiter, unavailable);
       this.#link.drop();
     }
-    for (const waiter of this.#waiting.filter(isLate)) this.#settle(waiter, unavailable);
+    this.#giveUpLate(this.#waiting);
     this.#waiting = this.#waiting.filter((waiter) => !waiter.isAnswered);
   }
 }
 
 const malformed = { kind: "refused", reason: "malformed" } as const satisfies Verdict;
 const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
-
-function allWaiters({ spending, probing }: Batch): Waiter[] {
-  return [...[...spending.values()].flatMap(({ waiters }) => waiters), ...[...probing.values()].flat()];
-}
 
 /** Deadlock, serialization failure, lock not had in time: Postgres rolled back and said so. */
 function isCertainAbort(error: unknown): boolean {
