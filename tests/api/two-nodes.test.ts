@@ -1,10 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  type CreatedKey,
-  createKey,
-  deleteKey,
-  readUsageCount,
-} from "../support/account.ts";
+import { type CreatedKey, createKey, deleteKey, readUsageCount } from "../support/account.ts";
 import { countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
@@ -52,9 +47,11 @@ test("a key deleted through one node is refused by both on the next request, und
 
 test("a key deleted by the command is refused by both nodes on the next request", async () => {
   const { id, key } = await newKey("for the command");
-  for (const { baseUrl } of [nodes.left, nodes.right]) expect((await callOpen(baseUrl, key)).status).toBe(200);
+  for (const { baseUrl } of [nodes.left, nodes.right])
+    expect((await callOpen(baseUrl, key)).status).toBe(200);
   expect((await nodes.place.command(["key", "delete", id])).status).toBe(0);
-  for (const { baseUrl } of [nodes.left, nodes.right]) expect((await callOpen(baseUrl, key)).status).toBe(403);
+  for (const { baseUrl } of [nodes.left, nodes.right])
+    expect((await callOpen(baseUrl, key)).status).toBe(403);
 });
 
 test("the usage count is exactly the number of admitted requests, of 200 connections over both nodes", async () => {

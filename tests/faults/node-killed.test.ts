@@ -66,7 +66,8 @@ test("a node killed again and again under load loses no count, and its clients f
     const startedAt = performance.now();
     const isServed = (): boolean =>
       load.outcomes.some(
-        ({ baseUrl, sentAt, status }) => baseUrl === nodes.right.baseUrl && sentAt > startedAt && status === 200,
+        ({ baseUrl, sentAt, status }) =>
+          baseUrl === nodes.right.baseUrl && sentAt > startedAt && status === 200,
       );
     for (let more = 0; more < 20 && !isServed(); more += 1) await load.reached(load.outcomes.length + 50);
     expect(isServed()).toBe(true);

@@ -11,6 +11,7 @@ import type { Endpoint } from "./http/endpoint.ts";
 import { errorBoundary } from "./http/error-boundary.ts";
 import { health } from "./http/health.ts";
 import { openApi } from "./http/open-api.ts";
+import { createRoutes } from "./http/open-routes.ts";
 import { nameRequest, tellRequestId } from "./http/request-id.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { trpcMount } from "./http/trpc-mount.ts";
@@ -33,6 +34,7 @@ export interface AppDependencies {
 /** Everything one port serves, in the order a request meets it. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openDb, admission, endpoints, log, webDirectory, isDraining } = dependencies;
+  const gate = { findRoute: createRoutes(endpoints), admission };
   const app = new Koa();
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
   app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
@@ -40,12 +42,12 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(nameRequest());
   app.use(errorBoundary(log));
   app.use(edgeRules());
-  app.use(openApi({ instance: { ...instance, db: openDb }, admission, endpoints }));
+  app.use(openApi({ instance: { ...instance, db: openDb }, ...gate }));
   app.use(tellRequestId());
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(trpcMount({ instance, log }));
   app.use(documentation(createOpenApiDocument(endpoints, instance)));
   app.use(await webApp(webDirectory));
-  return admitEarly(admission, app.callback());
+  return admitEarly(gate, app.callback());
 }

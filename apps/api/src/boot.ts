@@ -60,7 +60,11 @@ async function openEmbedded(
 
 async function reachServer(databaseUrl: string): Promise<Server> {
   const connection = { connectionString: databaseUrl };
-  const db = openDatabase(connection, { applicationName: "latchkey start", maxConnections: 1 });
+  const db = openDatabase(connection, {
+    applicationName: "latchkey start",
+    role: "login",
+    maxConnections: 1,
+  });
   try {
     const version = await readServerVersion(db);
     if (version < oldestServerVersion) {

@@ -1,5 +1,6 @@
 import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { decodeId } from "@latchkey/db/ids";
+import type { Role } from "@latchkey/db/schema";
 import { z } from "zod";
 
 // Postgres cannot store U+0000, lone surrogates are no text, and control characters have no place in one line. Those
@@ -48,9 +49,22 @@ export const keyDescription = printableLines.trim().max(500, "Use at most 500 ch
 export const searchText = printable.trim().max(100, "Use at most 100 characters.");
 
 /** The id of an API key. */
-export const keyId = z.string().transform((text, context) => {
-  const id = decodeId("key", text);
-  if (id) return id;
-  context.addIssue({ code: "custom", message: "Not the id of an API key." });
-  return z.NEVER;
-});
+export const keyId = idOf("key", "Not the id of an API key.");
+
+/** The id of a workspace. */
+export const workspaceId = idOf("workspace", "Not the id of a workspace.");
+
+/** The id of a user. */
+export const userId = idOf("user", "Not the id of a user.");
+
+/** A role in a workspace, from most to least powerful. */
+export const role = z.enum(["owner", "admin", "member", "viewer"] as const satisfies Role[]);
+
+function idOf<Kind extends "key" | "workspace" | "user">(kind: Kind, message: string) {
+  return z.string().transform((text, context) => {
+    const id = decodeId(kind, text);
+    if (id) return id;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+}

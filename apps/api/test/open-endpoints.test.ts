@@ -75,6 +75,7 @@ test("a key says who it acts for", async () => {
         slug: expect.stringMatching(/^adas-workspace/),
         role: "owner",
         createdAt: expect.stringMatching(/Z$/),
+        version: 1,
       },
     ],
   });
@@ -113,7 +114,7 @@ test.each([
   "limit=1.5",
   "cursor=nonsense",
   "cursor=",
-  "sort=name",
+  "sort=size",
   "limit=1&limit=2",
 ])("a list asked for with %s is a bad request", async (query) => {
   const { secret } = await app.addKey();

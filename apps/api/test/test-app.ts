@@ -9,6 +9,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Admission } from "@latchkey/auth/admission";
 import { createSessions } from "@latchkey/auth/sessions";
 import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
 import { createTestDatabase } from "@latchkey/db/testing/test-database";
 import { pino } from "pino";
 import { inject } from "vitest";
@@ -26,6 +27,8 @@ export interface TestApp {
   /** The name of its database. */
   readonly database: string;
   readonly instance: Instance;
+  /** The database past the wall. */
+  readonly owner: Db;
   /** Everything logged so far. */
   readonly logged: () => string;
   readonly addUser: (email?: string) => Promise<{ userId: UserId; email: string }>;
@@ -78,13 +81,18 @@ export async function startTestApp(
   await server.serve(app);
 
   const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {
-    const { userId } = await createAccount(db, { email, name: "Ada", password });
+    const { userId } = await createAccount(
+      db,
+      { email, name: "Ada", password },
+      { kind: "command", address: null, requestId: null },
+    );
     return { userId, email };
   };
   return {
     baseUrl,
     database: database.connection.database,
     instance,
+    owner: database.owner,
     logged: () => log.join(""),
     addUser,
     async addKey(userId) {

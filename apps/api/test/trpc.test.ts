@@ -157,9 +157,9 @@ describe("people", () => {
     const { email } = await own.addUser();
     const { client } = openClient(own);
     await client.session.signIn.mutate({ email, password });
-    await sql`create rule keep as on delete to sessions do instead select 1 / 0`.execute(own.instance.db);
+    await sql`create rule keep as on delete to sessions do instead select 1 / 0`.execute(own.owner);
     expect(await failure(client.session.signOut.mutate())).toMatchObject({ code: "INTERNAL_SERVER_ERROR" });
-    await sql`drop rule keep on sessions`.execute(own.instance.db);
+    await sql`drop rule keep on sessions`.execute(own.owner);
     expect(await client.session.current.query()).not.toBeNull();
   });
 
@@ -360,7 +360,7 @@ describe("bounds and silence", () => {
     onTestFinished(() => broken.close());
     const { client } = openClient(broken);
     // A trigger of our own making stands for any bug below the procedure.
-    await broken.instance.db.schema.alterTable("users").renameColumn("name", "title").execute();
+    await broken.owner.schema.alterTable("users").renameColumn("name", "title").execute();
     const { code, message, ...rest } = await failure(
       client.session.signUp.mutate({ name: "Ada", email: "ada@example.com", password }),
     );

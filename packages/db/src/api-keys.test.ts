@@ -101,7 +101,7 @@ test("a key that is made while its user is disabled is not made, or is put out o
     .poll(async () => {
       const { rows } = await sql<{ waiting: number }>`
         select count(*) as waiting from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(database.db);
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner);
       return rows[0]?.waiting;
     })
     .toBe(1);
@@ -133,7 +133,7 @@ test("adds up a user's own keys, without the deleted ones", async () => {
     [userId, 1_000],
   ] as const) {
     const id = await addKey(owner, `used ${uses} times`);
-    await database.db
+    await database.owner
       .updateTable("key_counters")
       .set({ use_count: uses, last_used_at: new Date(lastUsedAt.getTime() - uses) })
       .where("key_id", "=", id)

@@ -14,7 +14,15 @@ export type DatabaseConnection =
       readonly database: string;
     };
 
+/**
+ * What a connection of the product's may see: `latchkey_tenant` one workspace at a time, `latchkey_admission` what
+ * decides about keys. Taken on as the connection is made, before its first statement.
+ */
+export type DatabaseRole = "latchkey_tenant" | "latchkey_admission";
+
 export interface PoolOptions {
+  /** The tenant's unless told; `login` is whom the connection signs in as, for migrations alone. */
+  readonly role?: DatabaseRole | "login";
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   /** At most this many connections at once; 10 unless told. */
@@ -33,6 +41,7 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
   const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
   const pool = new pg.Pool({
     ...clientConfig(connection, options.applicationName),
+    ...(options.role === "login" ? {} : { options: startupOptions(options.role ?? "latchkey_tenant") }),
     max: options.maxConnections ?? 10,
     // The server ends a slow statement; the client gives up a little later, for a server that is silent.
     statement_timeout: statementTimeoutMs,
@@ -45,6 +54,11 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
   // One that breaks while in use tells the query under way; without a listener of ours it would end the process too.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/** The options a connection starts with: its role, and settings as `name=value` without spaces. */
+export function startupOptions(role: DatabaseRole, settings: readonly string[] = []): string {
+  return [`role=${role}`, ...settings].map((setting) => `-c ${setting}`).join(" ");
 }
 
 /** What every connection of ours has in common, for `pg.Client` and `pg.Pool`. */

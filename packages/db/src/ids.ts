@@ -12,6 +12,8 @@ export type WorkspaceId = Branded<"workspace">;
 export type KeyId = Branded<"key">;
 /** The UUIDv7 of a user's way to sign in. */
 export type AccountId = Branded<"account">;
+/** The UUIDv7 of an event in a workspace's audit log. */
+export type AuditEventId = Branded<"auditEvent">;
 /** A session's UUIDv7, as Postgres holds it. */
 export type SessionId = Branded<"session">;
 
@@ -21,6 +23,7 @@ interface Ids {
   key: KeyId;
   account: AccountId;
   session: SessionId;
+  auditEvent: AuditEventId;
 }
 
 const prefixes = {
@@ -29,6 +32,7 @@ const prefixes = {
   key: "key",
   account: "acc",
   session: "ses",
+  auditEvent: "evt",
 } as const satisfies Record<keyof Ids, string>;
 
 /** A fresh id. UUIDv7 begins with the time in milliseconds, so that new rows stand together in an index. */

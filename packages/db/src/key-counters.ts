@@ -15,12 +15,12 @@ export async function insertKeyCounter(trx: Trx, keyId: KeyId): Promise<void> {
  */
 export async function bumpKeyVersions(
   trx: Trx,
-  keys: { readonly keyId: KeyId } | { readonly userId: UserId },
+  keys: { readonly keyId: KeyId } | { readonly userIds: readonly UserId[] },
 ): Promise<void> {
   const chosen =
     "keyId" in keys
       ? sql`select ${keys.keyId}::uuid as id`
-      : sql`select id from api_keys where user_id = ${keys.userId} and deleted_at is null`;
+      : sql`select id from api_keys where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null`;
   await sql`
     with chosen as (${chosen}),
     locked as materialized (

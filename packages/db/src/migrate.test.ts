@@ -12,7 +12,7 @@ const postgres = inject("postgres");
 async function emptyDatabase() {
   const connection = { ...postgres, database: `migrate_${randomUUID()}` };
   await createDatabase(postgres, connection.database);
-  const db = openDatabase(connection, { applicationName: "test" });
+  const db = openDatabase(connection, { applicationName: "test", role: "login" });
   onTestFinished(async () => {
     await db.destroy();
     await dropDatabase(postgres, connection.database);
@@ -35,6 +35,15 @@ async function describeSchema(db: Db): Promise<unknown> {
     select 'trigger', tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
     union all
     select 'function', proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace
+    union all
+    select 'policy', tablename || '.' || policyname, concat_ws(' ', permissive, roles, cmd, qual, with_check)
+    from pg_policies where schemaname = 'public'
+    union all
+    select 'grant', table_name || '.' || column_name, string_agg(grantee || ' ' || privilege_type, ', ' order by 1)
+    from information_schema.column_privileges where table_schema = 'public' group by table_name, column_name
+    union all
+    select 'wall', relname, concat_ws(' ', relrowsecurity, relforcerowsecurity)
+    from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
     union all
     select 'options', relname, array_to_string(reloptions, ',')
     from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'

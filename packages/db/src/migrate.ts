@@ -46,6 +46,7 @@ export async function migrate(
   const { upTo, known = migrations } = options;
   const db = openDatabase(connection, {
     applicationName: "latchkey migrate",
+    role: "login",
     maxConnections: 1,
     statementTimeoutMs: 600_000,
     lockTimeoutMs,

@@ -1,7 +1,9 @@
 import type { Migration } from "kysely/migration";
 import * as groundFloor from "./migrations/0001-ground-floor.ts";
+import * as theWall from "./migrations/0002-the-wall.ts";
 
 /** Every migration in order. Names are history: never renamed, never reordered, only added to. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-ground-floor": groundFloor,
+  "0002-the-wall": theWall,
 };

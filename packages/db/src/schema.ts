@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, Kysely, Transaction } from "kysely";
-import type { AccountId, KeyId, SessionId, UserId, WorkspaceId } from "./ids.ts";
+import type { Actor, AuditAction, auditActions, Details } from "./audit-actions.ts";
+import type { AccountId, AuditEventId, KeyId, SessionId, UserId, WorkspaceId } from "./ids.ts";
 
 /** A member's role in a workspace, from most to least powerful. */
 export type Role = "owner" | "admin" | "member" | "viewer";
@@ -68,6 +69,8 @@ export interface WorkspaceTable {
   slug: string;
   created_at: CreatedAt;
   updated_at: Generated<Date>;
+  /** Moves with every change of the settings. */
+  version: Generated<number>;
 }
 
 export interface MemberTable {
@@ -75,6 +78,37 @@ export interface MemberTable {
   user_id: UserId;
   role: Role;
   created_at: CreatedAt;
+  /** Moves with every change of the role. */
+  version: Generated<number>;
+}
+
+/** A change in a workspace, as it was made. Rows are added and never changed. */
+export interface AuditEventTable {
+  workspace_id: WorkspaceId;
+  id: AuditEventId;
+  occurred_at: ColumnType<Date, never, never>;
+  action: AuditAction;
+  actor_kind: Actor["kind"];
+  actor_user_id: UserId | null;
+  actor_key_id: KeyId | null;
+  target_kind: (typeof auditActions)[AuditAction];
+  target_id: string;
+  before: ColumnType<Details | null, string | null, never>;
+  after: ColumnType<Details | null, string | null, never>;
+  address: string | null;
+  request_id: string | null;
+}
+
+/** How a request that its client gave a name was answered. */
+export interface IdempotencyRecordTable {
+  user_id: UserId;
+  method: string;
+  path: string;
+  key: string;
+  request_hash: Buffer;
+  status: number;
+  answer: ColumnType<Record<string, unknown>, string, string>;
+  created_at: ColumnType<Date, never, Date>;
 }
 
 export interface ApiKeyTable {
@@ -112,6 +146,8 @@ export interface Database {
   members: MemberTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
+  audit_events: AuditEventTable;
+  idempotency_records: IdempotencyRecordTable;
 }
 
 /** The database, for single statements. */

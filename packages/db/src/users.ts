@@ -61,7 +61,7 @@ export async function disableUser(trx: Trx, id: UserId): Promise<void> {
     .where("disabled_at", "is", null)
     .execute();
   await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
-  await bumpKeyVersions(trx, { userId: id });
+  await bumpKeyVersions(trx, { userIds: [id] });
 }
 
 /**
@@ -77,7 +77,7 @@ export async function enableUser(trx: Trx, id: UserId): Promise<void> {
     .executeTakeFirst();
   // A sign-in that was under way while the user was disabled may have left a session behind, after the others ended.
   if (numUpdatedRows > 0n) await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
-  await bumpKeyVersions(trx, { userId: id });
+  await bumpKeyVersions(trx, { userIds: [id] });
 }
 
 function selectUsers(db: Db) {

@@ -1,23 +1,38 @@
+import { sql } from "kysely";
 import { createId, type UserId, type WorkspaceId } from "./ids.ts";
-import type { Db, Role, Trx } from "./schema.ts";
+import { bumpKeyVersions } from "./key-counters.ts";
+import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { Role, Trx } from "./schema.ts";
+import { enterWorkspace, type UserTrx, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
-/** A workspace as one of its members sees it. */
-export interface Membership {
+export interface Workspace {
   readonly id: WorkspaceId;
   readonly name: string;
   readonly slug: string;
-  readonly role: Role;
   readonly createdAt: Date;
+  /** Moves with every change of the settings. */
+  readonly version: number;
 }
 
-/** Adds a workspace with its first owner; undefined when the slug is taken. */
+/** A workspace as one of its members sees it. */
+export interface Membership extends Workspace {
+  readonly role: Role;
+}
+
+/**
+ * Adds a workspace with its first owner; undefined when the slug is taken. Whoever makes a workspace may act in it: this
+ * answers the scope, and has the transaction see that workspace.
+ */
 export async function insertWorkspace(
   trx: Trx,
   workspace: { readonly name: string; readonly slug: string; readonly ownerId: UserId },
-): Promise<WorkspaceId | undefined> {
+): Promise<WorkspaceScope | undefined> {
+  const scope = mintWorkspaceScope(createId("workspace"));
+  await enterWorkspace(trx, scope);
   const row = await trx
     .insertInto("workspaces")
-    .values({ id: createId("workspace"), name: workspace.name, slug: workspace.slug })
+    .values({ id: scope.workspaceId, name: workspace.name, slug: workspace.slug })
     .onConflict((conflict) => conflict.column("slug").doNothing())
     .returning("id")
     .executeTakeFirst();
@@ -26,28 +41,124 @@ export async function insertWorkspace(
     .insertInto("members")
     .values({ workspace_id: row.id, user_id: workspace.ownerId, role: "owner" })
     .execute();
-  return row.id;
+  return scope;
 }
 
-/** The workspaces that a user belongs to, oldest first, at most `limit` of those after the workspace `after`. */
+const columns = [
+  "workspaces.id",
+  "workspaces.name",
+  "workspaces.slug",
+  "workspaces.created_at as createdAt",
+  "workspaces.version",
+] as const;
+
+export async function findWorkspace(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+): Promise<Workspace | undefined> {
+  return await trx
+    .selectFrom("workspaces")
+    .select(columns)
+    .where("id", "=", scope.workspaceId)
+    .executeTakeFirst();
+}
+
+export const membershipOrders = {
+  createdAt: { column: "workspaces.created_at", type: "timestamptz", id: "workspaces.id" },
+  name: { column: "workspaces.name", type: "text", id: "workspaces.id" },
+} as const satisfies Record<string, Order>;
+
+export interface MembershipFilter {
+  readonly role?: Role | undefined;
+  /** Part of a name, in any letter case. */
+  readonly search?: string | undefined;
+}
+
+/** A page of the workspaces that a user belongs to. */
 export async function listMemberships(
-  db: Db,
+  trx: UserTrx,
   userId: UserId,
-  page: { readonly limit: number; readonly after?: WorkspaceId | undefined },
-): Promise<Membership[]> {
-  return await db
+  {
+    sort = "createdAt",
+    filter = {},
+    ...page
+  }: Page & { readonly sort?: keyof typeof membershipOrders; readonly filter?: MembershipFilter },
+): Promise<(Membership & { position: string })[]> {
+  const { role, search } = filter;
+  const pattern = search && `%${search.replace(/[\\%_]/g, "\\$&")}%`;
+  const query = trx
     .selectFrom("members")
     .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
-    .select([
-      "workspaces.id",
-      "workspaces.name",
-      "workspaces.slug",
-      "members.role",
-      "workspaces.created_at as createdAt",
-    ])
+    .select([...columns, "members.role"])
     .where("members.user_id", "=", userId)
-    .$if(page.after !== undefined, (query) => query.where("workspaces.id", ">", page.after as WorkspaceId)) // Guarded by the condition beside it.
-    .orderBy("workspaces.id")
-    .limit(page.limit)
+    .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Guarded beside it.
+    .$if(pattern !== undefined, (memberships) =>
+      memberships.where("workspaces.name", "ilike", pattern as string),
+    ); // Guarded beside it.
+  return await cutPage(query, membershipOrders[sort], page).execute();
+}
+
+/** The role of a user in a workspace; undefined for who is no member of it, and for a workspace that is not there. */
+export async function findRole(
+  trx: UserTrx,
+  membership: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
+): Promise<Role | undefined> {
+  const row = await trx
+    .selectFrom("members")
+    .select("role")
+    .where("workspace_id", "=", membership.workspaceId)
+    .where("user_id", "=", membership.userId)
+    .executeTakeFirst();
+  return row?.role;
+}
+
+/**
+ * Has whoever else changes the members or settings of this workspace wait until the transaction ends; whether it is
+ * there. Two last owners who leave at once are one after the other here.
+ */
+export async function lockWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<boolean> {
+  const row = await trx
+    .selectFrom("workspaces")
+    .select("id")
+    .where("id", "=", scope.workspaceId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Renames a workspace; undefined when it is not there, or not at one of the versions that the caller asks for.
+ * @param versions what the edit was made from; undefined for whatever it is.
+ */
+export async function renameWorkspace(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  change: { readonly name: string; readonly versions: readonly number[] | undefined },
+): Promise<Workspace | undefined> {
+  const { versions } = change;
+  return await trx
+    .updateTable("workspaces")
+    .set((eb) => ({ name: change.name, version: eb("version", "+", 1), updated_at: sql`clock_timestamp()` }))
+    .where("id", "=", scope.workspaceId)
+    .$if(versions !== undefined, (query) => query.where("version", "in", [...(versions ?? []), -1])) // No row has it.
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/**
+ * Deletes a workspace with everything in it; last in the transaction. Once it commits, no node lets a key in there.
+ * Members are locked before, so that a key that one of them makes meanwhile is reached too.
+ */
+export async function deleteWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
+  const members = await trx
+    .selectFrom("users")
+    .select("id")
+    .where("id", "in", (eb) =>
+      eb.selectFrom("members").select("user_id").where("workspace_id", "=", scope.workspaceId),
+    )
+    .orderBy("id")
+    .forNoKeyUpdate()
     .execute();
+  await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
+  await bumpKeyVersions(trx, { userIds: members.map(({ id }) => id) });
 }

@@ -1,3 +1,4 @@
+import { permissionCatalogue, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
 import { describeInstance } from "../domain/instance.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
@@ -7,4 +8,13 @@ export const instanceRouter = createRouter({
     const { name, version, baseUrl, registration, documentationUrl } = describeInstance(ctx.instance);
     return { name, version, baseUrl, registration, documentationUrl };
   }),
+
+  /** The table of permissions: what each allows, in words, and which roles hold it. */
+  permissions: publicProcedure.query(() =>
+    permissions.map((permission) => ({
+      name: permission,
+      description: permissionCatalogue[permission],
+      roles: roles.filter((role) => roleHolds(role, permission)),
+    })),
+  ),
 });

@@ -1,13 +1,19 @@
 import { apiKeysRouter } from "./api-keys.ts";
+import { auditRouter } from "./audit.ts";
 import { instanceRouter } from "./instance.ts";
+import { membersRouter } from "./members.ts";
 import { sessionRouter } from "./session.ts";
 import { createRouter } from "./trpc.ts";
+import { workspacesRouter } from "./workspaces.ts";
 
 /** Everything between the web app and the server. Its type is all that the web app imports from here. */
 export const router = createRouter({
   instance: instanceRouter,
   session: sessionRouter,
   apiKeys: apiKeysRouter,
+  workspaces: workspacesRouter,
+  members: membersRouter,
+  audit: auditRouter,
 });
 
 export type AppRouter = typeof router;

@@ -2,6 +2,7 @@ import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
+import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { registerAccount } from "../domain/accounts.ts";
@@ -24,7 +25,7 @@ export const sessionRouter = createRouter({
   signUp: publicProcedure
     .input(z.strictObject({ name: personName, email, password: newPassword }))
     .mutation(async ({ ctx, input }) => {
-      await registerAccount(ctx.instance, input);
+      await registerAccount(ctx.instance, input, { address: ctx.address, requestId: ctx.requestId });
       return await signIn(ctx, input);
     }),
 
@@ -49,7 +50,8 @@ async function signIn(ctx: Context, credentials: { readonly email: string; reado
 }
 
 async function presentSession(db: Db, user: SessionUser) {
-  const memberships = await listMemberships(db, user.id, { limit: maxWorkspaces });
+  const page = { limit: maxWorkspaces, direction: "asc" } as const;
+  const memberships = await asUser(db, user.id, (trx) => listMemberships(trx, user.id, page));
   return {
     user: { id: encodeId("user", user.id), name: user.name, email: user.email },
     workspaces: memberships.map(({ id, name, slug, role }) => ({

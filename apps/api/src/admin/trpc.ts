@@ -1,13 +1,20 @@
+import type { Permission } from "@latchkey/auth/permissions";
+import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { UserId } from "@latchkey/db/ids";
 import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { toIssues, translateFailure } from "../failure.ts";
+import { workspaceId } from "../fields.ts";
 
 /** What every procedure gets. */
 export interface Context {
   readonly instance: Instance;
   readonly requestId: string;
+  /** The client's IP address, as this node sees it. */
+  readonly address: string | null;
   /** The request's headers, for better-auth to read the cookie from. */
   readonly headers: Headers;
   /** Adds `Set-Cookie` values to the answer. */
@@ -68,3 +75,29 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next }) => {
   ctx.setCookies(session.cookies);
   return await next({ ctx: { ...ctx, user: session.user } });
 });
+
+/**
+ * For members of a workspace who may do this, as the database has it now. Its input, made by {@link workspaceInput},
+ * names the workspace.
+ * @throws {AppError} UNAUTHORIZED without a live session, FORBIDDEN
+ */
+export function workspaceProcedure(permission: Permission) {
+  return sessionProcedure.input(z.object({ workspaceId })).use(async ({ ctx, input, next }) => {
+    const userId = ctx.user.id;
+    const who = { userId, workspaceId: input.workspaceId };
+    const access = await requireWorkspaceAccess(ctx.instance.db, who, permission);
+    return await next({
+      ctx: { ...ctx, access, edit: { scope: access.scope, origin: originOf(ctx, userId) } },
+    });
+  });
+}
+
+/** The input of a procedure in a workspace: which one, and what else it takes. The check has read the id already. */
+export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject({ workspaceId: z.string(), ...shape });
+}
+
+/** Who makes a change in the web app, and from where. */
+export function originOf({ address, requestId }: Context, userId: UserId): Origin {
+  return { actor: { kind: "session", userId }, address, requestId };
+}

@@ -48,10 +48,11 @@ export function createProgram(readEnv: () => Env): Command {
         password: await readSecret(process.stdin),
       });
       await perform(async (db) => {
-        const { userId, workspaceId } = await createAccount(db, {
-          ...account,
-          workspaceName: account.workspace,
-        });
+        const { userId, workspaceId } = await createAccount(
+          db,
+          { ...account, workspaceName: account.workspace },
+          { kind: "command", address: null, requestId: null },
+        );
         return { userId: encodeId("user", userId), workspaceId: encodeId("workspace", workspaceId) };
       });
     });

@@ -1,5 +1,8 @@
 import { hashPassword } from "@latchkey/auth/password";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import {
   disableUser,
@@ -8,10 +11,11 @@ import {
   insertUserWithPassword,
   type User,
 } from "@latchkey/db/users";
-import { insertWorkspace } from "@latchkey/db/workspaces";
+import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
+import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import type { Instance } from "./instance.ts";
-import { createSlug, randomSlugSuffix } from "./slug.ts";
+import { createWorkspace } from "./workspaces.ts";
 
 export interface NewAccount {
   readonly email: string;
@@ -21,6 +25,11 @@ export interface NewAccount {
   readonly workspaceName?: string | undefined;
 }
 
+/** Who makes an account, from where: somebody for themselves, or the operator's command. */
+export interface NewAccountOrigin extends Omit<Origin, "actor"> {
+  readonly kind: "session" | "command";
+}
+
 /**
  * Makes a user with a password and a first workspace that the user owns, in one transaction.
  * @throws {AppError} CONFLICT when the address has an account; SERVICE_UNAVAILABLE when too many sign up at once.
@@ -28,6 +37,7 @@ export interface NewAccount {
 export async function createAccount(
   db: Db,
   account: NewAccount,
+  from: NewAccountOrigin,
 ): Promise<{ userId: UserId; workspaceId: WorkspaceId }> {
   const passwordHash = await hashPassword(account.password);
   return await db.transaction().execute(async (trx) => {
@@ -38,7 +48,10 @@ export async function createAccount(
     });
     if (!userId) throw new AppError("CONFLICT", { message: "This email address has an account already." });
     const name = account.workspaceName ?? `${account.name}’s workspace`;
-    return { userId, workspaceId: await createWorkspace(trx, { name, ownerId: userId }) };
+    const { kind, ...place } = from;
+    const origin = { actor: kind === "session" ? { kind, userId } : { kind }, ...place };
+    const { id: workspaceId } = await createWorkspace(trx, { name, ownerId: userId, origin });
+    return { userId, workspaceId };
   });
 }
 
@@ -49,23 +62,44 @@ export async function createAccount(
 export async function registerAccount(
   instance: Pick<Instance, "db" | "registration">,
   account: NewAccount,
+  from: Omit<Origin, "actor">,
 ): Promise<void> {
   if (instance.registration !== "open") {
     const message = "This instance does not accept sign-ups. Ask its operator for an account.";
     throw new AppError("FORBIDDEN", { message });
   }
-  await createAccount(instance.db, account);
+  await createAccount(instance.db, account, { kind: "session", ...from });
 }
 
 /**
  * Disables a user: their sessions end, and no node admits a key of theirs once this returns.
  * @param email in lower case.
- * @throws {AppError} NOT_FOUND
+ * @throws {AppError} NOT_FOUND; CONFLICT when that would leave other members without an owner.
  */
 export async function disableAccount(db: Db, email: string): Promise<UserId> {
   const { id } = await getAccount(db, email);
-  await db.transaction().execute((trx) => disableUser(trx, id));
+  await db.transaction().execute(async (trx) => {
+    await requireOwnersWithout(trx, id);
+    await disableUser(trx, id);
+  });
   return id;
+}
+
+/**
+ * @throws {AppError} CONFLICT when a workspace with other members would be left without an owner who can sign in. One
+ *   that the user is alone in is left as it is, until the user is enabled again.
+ */
+async function requireOwnersWithout(trx: Trx, userId: UserId): Promise<void> {
+  const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
+  for (const workspaceId of owned) {
+    const scope = openAsOperator(workspaceId);
+    const inside = await enterWorkspace(trx, scope);
+    await lockWorkspace(inside, scope);
+    if (await hasOtherOwner(inside, scope, userId)) continue;
+    if (!(await hasOtherMember(inside, scope, userId))) continue;
+    const message = "This user is the last owner of a workspace that others are members of.";
+    throw new AppError("CONFLICT", { message });
+  }
 }
 
 /**
@@ -84,19 +118,4 @@ export async function getAccount(db: Db, email: string): Promise<User> {
   const user = await findUserByEmail(db, email);
   if (!user) throw new AppError("NOT_FOUND", { message: `There is no user with the address ${email}.` });
   return user;
-}
-
-const slugAttempts = 5;
-
-async function createWorkspace(
-  trx: Trx,
-  workspace: { readonly name: string; readonly ownerId: UserId },
-): Promise<WorkspaceId> {
-  let slug = createSlug(workspace.name);
-  for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
-    const id = await insertWorkspace(trx, { ...workspace, slug });
-    if (id) return id;
-    slug = createSlug(workspace.name, randomSlugSuffix());
-  }
-  throw new AppError("CONFLICT", { message: "No free address was found for this workspace's name." });
 }

@@ -1,12 +1,23 @@
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
+import type { AppError } from "@latchkey/errors";
 import { readBearerToken } from "./bearer-token.ts";
+import type { FindRoute, Route } from "./open-routes.ts";
 
-/** What admission said of a request, and how long it took, in milliseconds. */
+/** What admission said of a request. */
 export interface Admitted {
+  /** What the request asks for, which admission has judged it by; a failure where that is nothing. */
+  readonly route: Route | AppError;
   readonly verdict: Verdict;
+  /** How long admission took, in milliseconds. */
   readonly tookMs: number;
+}
+
+/** What decides whether a request is let in: what it asks for, and whether its key may. */
+export interface Gate {
+  readonly findRoute: FindRoute;
+  readonly admission: Admission;
 }
 
 const early = Symbol("what admission said");
@@ -22,28 +33,41 @@ declare module "node:http" {
  * and whatever was made for one before it waits has left the processor's cache when its turn comes
  * (docs/decisions/0008). This is about when alone: the app asks {@link findAdmitted}, with or without it.
  */
-export function admitEarly(admission: Admission, app: RequestListener): RequestListener {
+export function admitEarly(gate: Gate, app: RequestListener): RequestListener {
   return (req, res) => {
-    if (!req.url?.startsWith("/open/")) return app(req, res);
-    ask(admission, req).then((admitted) => {
-      req[early] = admitted;
-      app(req, res);
-    });
+    const { url } = req;
+    if (!url?.startsWith("/open/")) return app(req, res);
+    const query = url.indexOf("?");
+    ask(gate, req, query === -1 ? url : url.slice(0, query))
+      .then(
+        (admitted) => {
+          req[early] = admitted;
+        },
+        // A bug: the app will ask again, and has words for it.
+        () => undefined,
+      )
+      .then(() => app(req, res));
   };
 }
 
-/** What admission says of a request, undefined for one without a key. No request is admitted twice. */
+/** What admission says of a request to this path, undefined for one without a key. No request is admitted twice. */
 export function findAdmitted(
-  admission: Admission,
+  gate: Gate,
   req: IncomingMessage,
+  path: string,
 ): Admitted | Promise<Admitted | undefined> {
-  return req[early] ?? ask(admission, req);
+  return req[early] ?? ask(gate, req, path);
 }
 
-async function ask(admission: Admission, req: IncomingMessage): Promise<Admitted | undefined> {
+async function ask(
+  { findRoute, admission }: Gate,
+  req: IncomingMessage,
+  path: string,
+): Promise<Admitted | undefined> {
   const token = readBearerToken(req.rawHeaders);
   if (token === undefined) return undefined;
+  const route = findRoute(req.method ?? "GET", path);
   const startedAt = performance.now();
-  const verdict = await admission.admit(token);
-  return { verdict, tookMs: performance.now() - startedAt };
+  const verdict = await admission.admit(token, "demand" in route ? route.demand : undefined);
+  return { route, verdict, tookMs: performance.now() - startedAt };
 }

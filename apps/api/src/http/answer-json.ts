@@ -6,9 +6,19 @@ import type { Context } from "koa";
  *
  * @param headers name, value, name, value.
  */
-export function answerJson(ctx: Context, status: number, value: object, headers: readonly string[]): void {
-  const body = JSON.stringify(value);
+export function answerJson(
+  ctx: Context,
+  status: number,
+  value: object | undefined,
+  headers: readonly string[],
+): void {
   ctx.respond = false;
+  if (!value) {
+    ctx.res.writeHead(status, ["X-Request-Id", ctx.requestId, ...headers]);
+    ctx.res.end();
+    return;
+  }
+  const body = JSON.stringify(value);
   ctx.res.writeHead(status, [
     "Content-Type",
     "application/json; charset=utf-8",

@@ -1,22 +1,52 @@
+import type { Permission } from "@latchkey/auth/permissions";
 import type { Principal } from "@latchkey/auth/verdict";
+import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { Trx } from "@latchkey/db/schema";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { parseInput } from "./parse-input.ts";
 
 /**
- * Who may call an endpoint. `key`: whoever holds a good API key. It has no default: an endpoint says it or does
- * not compile.
+ * Who may call an endpoint. `key`: whoever holds a good API key. `workspace`: a key whose user has this permission in
+ * the workspace that the path names with `:workspaceId`. It has no default: an endpoint says it or does not compile.
  */
-export type Access = "key";
+export type Access = "key" | { readonly workspace: Permission };
 
 /** What a handler gets beside its input. */
 export interface Call {
   readonly instance: Instance;
   readonly principal: Principal;
+  /** Who asks, from where, for the audit log. */
+  readonly origin: Origin;
   /** When the request arrived, by this node's clock. */
   readonly now: Date;
+  /** The versions that `If-Match` allows; undefined where it was not sent, or allows any. */
+  readonly ifMatch: readonly number[] | undefined;
+  /**
+   * The request's unit of work: everything it changes goes through here, once. A request that its client gave a name is
+   * recorded in the same transaction.
+   */
+  readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 }
+
+/** A call to an endpoint that asks for a workspace, with what admission found there. */
+export interface WorkspaceCall extends Call {
+  readonly access: WorkspaceAccess;
+}
+
+/** What an endpoint answers when all is well. */
+export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
+  | {
+      readonly status: 200 | 201;
+      readonly schema: Schema;
+      /** Whether the answer's `version` is its `ETag`. */
+      readonly hasEtag?: boolean;
+      /** The member that holds a secret: it is left out where an answer is kept. */
+      readonly secret?: string;
+    }
+  | { readonly status: 204; readonly schema?: undefined };
 
 /** One operation of the open API: the router, the OpenAPI document and the tests all read this. */
 export interface Endpoint {
@@ -28,22 +58,24 @@ export interface Endpoint {
   readonly summary: string;
   readonly description: string;
   readonly access: Access;
-  readonly request: RequestSchemas;
-  readonly response: { readonly status: 200 | 201; readonly schema: z.ZodObject };
+  readonly request: RequestParts;
+  readonly response: EndpointResponse;
   /** What it answers beside the errors that every endpoint has. */
   readonly errors: readonly ErrorCode[];
   /** Parses the raw parts of a request, runs the handler, strips the answer. */
-  readonly run: (raw: RawInput, call: Call) => Answer | Promise<Answer>;
+  readonly run: (raw: RawInput, call: Call & Partial<WorkspaceCall>) => Answer | Promise<Answer>;
 }
 
-/** The body of an answer, with nothing in it that the response's schema does not name. */
-export type Answer = Record<string, unknown>;
+/** The body of an answer, with nothing in it that the response's schema does not name; undefined for none. */
+export type Answer = Record<string, unknown> | undefined;
 
-/** Each part is a strict object, so that unknown members are refused. */
-export interface RequestSchemas {
+/** Each schema is a strict object, so that unknown members are refused. */
+export interface RequestParts {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  /** Whether it heeds `If-Match`. */
+  readonly ifMatch?: boolean;
 }
 
 export interface RawInput {
@@ -52,29 +84,44 @@ export interface RawInput {
   readonly body: unknown;
 }
 
-type Parsed<Schemas extends RequestSchemas> = {
-  readonly [Part in keyof Schemas]: Schemas[Part] extends z.ZodType ? z.output<Schemas[Part]> : undefined;
+type Parsed<Parts extends RequestParts> = {
+  readonly [Part in keyof Parts]: Parts[Part] extends z.ZodType ? z.output<Parts[Part]> : undefined;
 };
 
 /**
  * Declares an endpoint. The handler is: parsed input → domain call → presenter. One that asks nobody answers at
  * once, without a promise, and is spared the deadline.
  */
-export function defineEndpoint<Schemas extends RequestSchemas, Response extends z.ZodObject>(
-  declaration: Omit<Endpoint, "run" | "request" | "response"> & {
-    readonly request: Schemas;
-    readonly response: { readonly status: 200 | 201; readonly schema: Response };
-    readonly handle: (input: Parsed<Schemas>, call: Call) => z.input<Response> | Promise<z.input<Response>>;
+export function defineEndpoint<
+  Parts extends RequestParts,
+  Schema extends z.ZodObject,
+  Allowed extends Access,
+  Response extends EndpointResponse<Schema>,
+>(
+  declaration: Omit<Endpoint, "run" | "request" | "response" | "access"> & {
+    readonly access: Allowed;
+    readonly request: Parts;
+    readonly response: Response;
+    readonly handle: (
+      input: Parsed<Parts>,
+      call: Allowed extends "key" ? Call : WorkspaceCall,
+    ) => Input<Response> | Promise<Input<Response>>;
   },
 ): Endpoint {
   const { handle, ...facts } = declaration;
-  const strip = (answer: z.input<Response>): Answer => facts.response.schema.parse(answer);
+  const { schema } = facts.response;
+  const strip = (answer: unknown): Answer => schema?.parse(answer);
   return {
     ...facts,
     run(raw, call) {
-      const input = parseInput(facts.request, raw) as Parsed<Schemas>; // Each part was parsed by its own schema.
-      const answer = handle(input, call);
+      const input = parseInput(facts.request, raw) as Parsed<Parts>; // Each part was parsed by its own schema.
+      // Admission gave `access` where the declaration asks for a workspace.
+      const answer = handle(input, call as WorkspaceCall);
       return answer instanceof Promise ? answer.then(strip) : strip(answer);
     },
   };
 }
+
+type Input<Response extends EndpointResponse> = Response extends { readonly schema: z.ZodObject }
+  ? z.input<Response["schema"]>
+  : undefined;

@@ -1,23 +1,17 @@
-import Router from "@koa/router";
 import type { Admission } from "@latchkey/auth/admission";
 import type { Principal, Verdict } from "@latchkey/auth/verdict";
+import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";
 import { findAdmitted } from "./admit-early.ts";
 import { answerJson } from "./answer-json.ts";
 import { withinDeadline } from "./deadline.ts";
-import type { Access, Endpoint } from "./endpoint.ts";
+import type { Answer, Call, Endpoint, WorkspaceCall } from "./endpoint.ts";
+import { etagOf, readIfMatch } from "./entity-tag.ts";
+import { onceByName, readIdempotencyKey } from "./idempotency.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
-
-declare module "koa" {
-  interface ExtendableContext {
-    /** On whose behalf the request acts; there for everything below `/open` once it was admitted. */
-    principal: Principal;
-    /** How long the handler may take, in milliseconds. */
-    budgetMs: number;
-  }
-}
+import type { FindRoute } from "./open-routes.ts";
 
 /** Callers were promised an answer within two seconds, also with the database away. */
 const answerWithinMs = 1_800;
@@ -25,97 +19,90 @@ const answerWithinMs = 1_800;
 export interface OpenApiOptions {
   readonly instance: Instance;
   readonly admission: Admission;
-  readonly endpoints: readonly Endpoint[];
+  readonly findRoute: FindRoute;
 }
 
 /** Everything below `/open`. Authentication comes first: without a good key, nothing here tells anything apart. */
 export function openApi(options: OpenApiOptions): Middleware {
-  const findRoute = createRoutes(options.endpoints);
+  const { instance } = options;
   return async (ctx, next) => {
     if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
-    const found = findAdmitted(options.admission, ctx.req);
+    const found = findAdmitted(options, ctx.req, ctx.path);
     const admitted = found instanceof Promise ? await found : found;
     if (!admitted) throw unauthorized();
-    ctx.principal = requireAdmitted(admitted.verdict);
+    const { principal, access } = requireAdmitted(admitted.verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
-    ctx.budgetMs = answerWithinMs - admitted.tookMs;
+    const budgetMs = answerWithinMs - admitted.tookMs;
     refuseLargeBody(ctx);
-    const { endpoint, params } = findRoute(ctx.method, ctx.path);
+    if (admitted.route instanceof AppError) throw admitted.route;
+    const { endpoint, params } = admitted.route;
     const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
     const input = { params, query: ctx.querystring === "" ? noQuery : ctx.query, body };
-    const call = {
-      instance: options.instance,
-      principal: requireAccess(endpoint.access, ctx),
-      now: new Date(),
-    };
+    const call = createCall(ctx, instance, endpoint, { principal, access });
+    const idempotencyKey = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
+    if (idempotencyKey !== undefined) {
+      const name = { userId: principal.userId, method: endpoint.method, path: ctx.path, key: idempotencyKey };
+      const running = onceByName(endpoint, { name, input, call });
+      const { answer, isReplayed } = await withinDeadline(budgetMs, running);
+      return answerJson(ctx, endpoint.response.status, answer, [
+        ...describeAnswer(ctx, instance, endpoint, answer),
+        ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
+      ]);
+    }
     const running = endpoint.run(input, call);
-    const answer = running instanceof Promise ? await withinDeadline(ctx.budgetMs, running) : running;
-    const link = nextPageLink(ctx, options.instance, answer);
-    answerJson(ctx, endpoint.response.status, answer, link ? [...headers, "Link", link] : headers);
+    const answer = running instanceof Promise ? await withinDeadline(budgetMs, running) : running;
+    answerJson(ctx, endpoint.response.status, answer, describeAnswer(ctx, instance, endpoint, answer));
   };
 }
 
 const noQuery = {};
 
-interface Route {
-  readonly endpoint: Endpoint;
-  readonly params: Record<string, string>;
-}
-
-/**
- * Finds what a method and a path mean.
- * @throws {AppError} NOT_FOUND, METHOD_NOT_SUPPORTED
- */
-function createRoutes(endpoints: readonly Endpoint[]): (method: string, path: string) => Route {
-  const router = new Router({ prefix: "/open", strict: true, sensitive: true });
-  const endpointOf = new Map(
-    endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], handledAbove), endpoint]),
-  );
-  // A path without parameters needs no pattern.
-  const plain = new Map(
-    endpoints
-      .filter(({ path }) => !path.includes(":"))
-      .map((endpoint): [string, Route] => [
-        `${endpoint.method} /open${endpoint.path}`,
-        { endpoint, params: {} },
-      ]),
-  );
-  return (method, path) => {
-    const found = plain.get(`${method} ${path}`);
-    if (found) return found;
-    const match = router.match(path, method);
-    if (match.path.length === 0) throw new AppError("NOT_FOUND");
-    const [layer] = match.pathAndMethod;
-    const endpoint = layer && endpointOf.get(layer);
-    if (endpoint) return { endpoint, params: layer.params(path, layer.captures(path)) };
-    const allowed = [...new Set(match.path.flatMap(({ methods }) => methods))].sort().join(", ");
-    throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
+function createCall(
+  ctx: Context,
+  instance: Instance,
+  endpoint: Endpoint,
+  { principal, access }: { readonly principal: Principal; readonly access: WorkspaceAccess | undefined },
+): Call & Partial<WorkspaceCall> {
+  return {
+    instance,
+    principal,
+    ...(access ? { access } : {}),
+    origin: {
+      actor: { kind: "key", userId: principal.userId, keyId: principal.keyId },
+      address: ctx.req.socket.remoteAddress ?? null,
+      requestId: ctx.requestId,
+    },
+    now: new Date(),
+    ifMatch: endpoint.request.ifMatch ? readIfMatch(ctx) : undefined,
+    transact: (work) => instance.db.transaction().execute(work),
   };
 }
 
 const headers = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
-const handledAbove: Middleware = async () => undefined;
+/** The headers of an answer: name, value, name, value. */
+function describeAnswer(
+  ctx: Context,
+  instance: Instance,
+  { response }: Endpoint,
+  answer: Answer,
+): readonly string[] {
+  const link = nextPageLink(ctx, instance, answer);
+  if (link) return [...headers, "Link", link];
+  if (response.status !== 204 && response.hasEtag)
+    return [...headers, "ETag", etagOf(Number(answer?.version))];
+  return headers;
+}
 
 function unauthorized(): AppError {
   return new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** Holds an endpoint's declaration against who calls. */
-function requireAccess(access: Access, ctx: Context): Principal {
-  switch (access) {
-    case "key":
-      return ctx.principal;
-    default:
-      return access satisfies never;
-  }
-}
-
-/** Turns a verdict into a principal, or into the one failure that callers see for it. */
-function requireAdmitted(verdict: Verdict): Principal {
+/** Turns a verdict into who is admitted, or into the one failure that callers see for it. */
+function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "admitted" } {
   switch (verdict.kind) {
     case "admitted":
-      return verdict.principal;
+      return verdict;
     case "refused":
       throw new AppError("FORBIDDEN");
     case "unavailable":
@@ -130,11 +117,11 @@ function refuseLargeBody(ctx: Context): void {
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc8288 */
-function nextPageLink(ctx: Context, instance: Instance, answer: Record<string, unknown>): string | undefined {
-  if (typeof answer.nextCursor !== "string") return undefined;
+function nextPageLink(ctx: Context, instance: Instance, answer: Answer): string | undefined {
+  if (typeof answer?.nextCursor !== "string") return undefined;
   const next = new URL(ctx.path, instance.baseUrl);
   next.search = new URLSearchParams({
-    ...(ctx.query as Record<string, string>),
+    ...(ctx.query as Record<string, string>), // A list's own schema has refused what was sent twice.
     cursor: answer.nextCursor,
   }).toString();
   return `<${next.href}>; rel="next"`;

@@ -1,7 +1,7 @@
 import { AppError, type Issue } from "@latchkey/errors";
 import { z } from "zod";
 import { toIssues } from "../failure.ts";
-import type { RawInput, RequestSchemas } from "./endpoint.ts";
+import type { RawInput, RequestParts } from "./endpoint.ts";
 
 const nothing = z.strictObject({});
 
@@ -9,7 +9,7 @@ const nothing = z.strictObject({});
  * Parses each part of a request by its schema; a part without one must be empty, but for a body, which is ignored.
  * @throws {AppError} BAD_REQUEST with every issue of every part.
  */
-export function parseInput(schemas: RequestSchemas, raw: RawInput): Record<string, unknown> {
+export function parseInput(schemas: RequestParts, raw: RawInput): Record<string, unknown> {
   if (!schemas.params && !schemas.query && !schemas.body && isEmpty(raw.query)) return {};
   const issues: Issue[] = [];
   const parse = (schema: z.ZodType, value: unknown): unknown => {

@@ -43,6 +43,7 @@ export function trpcMount({
       createContext: () => ({
         instance,
         requestId: ctx.requestId,
+        address: ctx.req.socket.remoteAddress ?? null,
         headers: toHeaders(ctx.headers),
         setCookies: (cookies) => {
           for (const cookie of cookies) ctx.res.appendHeader("Set-Cookie", cookie);

@@ -1,7 +1,29 @@
 import type { Endpoint } from "../http/endpoint.ts";
+import { listAuditEvents } from "./audit-events/list-audit-events.ts";
 import { getConfig } from "./global/get-config.ts";
 import { getMe } from "./me/get-me.ts";
+import { changeMemberRole } from "./members/change-member-role.ts";
+import { getMember } from "./members/get-member.ts";
+import { listMembers } from "./members/list-members.ts";
+import { removeMember } from "./members/remove-member.ts";
+import { createWorkspace } from "./workspaces/create-workspace.ts";
+import { deleteWorkspace } from "./workspaces/delete-workspace.ts";
+import { getWorkspace } from "./workspaces/get-workspace.ts";
 import { listWorkspaces } from "./workspaces/list-workspaces.ts";
+import { renameWorkspace } from "./workspaces/rename-workspace.ts";
 
 /** The open API, whole: the router, the OpenAPI document and the tests read this list. */
-export const endpoints: readonly Endpoint[] = [getConfig, getMe, listWorkspaces];
+export const endpoints: readonly Endpoint[] = [
+  getConfig,
+  getMe,
+  listWorkspaces,
+  createWorkspace,
+  getWorkspace,
+  renameWorkspace,
+  deleteWorkspace,
+  listMembers,
+  getMember,
+  changeMemberRole,
+  removeMember,
+  listAuditEvents,
+];

@@ -97,7 +97,7 @@ function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
         description: endpoint.summary,
         headers: {
           "X-Request-Id": headers.requestId,
-          ...("nextCursor" in endpoint.response.schema.shape ? { Link: headers.link } : {}),
+          ...("nextCursor" in (endpoint.response.schema?.shape ?? {}) ? { Link: headers.link } : {}),
         },
         content: { "application/json": { schema: endpoint.response.schema } },
       },

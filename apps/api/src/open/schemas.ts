@@ -1,5 +1,5 @@
-import type { Role } from "@latchkey/db/schema";
 import { z } from "zod";
+import * as fields from "../fields.ts";
 
 /** A time in ISO 8601, in UTC. */
 export const timestamp = z.iso.datetime().meta({ example: "2026-03-01T09:30:00.000Z" });
@@ -10,35 +10,23 @@ export const timestamp = z.iso.datetime().meta({ example: "2026-03-01T09:30:00.0
  */
 export const ownAddress = z.string().meta({ format: "uri" });
 
-/** A role in a workspace, from most to least powerful. */
-export const role = z.enum(["owner", "admin", "member", "viewer"] as const satisfies Role[]);
+/** What an edit may be made from; the same as the `ETag`. */
+export const version = z
+  .int()
+  .min(1)
+  .meta({ description: "Moves with every change; the `ETag` of this resource.", example: 3 });
 
-const maxPageSize = 100;
+const workspaceIdExample = "ws_01h455vb4pex5vsknk084sn02q";
+const userIdExample = "usr_01h455vb4pex5vsknk084sn02q";
 
-/** The query of every list: how many, and from where. */
-export const pageQuery = z.strictObject({
-  limit: z.coerce
-    .number("must be a whole number")
-    .int("must be a whole number")
-    .min(1, "must be at least 1")
-    .max(maxPageSize, `must be at most ${maxPageSize}`)
-    .default(25)
-    .meta({ description: "How many to answer at most." }),
-  cursor: z
-    .string()
-    .max(256)
-    .optional()
-    .meta({ description: "Where to go on: the `nextCursor` of the page before, as it is." }),
-});
+/** Admission has read it already, and answered 403 for what is no workspace of the caller's. */
+const workspaceId = z.string().meta({ example: workspaceIdExample });
 
-/** The answer of every list. */
-export function pageOf<Item extends z.ZodObject>(item: Item) {
-  return z.object({
-    data: z.array(item),
-    nextCursor: z
-      .string()
-      .nullable()
-      .meta({ description: "Pass it as `cursor` for the next page; null on the last one." }),
-    hasMore: z.boolean(),
-  });
-}
+/** A user's id in a path or a query. */
+export const userId = fields.userId.meta({ example: userIdExample });
+
+/** The parameters of a path in a workspace. */
+export const inWorkspace = z.strictObject({ workspaceId });
+
+/** The parameters of a path to a member. */
+export const ofMember = z.strictObject({ workspaceId, userId });

@@ -9,8 +9,9 @@ import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
-import { Admission, type AdmissionOptions, type Verdict } from "./admission.ts";
+import { Admission, type AdmissionOptions } from "./admission.ts";
 import { sessionSettings } from "./statement.ts";
+import type { Verdict } from "./verdict.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,13 +1,23 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { DatabaseConnection } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
+import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
+import type { WorkspaceAccess } from "../workspace-access.ts";
+import {
+  type Batch,
+  composeBatches,
+  listAsks,
+  listWaiters,
+  type Probing,
+  type Spending,
+  type Waiter,
+} from "./batch.ts";
 import { FactsMemory } from "./facts-memory.ts";
-import { type Batch, composeBatches, listAsks, listWaiters, type Spending, type Waiter } from "./batch.ts";
-import { judge, type KeyFacts } from "./judge.ts";
+import { type Demand, judge, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
-import { type Ask, countUses, type Findings, resolveUses } from "./statement.ts";
+import { type Ask, countUses, type Findings, type Probe, resolveUses } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 export interface AdmissionOptions {
@@ -67,19 +77,24 @@ export class Admission {
     this.#sweeper.unref();
   }
 
-  /** Judges and counts one request with this token. The token may be anything that a caller sent. */
-  admit(token: string): Promise<Verdict> {
+  /**
+   * Judges and counts one request with this token, and what it wants beside a good key. The token may be anything that a
+   * caller sent.
+   */
+  admit(token: string, demand?: Demand): Promise<Verdict> {
     if (token.length !== apiKeyLength) return Promise.resolve(malformed);
     const digest = digestKey(token);
     const facts = this.#memory.recall(digest);
     // What is remembered was well-formed.
     if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
-    return this.#enqueue(digest, facts);
+    // A refusal is never remembered: whoever is to be refused is looked up.
+    const isAllowed = facts && judge(facts, demand).kind === "allowed";
+    return this.#enqueue(digest, demand, isAllowed ? facts : undefined);
   }
 
   /** Whether requests can be admitted right now, found out by asking the database. */
   async isAvailable(): Promise<boolean> {
-    return (await this.#enqueue(digestOfNoKey, undefined)).kind !== "unavailable";
+    return (await this.#enqueue(digestOfNoKey, undefined, undefined)).kind !== "unavailable";
   }
 
   /** Finishes the statement under way, answers "unavailable" to what waits, and closes the connection. */
@@ -92,11 +107,11 @@ export class Admission {
     await this.#link.close();
   }
 
-  #enqueue(digest: string, facts: KeyFacts | undefined): Promise<Verdict> {
+  #enqueue(digest: string, demand: Demand | undefined, facts: KeyFacts | undefined): Promise<Verdict> {
     if (this.#unanswered >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
     this.#unanswered += 1;
     return new Promise((answer) => {
-      this.#waiting.push({ digest, facts, arrivedAt: performance.now(), answer, isAnswered: false });
+      this.#waiting.push({ digest, demand, facts, arrivedAt: performance.now(), answer, isAnswered: false });
       this.#running ??= this.#run();
     });
   }
@@ -126,7 +141,7 @@ export class Admission {
   /** Counts what is remembered, and queues again what was not counted. */
   async #count(spending: Batch["spending"]): Promise<void> {
     try {
-      const uncounted = await this.#send(spending, [], countUses);
+      const uncounted = await this.#send({ spending, probing: new Map() }, countUses);
       const again: Waiter[] = [];
       for (const keyId of uncounted) {
         this.#apart.add(keyId);
@@ -146,7 +161,7 @@ export class Admission {
   /** Counts what can be counted past rows that others hold, and learns about the rest. */
   async #resolve(batch: Batch): Promise<void> {
     try {
-      this.#conclude(batch, await this.#send(batch.spending, [...batch.probing.keys()], resolveUses));
+      this.#conclude(batch, await this.#send(batch, resolveUses));
     } catch (error) {
       // Rows are skipped, a whole table that somebody has locked is not.
       if (isCertainAbort(error)) this.#setAside(listWaiters(batch));
@@ -155,11 +170,11 @@ export class Admission {
   }
 
   async #send<Result>(
-    spending: Batch["spending"],
-    probes: readonly string[],
-    run: (client: pg.Client, asks: readonly Ask[], probes: readonly string[]) => Promise<Result>,
+    { spending, probing }: Batch,
+    run: (client: pg.Client, asks: readonly Ask[], probes: readonly Probe[]) => Promise<Result>,
   ): Promise<Result> {
     const asks = listAsks(spending);
+    const probes = Array.from(probing.values(), ({ probe }) => probe);
     // Where the connection is there, the statement leaves at once, before anything else is done.
     const client = this.#link.live ?? (await this.#link.connect());
     this.#onStatement({ asks: asks.length, probes: probes.length });
@@ -171,41 +186,38 @@ export class Admission {
     for (const waiter of listWaiters(batch)) this.#settle(waiter, unavailable);
   }
 
-  /** Answers what is decided and queues the rest again: facts that were new, and rows that were held. */
-  #conclude(batch: Batch, findings: Findings): void {
+  /** Answers what is decided and queues the rest again: keys that have changed, and rows that were held. */
+  #conclude({ spending, probing }: Batch, { uncounted, probed }: Findings): void {
     const again: Waiter[] = [];
-    for (const [keyId, spending] of batch.spending) {
-      const current = findings.uncounted.get(keyId);
-      if (current?.version === spending.facts.version) {
+    for (const [keyId, { facts, waiters }] of spending) {
+      if (uncounted.has(keyId) && uncounted.get(keyId) === facts.version) {
         this.#apart.add(keyId);
-        this.#setAside(spending.waiters);
+        this.#setAside(waiters);
         continue;
       }
       this.#apart.delete(keyId);
-      if (findings.uncounted.has(keyId)) again.push(...this.#learn(current, spending.waiters));
-      else this.#admit(spending);
+      if (!uncounted.has(keyId)) this.#admit({ facts, waiters });
+      else for (const waiter of waiters) waiter.facts = undefined;
+      again.push(...waiters.filter(({ isAnswered }) => !isAnswered));
     }
-    for (const [digest, waiters] of batch.probing) {
-      again.push(...this.#learn(findings.probed.get(digest), waiters));
+    let position = 0;
+    for (const looked of probing.values()) {
+      again.push(...this.#learn(probed[position], looked));
+      position += 1;
     }
     this.#waiting = again.concat(this.#waiting);
   }
 
   /** Judges by facts that were read after these requests arrived; what is allowed must still be spent. */
-  #learn(facts: KeyFacts | undefined, waiters: readonly Waiter[]): readonly Waiter[] {
-    const judgement = facts ? judge(facts) : ({ kind: "refused", reason: "unknown" } as const);
-    if (facts && judgement.kind === "allowed") {
-      for (const waiter of waiters) {
-        this.#memory.remember(waiter.digest, facts);
-        waiter.facts = facts;
-      }
-      return waiters;
-    }
-    for (const waiter of waiters) {
-      this.#memory.forget(waiter.digest);
+  #learn(facts: KeyFacts | undefined, { probe: { digest }, waiters }: Probing): readonly Waiter[] {
+    if (facts && judge(facts).kind === "allowed") this.#memory.remember(digest, facts);
+    else this.#memory.forget(digest);
+    return waiters.filter((waiter) => {
+      const judgement = facts ? judge(facts, waiter.demand) : unknown;
       if (judgement.kind === "refused") this.#settle(waiter, judgement);
-    }
-    return [];
+      else waiter.facts = facts;
+      return judgement.kind === "allowed";
+    });
   }
 
   /** Leaves requests alone for a moment, because another transaction holds what they need. */
@@ -218,9 +230,15 @@ export class Admission {
   }
 
   /** Tells requests that were counted. */
-  #admit({ facts: { keyId, userId }, waiters }: Spending): void {
-    const verdict = { kind: "admitted", principal: { keyId, userId } } as const;
-    for (const waiter of waiters) this.#settle(waiter, verdict);
+  #admit({ facts, waiters }: Spending): void {
+    const principal = { keyId: facts.keyId, userId: facts.userId };
+    const verdict = { kind: "admitted", principal, access: undefined } as const;
+    for (const waiter of waiters) {
+      this.#settle(
+        waiter,
+        waiter.demand ? { ...verdict, access: openWorkspace(waiter, waiter.demand) } : verdict,
+      );
+    }
   }
 
   #settle(waiter: Waiter, verdict: Verdict): void {
@@ -243,6 +261,13 @@ export class Admission {
   }
 }
 
+/** What a request may do in the workspace it asked for. The facts were judged by that demand, and have just held. */
+function openWorkspace({ facts }: Waiter, { workspaceId }: Demand): WorkspaceAccess | undefined {
+  const role = facts?.roles.get(workspaceId);
+  return facts && role && { scope: mintWorkspaceScope(workspaceId), userId: facts.userId, role };
+}
+
+const unknown = { kind: "refused", reason: "unknown" } as const satisfies Verdict;
 const malformed = { kind: "refused", reason: "malformed" } as const satisfies Verdict;
 const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
 

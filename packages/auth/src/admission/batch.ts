@@ -1,14 +1,15 @@
 import type { KeyId } from "@latchkey/db/ids";
-import type { KeyFacts } from "./judge.ts";
-import type { Ask } from "./statement.ts";
+import type { Demand, KeyFacts } from "./judge.ts";
+import type { Ask, Probe } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A request that has no verdict yet. */
 export interface Waiter {
   readonly digest: string;
+  readonly demand: Demand | undefined;
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
-  /** What the node believes of its key; undefined for a key that it must look up. */
+  /** What the node believes of its key, and judged it by; undefined for a key that it must look up. */
   facts: KeyFacts | undefined;
   isAnswered: boolean;
 }
@@ -19,10 +20,16 @@ export interface Spending {
   readonly waiters: Waiter[];
 }
 
-/** What one statement takes: uses to count, by key, and keys to look up, by digest. */
+/** The requests that need to know the same of the same key. */
+export interface Probing {
+  readonly probe: Probe;
+  readonly waiters: Waiter[];
+}
+
+/** What one statement takes: uses to count, by key, and what to look up. */
 export interface Batch {
   readonly spending: Map<KeyId, Spending>;
-  readonly probing: Map<string, Waiter[]>;
+  readonly probing: Map<string, Probing>;
 }
 
 /**
@@ -37,19 +44,27 @@ export function composeBatches(
   const apart: Batch = { spending: new Map(), probing: new Map() };
   for (const waiter of waiters) {
     if (waiter.isAnswered) continue;
-    const { digest, facts } = waiter;
+    const { facts } = waiter;
     if (!facts) {
-      const others = apart.probing.get(digest);
-      if (others) others.push(waiter);
-      else apart.probing.set(digest, [waiter]);
+      addProbe(apart.probing, waiter);
       continue;
     }
     const spending = setApart.has(facts.keyId) ? apart.spending : together;
     const others = spending.get(facts.keyId);
-    if (others) others.waiters.push(waiter);
+    // Counted by one version of the facts, and judged by another? It must be looked up.
+    if (others && others.facts.version !== facts.version) addProbe(apart.probing, waiter);
+    else if (others) others.waiters.push(waiter);
     else spending.set(facts.keyId, { facts, waiters: [waiter] });
   }
   return { together, apart };
+}
+
+function addProbe(probing: Batch["probing"], waiter: Waiter): void {
+  const { digest, demand } = waiter;
+  const name = demand ? digest + demand.workspaceId : digest;
+  const others = probing.get(name);
+  if (others) others.waiters.push(waiter);
+  else probing.set(name, { probe: { digest, workspaceId: demand?.workspaceId }, waiters: [waiter] });
 }
 
 /** What a statement is told of the uses that it is to count. */
@@ -62,5 +77,5 @@ export function listAsks(spending: Batch["spending"]): Ask[] {
 }
 
 export function listWaiters({ spending, probing }: Batch): Waiter[] {
-  return [...[...spending.values()].flatMap(({ waiters }) => waiters), ...[...probing.values()].flat()];
+  return [...spending.values(), ...probing.values()].flatMap(({ waiters }) => waiters);
 }

@@ -8,6 +8,7 @@ const good: KeyFacts = {
   version: 1,
   isDeleted: false,
   isUserDisabled: false,
+  roles: new Map(),
 };
 
 test.each([

@@ -1,4 +1,6 @@
-import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { Role } from "@latchkey/db/schema";
+import { type Permission, roleHolds } from "../permissions.ts";
 
 /** What decides about a key, as it stood in the database at one instant. */
 export interface KeyFacts {
@@ -8,18 +10,43 @@ export interface KeyFacts {
   readonly version: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
+  /** The user's role in workspaces that were asked for; one that is absent was not asked for, or has no such member. */
+  readonly roles: ReadonlyMap<WorkspaceId, Role>;
+}
+
+/** What a request wants beside a good key. */
+export interface Demand {
+  readonly workspaceId: WorkspaceId;
+  readonly permission: Permission;
 }
 
 /** Why a key is refused. For logs and for the key's owner; a caller only ever learns that it was. */
-export type RefusalReason = "malformed" | "unknown" | "deleted" | "user-disabled";
+export type RefusalReason =
+  | "malformed"
+  | "unknown"
+  | "deleted"
+  | "user-disabled"
+  | "no-member"
+  | "no-permission";
 
 export type Judgement =
   | { readonly kind: "allowed" }
   | { readonly kind: "refused"; readonly reason: RefusalReason };
 
-/** The one place where the rules live: from facts to a judgement, with no clock, no database, no surprise. */
-export function judge(facts: KeyFacts): Judgement {
-  if (facts.isDeleted) return { kind: "refused", reason: "deleted" };
-  if (facts.isUserDisabled) return { kind: "refused", reason: "user-disabled" };
-  return { kind: "allowed" };
+/** The one place where the rules live: from facts and a demand to a judgement, with no clock, no database, no surprise. */
+export function judge(facts: KeyFacts, demand?: Demand): Judgement {
+  if (facts.isDeleted) return refused.deleted;
+  if (facts.isUserDisabled) return refused.userDisabled;
+  if (!demand) return allowed;
+  const role = facts.roles.get(demand.workspaceId);
+  if (!role) return refused.noMember;
+  return roleHolds(role, demand.permission) ? allowed : refused.noPermission;
 }
+
+const allowed = { kind: "allowed" } as const;
+const refused = {
+  deleted: { kind: "refused", reason: "deleted" },
+  userDisabled: { kind: "refused", reason: "user-disabled" },
+  noMember: { kind: "refused", reason: "no-member" },
+  noPermission: { kind: "refused", reason: "no-permission" },
+} as const satisfies Record<string, Judgement>;

@@ -1,4 +1,4 @@
-import { clientConfig, type DatabaseConnection } from "@latchkey/db/connection";
+import { clientConfig, type DatabaseConnection, startupOptions } from "@latchkey/db/connection";
 import pg from "pg";
 import { sessionSettings } from "./statement.ts";
 
@@ -28,7 +28,7 @@ export class AdmissionLink {
     const client = new pg.Client({
       ...clientConfig(this.#connection, "latchkey admission"),
       connectionTimeoutMillis: connectTimeoutMs,
-      options: sessionSettings.map((setting) => `-c ${setting}`).join(" "),
+      options: startupOptions("latchkey_admission", sessionSettings),
     });
     const forget = (): void => {
       if (this.#client === client) this.#client = undefined;

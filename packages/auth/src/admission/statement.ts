@@ -1,4 +1,5 @@
-import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { Role } from "@latchkey/db/schema";
 import type pg from "pg";
 import type { KeyFacts } from "./judge.ts";
 
@@ -9,12 +10,19 @@ export interface Ask {
   readonly version: number;
 }
 
+/** A key that the node must look up, and the workspace in which it must know its user's role. */
+export interface Probe {
+  /** In base64. */
+  readonly digest: string;
+  readonly workspaceId: WorkspaceId | undefined;
+}
+
 /** What a batch met beside what it counted. */
 export interface Findings {
-  /** Asks that were not counted: with their facts as they are now, or undefined for a key that is gone. */
-  readonly uncounted: ReadonlyMap<KeyId, KeyFacts | undefined>;
-  /** The facts of the digests probed, by digest in base64; a digest that no key has is absent. */
-  readonly probed: ReadonlyMap<string, KeyFacts>;
+  /** Asks that were not counted, with the version of their key as it is now; undefined for a key that is gone. */
+  readonly uncounted: ReadonlyMap<KeyId, number | undefined>;
+  /** The facts of each probe, in their order; undefined for a digest that no key has. */
+  readonly probed: readonly (KeyFacts | undefined)[];
 }
 
 /** The batch, in the order of its keys: a row a key, with its uses and the version that the node judged by. */
@@ -48,16 +56,20 @@ counted as (
 select key_id from asked where key_id not in (select key_id from counted)`;
 
 /**
- * For all that the first statement cannot settle: keys that the node knows nothing of, and keys that were not
- * counted. Counts what can be counted without waiting for anybody, and reads the facts of the rest.
+ * For all that the first statement cannot settle: keys that were not counted, and keys of which the node does not know
+ * enough. Counts what can be counted without waiting for anybody, and reads what there is to know of the others.
  *
  * - `locked` takes the rows whose version still holds and that nobody else has.
- * - `wanted` names what the node must learn: the keys of probed digests, and the asks that were not counted.
- * - The last select reads their facts. All of it sees one snapshot, taken after the requests arrived, so that facts
- *   and version belong together. A key whose version still holds and that was not counted is locked by another.
+ * - The first half of the answer names the asks that were not counted, with the version of their key. One whose version
+ *   still holds is locked by another.
+ * - The second half has the facts of the keys probed, each with its user's role in the workspace asked for. All of it
+ *   sees one snapshot, taken after the requests arrived, so that facts and version belong together.
  */
 export const resolveText = `
 with ${asked},
+probed as materialized (
+  select * from unnest($4::bytea[], $5::uuid[]) with ordinality as probed (hash, workspace_id, position)
+),
 locked as materialized (
   select counter.key_id, asked.uses
   from asked
@@ -73,27 +85,36 @@ counted as (
   from locked
   where counter.key_id = locked.key_id
   returning counter.key_id
-),
-wanted as (
-  select key_id from asked where key_id not in (select key_id from counted)
-  union all
-  select id from api_keys where hash = any ($4::bytea[])
 )
-select wanted.key_id, key.hash, key.user_id, counter.version,
-  key.deleted_at is not null as is_deleted,
-  account.disabled_at is not null as is_user_disabled
-from wanted
-left join api_keys key on key.id = wanted.key_id
-left join key_counters counter on counter.key_id = wanted.key_id
-left join users account on account.id = key.user_id`;
+select null::bigint as position, asked.key_id, counter.version,
+  null::uuid as user_id, null::boolean as is_deleted, null::boolean as is_user_disabled, null::text as role
+from asked
+left join key_counters counter on counter.key_id = asked.key_id
+where asked.key_id not in (select key_id from counted)
+union all
+select probed.position, key.id, counter.version,
+  key.user_id, key.deleted_at is not null, account.disabled_at is not null,
+  (select role from members where workspace_id = probed.workspace_id and user_id = key.user_id)
+from probed
+join api_keys key on key.hash = probed.hash
+join key_counters counter on counter.key_id = key.id
+join users account on account.id = key.user_id`;
 
-interface FactsRow {
+interface UncountedRow {
+  readonly position: null;
   readonly key_id: KeyId;
-  readonly hash: Buffer | null;
-  readonly user_id: UserId;
   readonly version: number | null;
+}
+
+interface ProbedRow {
+  /** Of the probe, counted from 1. */
+  readonly position: number;
+  readonly key_id: KeyId;
+  readonly user_id: UserId;
+  readonly version: number;
   readonly is_deleted: boolean;
   readonly is_user_disabled: boolean;
+  readonly role: Role | null;
 }
 
 /**
@@ -123,29 +144,26 @@ export async function countUses(client: pg.Client, asks: readonly Ask[]): Promis
   return rows.map(([keyId]) => keyId);
 }
 
-/**
- * Runs {@link resolveText}.
- *
- * @param probes digests in base64 of keys that the node knows nothing of.
- * @throws what the driver throws.
- */
+/** Runs {@link resolveText}. @throws what the driver throws. */
 export async function resolveUses(
   client: pg.Client,
   asks: readonly Ask[],
-  probes: readonly string[],
+  probes: readonly Probe[],
 ): Promise<Findings> {
-  const { rows } = await client.query<FactsRow>({
+  const { rows } = await client.query<UncountedRow | ProbedRow>({
     name: "admit-resolve",
     text: resolveText,
-    values: [...toArrays(asks), probes.map((digest) => Buffer.from(digest, "base64"))],
+    values: [
+      ...toArrays(asks),
+      probes.map(({ digest }) => Buffer.from(digest, "base64")),
+      probes.map(({ workspaceId }) => workspaceId ?? null),
+    ],
   });
-  const asked = new Set(asks.map(({ keyId }) => keyId));
-  const uncounted = new Map<KeyId, KeyFacts | undefined>();
-  const probed = new Map<string, KeyFacts>();
+  const uncounted = new Map<KeyId, number | undefined>();
+  const probed: (KeyFacts | undefined)[] = probes.map(() => undefined);
   for (const row of rows) {
-    const facts = readFacts(row);
-    if (asked.has(row.key_id)) uncounted.set(row.key_id, facts);
-    if (facts && row.hash) probed.set(row.hash.toString("base64"), facts);
+    if (row.position === null) uncounted.set(row.key_id, row.version ?? undefined);
+    else probed[row.position - 1] = readFacts(row, probes[row.position - 1]?.workspaceId);
   }
   return { uncounted, probed };
 }
@@ -159,13 +177,13 @@ function toArrays(asks: readonly Ask[]): [keyIds: string, uses: string, versions
   ];
 }
 
-function readFacts(row: FactsRow): KeyFacts | undefined {
-  if (row.version === null || row.hash === null) return undefined;
+function readFacts(row: ProbedRow, workspaceId: WorkspaceId | undefined): KeyFacts {
   return {
     keyId: row.key_id,
     userId: row.user_id,
     version: row.version,
     isDeleted: row.is_deleted,
     isUserDisabled: row.is_user_disabled,
+    roles: new Map(workspaceId && row.role ? [[workspaceId, row.role]] : []),
   };
 }

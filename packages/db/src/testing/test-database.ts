@@ -8,8 +8,11 @@ import { createDatabase, dropDatabase } from "./test-cluster.ts";
 /** A database for one test file, with the newest schema and nothing in it. */
 export interface TestDatabase {
   readonly connection: ClusterConnection;
+  /** As the product has it: under the wall. */
   readonly db: Db;
-  /** Closes `db` and removes the database, ending whoever else is connected to it. */
+  /** As whoever owns the database, past the wall, for what a test sets up or looks up. */
+  readonly owner: Db;
+  /** Closes both and removes the database, ending whoever else is connected to it. */
   readonly drop: () => Promise<void>;
 }
 
@@ -19,11 +22,14 @@ export async function createTestDatabase(postgres: ClusterConnection): Promise<T
   await createDatabase(postgres, connection.database);
   await migrate(connection);
   const db = openDatabase(connection, { applicationName: "latchkey test" });
+  const owner = openDatabase(connection, { applicationName: "latchkey test owner", role: "login" });
   return {
     connection,
     db,
+    owner,
     async drop() {
       await db.destroy();
+      await owner.destroy();
       await dropDatabase(postgres, connection.database);
     },
   };

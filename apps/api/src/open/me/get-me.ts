@@ -2,6 +2,7 @@ import { type ApiKey, findApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import type { User } from "@latchkey/db/users";
 import { getUser } from "@latchkey/db/users";
+import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
@@ -46,7 +47,9 @@ export const getMe = defineEndpoint({
     const [key, user, workspaces] = await Promise.all([
       findApiKey(db, { userId: principal.userId, id: principal.keyId }),
       getUser(db, principal.userId),
-      listMemberships(db, principal.userId, { limit: maxWorkspaces }),
+      asUser(db, principal.userId, (trx) =>
+        listMemberships(trx, principal.userId, { limit: maxWorkspaces, direction: "asc" }),
+      ),
     ]);
     // Deleted since it was admitted: the same answer as to the next request.
     if (!key) throw new AppError("FORBIDDEN");

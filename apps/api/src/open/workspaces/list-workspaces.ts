@@ -1,9 +1,15 @@
-import { decodeId, encodeId } from "@latchkey/db/ids";
+import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
+import { role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { decodeCursor, toPage } from "../cursor.ts";
-import { pageOf, pageQuery } from "../schemas.ts";
+import { listQuery, pageOf, readPage, searchFilter, toPage } from "../lists.ts";
+import {} from "../schemas.ts";
 import { presentWorkspace, workspace } from "./workspace.ts";
+
+const query = listQuery(["createdAt", "name"]).extend({
+  role: role.optional().meta({ description: "Only those in which the key's user has this role." }),
+  search: searchFilter.meta({ description: "Only those with this in their name, in any letter case." }),
+});
 
 export const listWorkspaces = defineEndpoint({
   method: "GET",
@@ -12,15 +18,13 @@ export const listWorkspaces = defineEndpoint({
   summary: "List workspaces",
   description: "The workspaces that the key's user belongs to, oldest first, with the user's role in each.",
   access: "key",
-  request: { query: pageQuery },
+  request: { query },
   response: { status: 200, schema: pageOf(workspace) },
   errors: [],
-  handle: async ({ query }, { instance, principal }) => {
-    const after = decodeCursor(query.cursor, (position) => decodeId("workspace", position));
-    const rows = await listMemberships(instance.db, principal.userId, { limit: query.limit + 1, after });
-    return toPage(rows, query.limit, {
-      present: presentWorkspace,
-      position: (membership) => encodeId("workspace", membership.id),
-    });
+  handle: async ({ query }, { instance, principal: { userId } }) => {
+    const { role, search } = query;
+    const page = { ...readPage(query), filter: { role, search } };
+    const rows = await asUser(instance.db, userId, (trx) => listMemberships(trx, userId, page));
+    return toPage(rows, query, { present: presentWorkspace, idOf: ({ id }) => id });
   },
 });

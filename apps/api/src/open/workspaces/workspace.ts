@@ -1,7 +1,9 @@
 import { encodeId } from "@latchkey/db/ids";
-import type { Membership } from "@latchkey/db/workspaces";
+import type { Role } from "@latchkey/db/schema";
+import type { Workspace } from "@latchkey/db/workspaces";
 import { z } from "zod";
-import { role, timestamp } from "../schemas.ts";
+import { role } from "../../fields.ts";
+import { timestamp, version } from "../schemas.ts";
 
 /** A workspace as a member's key sees it. */
 export const workspace = z
@@ -13,15 +15,17 @@ export const workspace = z
       .meta({ description: "Names the workspace in the web app's addresses.", example: "payments" }),
     role: role.meta({ description: "The role of the key's user in it." }),
     createdAt: timestamp,
+    version,
   })
   .meta({ id: "Workspace" });
 
-export function presentWorkspace(membership: Membership): z.input<typeof workspace> {
+export function presentWorkspace(shown: Workspace & { readonly role: Role }): z.input<typeof workspace> {
   return {
-    id: encodeId("workspace", membership.id),
-    name: membership.name,
-    slug: membership.slug,
-    role: membership.role,
-    createdAt: membership.createdAt.toISOString(),
+    id: encodeId("workspace", shown.id),
+    name: shown.name,
+    slug: shown.slug,
+    role: shown.role,
+    createdAt: shown.createdAt.toISOString(),
+    version: shown.version,
   };
 }

@@ -1,0 +1,29 @@
+import { listAuditEvents } from "@latchkey/db/audit-events";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { userId } from "../fields.ts";
+import { auditAction, presentAuditEvent } from "../open/audit-events/audit-event.ts";
+import { listQuery, readPage, toPage } from "../open/lists.ts";
+import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+/** How many events come at once. */
+const pageSize = 50;
+
+export const auditRouter = createRouter({
+  /** A page of the workspace's audit log, the latest first. */
+  list: workspaceProcedure("audit:read")
+    .input(
+      workspaceInput({
+        action: auditAction.optional(),
+        actorId: userId.optional(),
+        cursor: listQuery(["occurredAt"]).shape.cursor,
+      }),
+    )
+    .query(async ({ ctx: { instance, access }, input: { action, actorId, cursor } }) => {
+      const { scope } = access;
+      const query = { limit: pageSize, sort: "-occurredAt", cursor } as const;
+      const page = { ...readPage(query), filter: { action, actorUserId: actorId } };
+      const rows = await inWorkspace(instance.db, scope, (trx) => listAuditEvents(trx, scope, page));
+      const { data, nextCursor } = toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });
+      return { items: data, nextCursor };
+    }),
+});

@@ -1,0 +1,72 @@
+import { mayGrant, roles } from "@latchkey/auth/permissions";
+import { encodeId } from "@latchkey/db/ids";
+import { countMembers, listMembers, type Member } from "@latchkey/db/members";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { changeMemberRole, removeMember } from "../domain/members.ts";
+import { role, searchText, userId } from "../fields.ts";
+import { listQuery, readPage, toPage } from "../open/lists.ts";
+import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+/** How many members come at once. */
+const pageSize = 50;
+const order = listQuery(["joinedAt", "name", "email"]).shape;
+
+export const membersRouter = createRouter({
+  /** A page of the members, how many match in all, and which roles the person may give. */
+  list: workspaceProcedure("members:read")
+    .input(
+      workspaceInput({
+        search: searchText.default(""),
+        role: role.optional(),
+        sort: order.sort,
+        cursor: order.cursor,
+      }),
+    )
+    .query(async ({ ctx: { instance, access }, input }) => {
+      const { scope } = access;
+      const filter = { role: input.role, search: input.search };
+      const query = { ...input, limit: pageSize };
+      return await inWorkspace(instance.db, scope, async (trx) => {
+        const rows = await listMembers(trx, scope, { ...readPage(query), filter });
+        const page = toPage(rows, query, { present: presentMember, idOf: (member) => member.userId });
+        return {
+          items: page.data,
+          nextCursor: page.nextCursor,
+          total: await countMembers(trx, scope, filter),
+          grantableRoles: roles.filter((granted) => mayGrant(access.role, granted)),
+        };
+      });
+    }),
+
+  /** `version` is the one that the edit was made from. */
+  changeRole: workspaceProcedure("members:manage")
+    .input(workspaceInput({ userId, role, version: z.int().min(1) }))
+    .mutation(async ({ ctx, input: { userId, role, version } }) => {
+      const change = { userId, role, versions: [version] };
+      const changed = await ctx.instance.db
+        .transaction()
+        .execute((trx) => changeMemberRole(trx, ctx.edit, change));
+      return presentMember(changed);
+    }),
+
+  /** Everybody may leave; to remove somebody else takes a role that holds no less than theirs. */
+  remove: workspaceProcedure("members:read")
+    .input(workspaceInput({ userId }))
+    .mutation(async ({ ctx, input: { userId } }) => {
+      await ctx.instance.db.transaction().execute((trx) => removeMember(trx, ctx.edit, userId));
+      return null;
+    }),
+});
+
+function presentMember({ userId, name, email, role, isDisabled, joinedAt, version }: Member) {
+  return {
+    userId: encodeId("user", userId),
+    name,
+    email,
+    role,
+    isDisabled,
+    joinedAt: joinedAt.toISOString(),
+    version,
+  };
+}

@@ -1,0 +1,46 @@
+import { listPermissions } from "@latchkey/auth/permissions";
+import { encodeId } from "@latchkey/db/ids";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import type { Workspace } from "@latchkey/db/workspaces";
+import { z } from "zod";
+import { createWorkspace, getWorkspace, remove, rename } from "../domain/workspaces.ts";
+import { workspaceName } from "../fields.ts";
+import { createRouter, originOf, sessionProcedure, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+export const workspacesRouter = createRouter({
+  /** The workspace, the person's role in it, and what that role holds. */
+  get: workspaceProcedure("workspace:read")
+    .input(workspaceInput({}))
+    .query(async ({ ctx: { instance, access } }) => {
+      const { scope, role } = access;
+      const workspace = await inWorkspace(instance.db, scope, (trx) => getWorkspace(trx, scope));
+      return { ...presentWorkspace(workspace), role, permissions: listPermissions(role) };
+    }),
+
+  /** Whoever makes a workspace is its first owner. */
+  create: sessionProcedure.input(z.strictObject({ name: workspaceName })).mutation(async ({ ctx, input }) => {
+    const workspace = { ...input, ownerId: ctx.user.id, origin: originOf(ctx, ctx.user.id) };
+    const created = await ctx.instance.db.transaction().execute((trx) => createWorkspace(trx, workspace));
+    return presentWorkspace(created);
+  }),
+
+  /** `version` is the one that the edit was made from. */
+  rename: workspaceProcedure("workspace:update")
+    .input(workspaceInput({ name: workspaceName, version: z.int().min(1) }))
+    .mutation(async ({ ctx, input: { name, version } }) => {
+      const change = { name, versions: [version] };
+      const renamed = await ctx.instance.db.transaction().execute((trx) => rename(trx, ctx.edit, change));
+      return presentWorkspace(renamed);
+    }),
+
+  delete: workspaceProcedure("workspace:delete")
+    .input(workspaceInput({}))
+    .mutation(async ({ ctx }) => {
+      await ctx.instance.db.transaction().execute((trx) => remove(trx, ctx.edit));
+      return null;
+    }),
+});
+
+function presentWorkspace({ id, name, slug, createdAt, version }: Workspace) {
+  return { id: encodeId("workspace", id), name, slug, createdAt: createdAt.toISOString(), version };
+}

@@ -1,0 +1,112 @@
+import { mayGrant } from "@latchkey/auth/permissions";
+import { appendAudit } from "@latchkey/db/audit-events";
+import { encodeId, type UserId } from "@latchkey/db/ids";
+import {
+  deleteMember,
+  findMember,
+  forgetMemberKeys,
+  hasOtherOwner,
+  insertMember,
+  lockUser,
+  type Member,
+  updateMemberRole,
+} from "@latchkey/db/members";
+import type { Role, Trx } from "@latchkey/db/schema";
+import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { lockWorkspace } from "@latchkey/db/workspaces";
+import { AppError } from "@latchkey/errors";
+import type { Edit } from "./workspaces.ts";
+
+/** @throws {AppError} NOT_FOUND */
+export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<Member> {
+  const member = await findMember(trx, scope, userId);
+  if (!member) throw new AppError("NOT_FOUND", { message: "There is no such member." });
+  return member;
+}
+
+/**
+ * Gives a member another role. Once this is committed it is in force for their keys and sessions, on every node.
+ * @param change.versions what the edit may have been made from; undefined for whatever it is.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN when either role holds more than the actor's own,
+ *   CONFLICT for the last owner.
+ */
+export async function changeMemberRole(
+  trx: Trx,
+  edit: Edit,
+  change: { readonly userId: UserId; readonly role: Role; readonly versions: readonly number[] | undefined },
+): Promise<Member> {
+  const { scope, origin } = edit;
+  const { userId, role, versions } = change;
+  const { inside, member, actorRole } = await prepare(trx, edit, userId);
+  if (!mayGrant(actorRole, member.role) || !mayGrant(actorRole, role)) throw new AppError("FORBIDDEN");
+  if (versions && !versions.includes(member.version)) throw new AppError("PRECONDITION_FAILED");
+  if (member.role === role) return member;
+  if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
+  await updateMemberRole(inside, scope, { userId, role });
+  await appendAudit(inside, scope, origin, {
+    action: "member.role-changed",
+    targetId: userId,
+    before: { role: member.role },
+    after: { role },
+  });
+  const changed = await getMember(inside, scope, userId);
+  await forgetMemberKeys(inside, userId);
+  return changed;
+}
+
+/**
+ * Takes a member out of a workspace; anybody may leave one. Once this is committed neither their keys nor their
+ * sessions reach it.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN when the member holds more than the actor does, CONFLICT for the last owner.
+ */
+export async function removeMember(trx: Trx, edit: Edit, userId: UserId): Promise<void> {
+  const { scope, origin } = edit;
+  const { inside, member, actorRole, isOneself } = await prepare(trx, edit, userId);
+  if (!isOneself && !mayGrant(actorRole, member.role)) throw new AppError("FORBIDDEN");
+  if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
+  await deleteMember(inside, scope, userId);
+  const before = { role: member.role, email: member.email };
+  await appendAudit(inside, scope, origin, { action: "member.removed", targetId: userId, before });
+  await forgetMemberKeys(inside, userId);
+}
+
+/** Adds a user to a workspace. @throws {AppError} NOT_FOUND without such a workspace, CONFLICT for a member. */
+export async function addMember(
+  trx: Trx,
+  { scope, origin }: Edit,
+  { userId, role }: { readonly userId: UserId; readonly role: Role },
+): Promise<void> {
+  const inside = await enterWorkspace(trx, scope);
+  if (!(await lockWorkspace(inside, scope))) {
+    const id = encodeId("workspace", scope.workspaceId);
+    throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
+  }
+  if (!(await insertMember(inside, scope, { userId, role }))) {
+    throw new AppError("CONFLICT", { message: "This user is a member already." });
+  }
+  await appendAudit(inside, scope, origin, { action: "member.added", targetId: userId, after: { role } });
+}
+
+/**
+ * Locks all that a change of a member goes by, and reads it: the actor's own role too, which may have changed since the
+ * request was let in.
+ */
+async function prepare(trx: Trx, { scope, origin: { actor } }: Edit, userId: UserId) {
+  const inside = await enterWorkspace(trx, scope);
+  if (!(await lockWorkspace(inside, scope))) throw new AppError("FORBIDDEN");
+  const self = actor.kind === "command" ? undefined : await findMember(inside, scope, actor.userId);
+  // The operator's command may do all that an owner may.
+  const actorRole = actor.kind === "command" ? "owner" : self?.role;
+  if (!actorRole) throw new AppError("FORBIDDEN");
+  const member = await getMember(inside, scope, userId);
+  await lockUser(inside, userId);
+  return { inside, member, actorRole, isOneself: self?.userId === userId };
+}
+
+/** @throws {AppError} CONFLICT where nobody else owns the workspace and can sign in. */
+async function requireOtherOwner(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
+  if (await hasOtherOwner(trx, scope, userId)) return;
+  throw new AppError("CONFLICT", {
+    message: "This is the workspace’s last owner. Make another member an owner first.",
+  });
+}

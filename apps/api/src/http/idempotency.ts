@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import {
+  claimIdempotencyName,
+  findIdempotencyRecord,
+  type IdempotencyName,
+  insertIdempotencyRecord,
+} from "@latchkey/db/idempotency-records";
+import { AppError } from "@latchkey/errors";
+import type { Context } from "koa";
+import type { Answer, Call, Endpoint, RawInput, WorkspaceCall } from "./endpoint.ts";
+
+const keyForm = /^[\x21-\x7E]{1,255}$/;
+
+/** What a client calls its request. @throws {AppError} BAD_REQUEST unless it is 1 to 255 visible ASCII characters. */
+export function readIdempotencyKey(ctx: Context): string | undefined {
+  const value = ctx.req.headers["idempotency-key"];
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && keyForm.test(value)) return value;
+  const issues = [{ path: "Idempotency-Key", message: "must be 1 to 255 visible ASCII characters" }];
+  throw new AppError("BAD_REQUEST", { issues });
+}
+
+interface NamedRequest {
+  readonly name: IdempotencyName;
+  readonly input: RawInput;
+  readonly call: Call & Partial<WorkspaceCall>;
+}
+
+/**
+ * Carries a request out once, however often it comes. What it changes and how it was answered are one transaction, so
+ * that no crash comes between them: a request that was answered with a failure, or not at all, has left nothing and
+ * can be sent again.
+ *
+ * @throws {AppError} CONFLICT while the first one is still under way, UNPROCESSABLE_CONTENT when the name was given to
+ *   another request before, and what the endpoint throws.
+ */
+export async function onceByName(
+  endpoint: Endpoint,
+  { name, input, call }: NamedRequest,
+): Promise<{ readonly answer: Answer; readonly isReplayed: boolean }> {
+  const requestHash = createHash("sha256")
+    .update(JSON.stringify(input.body ?? null))
+    .digest();
+  return await call.instance.db.transaction().execute(async (trx) => {
+    if (!(await claimIdempotencyName(trx, name))) {
+      throw new AppError("CONFLICT", {
+        message: "A request with this Idempotency-Key is still under way",
+        retryAfterSeconds: 1,
+      });
+    }
+    const record = await findIdempotencyRecord(trx, name);
+    if (record && !record.requestHash.equals(requestHash)) {
+      throw new AppError("UNPROCESSABLE_CONTENT", {
+        message: "This Idempotency-Key was used for another request",
+      });
+    }
+    if (record) return { answer: record.answer, isReplayed: true };
+    const answer = await endpoint.run(input, { ...call, transact: (work) => work(trx) });
+    await insertIdempotencyRecord(trx, name, {
+      requestHash,
+      status: endpoint.response.status,
+      answer: withoutSecret(endpoint, answer),
+    });
+    return { answer, isReplayed: false };
+  });
+}
+
+function withoutSecret({ response }: Endpoint, answer: Answer): Record<string, unknown> {
+  const kept = { ...answer };
+  if (response.status !== 204 && response.secret) delete kept[response.secret];
+  return kept;
+}

@@ -1,0 +1,58 @@
+import Router from "@koa/router";
+import type { Demand } from "@latchkey/auth/judge";
+import { decodeId, type WorkspaceId } from "@latchkey/db/ids";
+import { AppError } from "@latchkey/errors";
+import type { Middleware } from "koa";
+import type { Endpoint } from "./endpoint.ts";
+
+/** What a method and a path below `/open` mean. */
+export interface Route {
+  readonly endpoint: Endpoint;
+  readonly params: Readonly<Record<string, string>>;
+  /** What admission is to check beside the key. */
+  readonly demand: Demand | undefined;
+}
+
+/** Finds what a method and a path mean: a failure (NOT_FOUND, METHOD_NOT_SUPPORTED) where they mean nothing. */
+export type FindRoute = (method: string, path: string) => Route | AppError;
+
+/** No workspace has it: what is no id reaches no workspace either, and is told so in the same way. */
+const idOfNoWorkspace = "00000000-0000-0000-0000-000000000000" as WorkspaceId; // Postgres takes any UUID.
+
+export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
+  const router = new Router({ prefix: "/open", strict: true, sensitive: true });
+  const endpointOf = new Map(
+    endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], handledAbove), endpoint]),
+  );
+  // A path without parameters needs no pattern.
+  const plain = new Map(
+    endpoints
+      .filter(({ path }) => !path.includes(":"))
+      .map((endpoint): [string, Route] => [
+        `${endpoint.method} /open${endpoint.path}`,
+        { endpoint, params: {}, demand: undefined },
+      ]),
+  );
+  return (method, path) => {
+    const found = plain.get(`${method} ${path}`);
+    if (found) return found;
+    const match = router.match(path, method);
+    if (match.path.length === 0) return new AppError("NOT_FOUND");
+    const [layer] = match.pathAndMethod;
+    const endpoint = layer && endpointOf.get(layer);
+    if (endpoint) {
+      const params = layer.params(path, layer.captures(path));
+      return { endpoint, params, demand: toDemand(endpoint, params) };
+    }
+    const allowed = [...new Set(match.path.flatMap(({ methods }) => methods))].sort().join(", ");
+    return new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
+  };
+}
+
+function toDemand({ access }: Endpoint, params: Readonly<Record<string, string>>): Demand | undefined {
+  if (access === "key") return undefined;
+  const workspaceId = decodeId("workspace", params.workspaceId ?? "") ?? idOfNoWorkspace;
+  return { workspaceId, permission: access.workspace };
+}
+
+const handledAbove: Middleware = async () => undefined;

@@ -1,0 +1,42 @@
+import { listAuditEvents as list } from "@latchkey/db/audit-events";
+import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { listQuery, pageOf, readPage, toPage } from "../lists.ts";
+import { inWorkspace, timestamp, userId } from "../schemas.ts";
+import { auditAction, auditEvent, presentAuditEvent } from "./audit-event.ts";
+
+const query = listQuery(["occurredAt"]).extend({
+  sort: z
+    .enum(["-occurredAt", "occurredAt"])
+    .default("-occurredAt")
+    .meta({ description: "With a minus, the latest first." }),
+  action: auditAction.optional().meta({ description: "Only this kind of change." }),
+  actorId: userId.optional().meta({ description: "Only changes made by this user." }),
+  from: timestamp.optional().meta({ description: "Not before this time." }),
+  to: timestamp.optional().meta({ description: "Before this time." }),
+});
+
+export const listAuditEvents = defineEndpoint({
+  method: "GET",
+  path: "/workspaces/:workspaceId/audit-events",
+  operationId: "listAuditEvents",
+  summary: "List audit events",
+  description: "Every change in a workspace: who made it, by which key, from where. The latest first.",
+  access: { workspace: "audit:read" },
+  request: { params: inWorkspace, query },
+  response: { status: 200, schema: pageOf(auditEvent) },
+  errors: [],
+  handle: async ({ query }, { instance, access: { scope } }) => {
+    const { action, actorId, from, to } = query;
+    const filter = {
+      action,
+      actorUserId: actorId,
+      from: from === undefined ? undefined : new Date(from),
+      to: to === undefined ? undefined : new Date(to),
+    };
+    const page = { ...readPage(query), filter };
+    const rows = await runInWorkspace(instance.db, scope, (trx) => list(trx, scope, page));
+    return toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });
+  },
+});

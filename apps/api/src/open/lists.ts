@@ -1,0 +1,125 @@
+import type { Page, Position } from "@latchkey/db/page";
+import { AppError } from "@latchkey/errors";
+import { z } from "zod";
+
+const maxPageSize = 100;
+
+const pageQuery = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^\d{1,9}$/, "must be a whole number")
+    .transform(Number)
+    .pipe(z.int().min(1, "must be at least 1").max(maxPageSize, `must be at most ${maxPageSize}`))
+    .default(25)
+    .meta({
+      description: "How many to answer at most.",
+      override: { type: "integer", minimum: 1, maximum: maxPageSize, default: 25 },
+    }),
+  cursor: z
+    .string()
+    .max(1_024)
+    .optional()
+    .meta({ description: "Where to go on: the `nextCursor` of the page before, as it is." }),
+});
+
+/**
+ * The query of a list: how many, from where, in which order. What it can be filtered by is added with `extend`.
+ * @param orders what it can be sorted by; a minus before it means the greatest first. The first one is the rule.
+ */
+export function listQuery<const Orders extends readonly [string, ...string[]]>(orders: Orders) {
+  type Sort = Orders[number] | `-${Orders[number]}`;
+  const names = orders.flatMap((order) => [order, `-${order}`]) as [Sort, ...Sort[]]; // Each with and without.
+  const sort: z.ZodType<Sort, Sort> = z.enum(names);
+  const description = "What to sort by; with a minus before it, the greatest first.";
+  return pageQuery.extend({ sort: sort.default(() => orders[0]).meta({ description }) });
+}
+
+/** A part of a name to look for, in any letter case. */
+export const searchFilter = z
+  .string()
+  .min(1, "must not be empty")
+  .max(100, "must be at most 100 characters")
+  .refine((text) => text.isWellFormed() && !text.includes("\0"), "must be text")
+  .optional();
+
+/** The answer of every list. */
+export function pageOf<Item extends z.ZodObject>(item: Item) {
+  return z.object({
+    data: z.array(item),
+    nextCursor: z
+      .string()
+      .nullable()
+      .meta({ description: "Pass it as `cursor` for the next page; null on the last one." }),
+    hasMore: z.boolean(),
+  });
+}
+
+interface ListQuery<Sort extends string> {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly sort: Sort;
+}
+
+/** What the database is asked for: one row more than the page holds, which tells whether there is more. */
+export interface PageRequest<Order extends string> extends Page {
+  readonly sort: Order;
+}
+
+type OrderOf<Sort extends string> = Sort extends `-${infer Order}` ? Order : Sort;
+
+/** @throws {AppError} BAD_REQUEST when the cursor is none of this list in this order. */
+export function readPage<Sort extends string>(query: ListQuery<Sort>): PageRequest<OrderOf<Sort>> {
+  const isDescending = query.sort.startsWith("-");
+  return {
+    sort: query.sort.replace(/^-/, "") as OrderOf<Sort>, // Without the minus it is the order's name.
+    direction: isDescending ? "desc" : "asc",
+    limit: query.limit + 1,
+    after: decodeCursor(query),
+  };
+}
+
+/** Turns rows into a page. */
+export function toPage<Row extends { readonly position: string }, Item>(
+  rows: readonly Row[],
+  query: ListQuery<string>,
+  { present, idOf }: { readonly present: (row: Row) => Item; readonly idOf: (row: Row) => string },
+): { data: Item[]; nextCursor: string | null; hasMore: boolean } {
+  const hasMore = rows.length > query.limit;
+  const shown = rows.slice(0, query.limit);
+  const last = shown.at(-1);
+  return {
+    data: shown.map(present),
+    nextCursor: hasMore && last ? encodeCursor(query.sort, { value: last.position, id: idOf(last) }) : null,
+    hasMore,
+  };
+}
+
+/** Where a page ends, as callers see it: opaque, so that what is inside may change. */
+function encodeCursor(sort: string, { value, id }: Position): string {
+  return Buffer.from(JSON.stringify([sort, value, id])).toString("base64url");
+}
+
+const cursorForm = z.tuple([
+  z.string(),
+  z.string().refine((text) => text.isWellFormed() && !text.includes("\0")),
+  z.guid(),
+]);
+/** Microseconds since 1970. */
+const timeForm = /^-?\d{1,16}$/;
+
+function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined {
+  if (cursor === undefined) return undefined;
+  const { data } = cursorForm.safeParse(parseJson(Buffer.from(cursor, "base64url").toString()));
+  const isTime = sort.endsWith("At");
+  if (data?.[0] === sort && (!isTime || timeForm.test(data[1]))) return { value: data[1], id: data[2] };
+  const message = "must be a nextCursor of this list in this order";
+  throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", message }] });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

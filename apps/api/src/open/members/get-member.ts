@@ -1,0 +1,19 @@
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { getMember as get } from "../../domain/members.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { ofMember } from "../schemas.ts";
+import { member, presentMember } from "./member.ts";
+
+export const getMember = defineEndpoint({
+  method: "GET",
+  path: "/workspaces/:workspaceId/members/:userId",
+  operationId: "getMember",
+  summary: "Get a member",
+  description: "Its `ETag` goes into the `If-Match` of an edit.",
+  access: { workspace: "members:read" },
+  request: { params: ofMember },
+  response: { status: 200, schema: member, hasEtag: true },
+  errors: ["NOT_FOUND"],
+  handle: async ({ params: { userId } }, { instance, access: { scope } }) =>
+    presentMember(await inWorkspace(instance.db, scope, (trx) => get(trx, scope, userId))),
+});

@@ -1,0 +1,32 @@
+import { listMembers as list } from "@latchkey/db/members";
+import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
+import { role } from "../../fields.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { listQuery, pageOf, readPage, searchFilter, toPage } from "../lists.ts";
+import { inWorkspace } from "../schemas.ts";
+import { member, presentMember } from "./member.ts";
+
+const query = listQuery(["joinedAt", "name", "email"]).extend({
+  role: role.optional().meta({ description: "Only those with this role." }),
+  search: searchFilter.meta({
+    description: "Only those with this in their name or address, in any letter case.",
+  }),
+});
+
+export const listMembers = defineEndpoint({
+  method: "GET",
+  path: "/workspaces/:workspaceId/members",
+  operationId: "listMembers",
+  summary: "List members",
+  description: "Who belongs to a workspace, longest first.",
+  access: { workspace: "members:read" },
+  request: { params: inWorkspace, query },
+  response: { status: 200, schema: pageOf(member) },
+  errors: [],
+  handle: async ({ query }, { instance, access: { scope } }) => {
+    const { role, search } = query;
+    const page = { ...readPage(query), filter: { role, search } };
+    const rows = await runInWorkspace(instance.db, scope, (trx) => list(trx, scope, page));
+    return toPage(rows, query, { present: presentMember, idOf: ({ userId }) => userId });
+  },
+});

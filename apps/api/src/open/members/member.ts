@@ -1,0 +1,30 @@
+import { encodeId } from "@latchkey/db/ids";
+import type { Member } from "@latchkey/db/members";
+import { z } from "zod";
+import { role } from "../../fields.ts";
+import { timestamp, version } from "../schemas.ts";
+
+/** A user in a workspace. */
+export const member = z
+  .object({
+    userId: z.string().meta({ example: "usr_01h455vb4pex5vsknk084sn02q" }),
+    name: z.string().meta({ example: "Ada Lovelace" }),
+    email: z.email(),
+    role,
+    isDisabled: z.boolean().meta({ description: "Whether the user can neither sign in nor use a key." }),
+    joinedAt: timestamp,
+    version,
+  })
+  .meta({ id: "Member" });
+
+export function presentMember(shown: Member): z.input<typeof member> {
+  return {
+    userId: encodeId("user", shown.userId),
+    name: shown.name,
+    email: shown.email,
+    role: shown.role,
+    isDisabled: shown.isDisabled,
+    joinedAt: shown.joinedAt.toISOString(),
+    version: shown.version,
+  };
+}

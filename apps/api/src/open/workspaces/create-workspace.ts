@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { createWorkspace as create } from "../../domain/workspaces.ts";
+import { workspaceName } from "../../fields.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { presentWorkspace, workspace } from "./workspace.ts";
+
+export const createWorkspace = defineEndpoint({
+  method: "POST",
+  path: "/workspaces",
+  operationId: "createWorkspace",
+  summary: "Create a workspace",
+  description: "The key's user becomes its first owner. Its address is made from its name and stays.",
+  access: "key",
+  request: { body: z.strictObject({ name: workspaceName }) },
+  response: { status: 201, schema: workspace, hasEtag: true },
+  errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
+  handle: async ({ body: { name } }, { transact, principal: { userId }, origin }) => {
+    const created = await transact((trx) => create(trx, { name, ownerId: userId, origin }));
+    return presentWorkspace({ ...created, role: "owner" });
+  },
+});

@@ -1,0 +1,21 @@
+import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
+import { getWorkspace as get } from "../../domain/workspaces.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { inWorkspace } from "../schemas.ts";
+import { presentWorkspace, workspace } from "./workspace.ts";
+
+export const getWorkspace = defineEndpoint({
+  method: "GET",
+  path: "/workspaces/:workspaceId",
+  operationId: "getWorkspace",
+  summary: "Get a workspace",
+  description: "A workspace that the key's user belongs to. Its `ETag` goes into the `If-Match` of an edit.",
+  access: { workspace: "workspace:read" },
+  request: { params: inWorkspace },
+  response: { status: 200, schema: workspace, hasEtag: true },
+  errors: [],
+  handle: async (_input, { instance, access: { scope, role } }) => {
+    const found = await runInWorkspace(instance.db, scope, (trx) => get(trx, scope));
+    return presentWorkspace({ ...found, role });
+  },
+});

@@ -1,0 +1,48 @@
+import type { Role } from "@latchkey/db/schema";
+
+/** What a role may allow: `noun:verb`, with words for those who grant it. */
+export const permissionCatalogue = {
+  "workspace:read": "See the workspace, its name and its address.",
+  "workspace:update": "Rename the workspace.",
+  "workspace:delete": "Delete the workspace with everything in it.",
+  "members:read": "See who is a member, and with which role.",
+  "members:manage": "Change the roles of members, and remove them.",
+  "audit:read": "See who changed what in the workspace.",
+} as const;
+
+/** A permission of the catalogue. */
+export type Permission = keyof typeof permissionCatalogue;
+
+export const permissions = Object.keys(permissionCatalogue) as readonly Permission[]; // The catalogue's keys.
+
+/** The one table of what each role holds. Each role holds all that the ones after it hold. */
+const permissionsByRole = {
+  owner: new Set(permissions),
+  admin: new Set(["workspace:read", "workspace:update", "members:read", "members:manage", "audit:read"]),
+  member: new Set(["workspace:read", "members:read"]),
+  viewer: new Set(["workspace:read", "members:read"]),
+} as const satisfies Record<Role, ReadonlySet<Permission>>;
+
+/** From most to least powerful. */
+export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The table's keys.
+
+/** Whether whoever has this role may do this. */
+export function roleHolds(role: Role, permission: Permission): boolean {
+  const held: ReadonlySet<Permission> = permissionsByRole[role];
+  return held.has(permission);
+}
+
+/** What a role holds, in the order of the catalogue. */
+export function listPermissions(role: Role): readonly Permission[] {
+  return permissions.filter((permission) => roleHolds(role, permission));
+}
+
+/**
+ * Whether somebody with the role `actor` may give or take the role `granted`: nobody grants more than they hold, and
+ * nobody takes from somebody who holds more.
+ */
+export function mayGrant(actor: Role, granted: Role): boolean {
+  return (
+    roleHolds(actor, "members:manage") && listPermissions(granted).every((held) => roleHolds(actor, held))
+  );
+}

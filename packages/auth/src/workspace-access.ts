@@ -1,0 +1,35 @@
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
+import type { Db, Role } from "@latchkey/db/schema";
+import { asUser, type WorkspaceScope } from "@latchkey/db/workspace-scope";
+import { findRole } from "@latchkey/db/workspaces";
+import { AppError } from "@latchkey/errors";
+import { type Permission, roleHolds } from "./permissions.ts";
+
+/** What a membership check found: who may act in a workspace, in which role, and the receipt for it. */
+export interface WorkspaceAccess {
+  readonly scope: WorkspaceScope;
+  readonly userId: UserId;
+  readonly role: Role;
+}
+
+/**
+ * Checks that a signed-in person may do this in a workspace, as the database has it now. Requests with a key are
+ * checked by their admission.
+ *
+ * @throws {AppError} FORBIDDEN, the same for a workspace that is not there and for one that is not theirs.
+ */
+export async function requireWorkspaceAccess(
+  db: Db,
+  { userId, workspaceId }: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
+  permission: Permission,
+): Promise<WorkspaceAccess> {
+  const role = await asUser(db, userId, (trx) => findRole(trx, { userId, workspaceId }));
+  if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
+  return { scope: mintWorkspaceScope(workspaceId), userId, role };
+}
+
+/** Opens any workspace to the instance's operator, who holds the database itself. For the `latchkey` command alone. */
+export function openAsOperator(workspaceId: WorkspaceId): WorkspaceScope {
+  return mintWorkspaceScope(workspaceId);
+}

@@ -1,0 +1,37 @@
+import type { KeyId, UserId } from "./ids.ts";
+
+/** Who made a change: somebody in the web app, a key on behalf of its user, or the operator's command. */
+export type Actor =
+  | { readonly kind: "session"; readonly userId: UserId }
+  | { readonly kind: "key"; readonly userId: UserId; readonly keyId: KeyId }
+  | { readonly kind: "command" };
+
+/** Where a change came from. */
+export interface Origin {
+  readonly actor: Actor;
+  /** The client's IP address, as this node sees it. */
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+/** Everything that is ever written to the audit log, and what it happens to. */
+export const auditActions = {
+  "workspace.created": "workspace",
+  "workspace.renamed": "workspace",
+  "member.added": "member",
+  "member.role-changed": "member",
+  "member.removed": "member",
+} as const;
+
+export type AuditAction = keyof typeof auditActions;
+
+export type Details = Readonly<Record<string, string | number | boolean | null>>;
+
+/** A change in a workspace. `before` and `after` hold what changed, and never a secret. */
+export interface Change {
+  readonly action: AuditAction;
+  /** The UUID of what it happened to. */
+  readonly targetId: string;
+  readonly before?: Details;
+  readonly after?: Details;
+}

@@ -1,0 +1,100 @@
+import {
+  type Actor,
+  type AuditAction,
+  auditActions,
+  type Change,
+  type Details,
+  type Origin,
+} from "./audit-actions.ts";
+import { type AuditEventId, createId, type KeyId, type UserId } from "./ids.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+export interface AuditEvent {
+  readonly id: AuditEventId;
+  readonly occurredAt: Date;
+  readonly action: AuditAction;
+  readonly actorKind: Actor["kind"];
+  readonly actorUserId: UserId | null;
+  /** What that user is called now; null for the command. */
+  readonly actorName: string | null;
+  readonly actorKeyId: KeyId | null;
+  readonly targetKind: (typeof auditActions)[AuditAction];
+  readonly targetId: string;
+  readonly before: Details | null;
+  readonly after: Details | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+/** Writes a change into the log of its workspace, in the transaction of the change itself. */
+export async function appendAudit(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { actor, address, requestId }: Origin,
+  change: Change,
+): Promise<void> {
+  await trx
+    .insertInto("audit_events")
+    .values({
+      workspace_id: scope.workspaceId,
+      id: createId("auditEvent"),
+      action: change.action,
+      actor_kind: actor.kind,
+      actor_user_id: actor.kind === "command" ? null : actor.userId,
+      actor_key_id: actor.kind === "key" ? actor.keyId : null,
+      target_kind: auditActions[change.action],
+      target_id: change.targetId,
+      before: change.before ? JSON.stringify(change.before) : null,
+      after: change.after ? JSON.stringify(change.after) : null,
+      address,
+      request_id: requestId,
+    })
+    .execute();
+}
+
+/** Ids begin with the time, so that their order is that of the events. */
+export const auditOrders = {
+  occurredAt: { column: "audit_events.occurred_at", type: "timestamptz", id: "audit_events.id" },
+} as const satisfies Record<string, Order>;
+
+export interface AuditFilter {
+  readonly action?: AuditAction | undefined;
+  readonly actorUserId?: UserId | undefined;
+  /** Not before this. */
+  readonly from?: Date | undefined;
+  /** Before this. */
+  readonly to?: Date | undefined;
+}
+
+/** A page of a workspace's audit log. */
+export async function listAuditEvents(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { sort, filter, ...page }: Page & { readonly sort: keyof typeof auditOrders; readonly filter: AuditFilter },
+): Promise<(AuditEvent & { position: string })[]> {
+  let query = trx
+    .selectFrom("audit_events")
+    .leftJoin("users", "users.id", "audit_events.actor_user_id")
+    .select([
+      "audit_events.id",
+      "audit_events.occurred_at as occurredAt",
+      "audit_events.action",
+      "audit_events.actor_kind as actorKind",
+      "audit_events.actor_user_id as actorUserId",
+      "users.name as actorName",
+      "audit_events.actor_key_id as actorKeyId",
+      "audit_events.target_kind as targetKind",
+      "audit_events.target_id as targetId",
+      "audit_events.before",
+      "audit_events.after",
+      "audit_events.address",
+      "audit_events.request_id as requestId",
+    ])
+    .where("audit_events.workspace_id", "=", scope.workspaceId);
+  if (filter.action) query = query.where("audit_events.action", "=", filter.action);
+  if (filter.actorUserId) query = query.where("audit_events.actor_user_id", "=", filter.actorUserId);
+  if (filter.from) query = query.where("audit_events.occurred_at", ">=", filter.from);
+  if (filter.to) query = query.where("audit_events.occurred_at", "<", filter.to);
+  return await cutPage(query, auditOrders[sort], page).execute();
+}

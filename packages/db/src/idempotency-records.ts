@@ -1,0 +1,79 @@
+import { sql } from "kysely";
+import type { UserId } from "./ids.ts";
+import type { Trx } from "./schema.ts";
+
+/** What a client calls a request of its own, so that sending it again does not carry it out again. */
+export interface IdempotencyName {
+  readonly userId: UserId;
+  readonly method: string;
+  readonly path: string;
+  readonly key: string;
+}
+
+/** How a request was answered. */
+export interface IdempotencyRecord {
+  /** SHA-256 of the request's body. */
+  readonly requestHash: Buffer;
+  readonly status: number;
+  readonly answer: Record<string, unknown>;
+}
+
+/** Records are kept for a day. */
+const lifetime = sql.raw("interval '24 hours'");
+/** How many that are over are removed with each that is written. */
+const prunedAtOnce = 10;
+
+/**
+ * Takes the name for this transaction; false when another one, not yet ended, has it. Whoever has it sees what the
+ * others before have left.
+ */
+export async function claimIdempotencyName(trx: Trx, name: IdempotencyName): Promise<boolean> {
+  const text = JSON.stringify([name.userId, name.method, name.path, name.key]);
+  const { rows } = await sql<{ claimed: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${text}, 1)) as claimed`.execute(trx);
+  return rows[0]?.claimed === true;
+}
+
+export async function findIdempotencyRecord(
+  trx: Trx,
+  name: IdempotencyName,
+): Promise<IdempotencyRecord | undefined> {
+  return await trx
+    .selectFrom("idempotency_records")
+    .select(["request_hash as requestHash", "status", "answer"])
+    .where("user_id", "=", name.userId)
+    .where("method", "=", name.method)
+    .where("path", "=", name.path)
+    .where("key", "=", name.key)
+    .where("created_at", ">", sql<Date>`now() - ${lifetime}`)
+    .executeTakeFirst();
+}
+
+/** Keeps an answer, in place of one whose time is over, and removes a few others whose time is over. */
+export async function insertIdempotencyRecord(
+  trx: Trx,
+  name: IdempotencyName,
+  record: IdempotencyRecord,
+): Promise<void> {
+  await sql`
+    delete from idempotency_records
+    where (user_id, method, path, key) in (
+      select user_id, method, path, key from idempotency_records
+      where created_at <= now() - ${lifetime}
+      order by created_at limit ${prunedAtOnce} for update skip locked
+    )`.execute(trx);
+  const answer = {
+    request_hash: record.requestHash,
+    status: record.status,
+    answer: JSON.stringify(record.answer),
+  };
+  await trx
+    .insertInto("idempotency_records")
+    .values({ user_id: name.userId, method: name.method, path: name.path, key: name.key, ...answer })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["user_id", "method", "path", "key"])
+        .doUpdateSet({ ...answer, created_at: sql`now()` }),
+    )
+    .execute();
+}

@@ -1,0 +1,191 @@
+import { sql } from "kysely";
+import type { UserId, WorkspaceId } from "./ids.ts";
+import { bumpKeyVersions } from "./key-counters.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { Role } from "./schema.ts";
+import type { UserTrx, WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** A user in a workspace. */
+export interface Member {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly joinedAt: Date;
+  readonly isDisabled: boolean;
+  /** Moves with every change of the role. */
+  readonly version: number;
+}
+
+export const memberOrders = {
+  joinedAt: { column: "members.created_at", type: "timestamptz", id: "members.user_id" },
+  name: { column: "users.name", type: "text", id: "members.user_id" },
+  email: { column: "users.email", type: "text", id: "members.user_id" },
+} as const satisfies Record<string, Order>;
+
+export interface MemberFilter {
+  readonly role?: Role | undefined;
+  /** Part of a name or an address, in any letter case. */
+  readonly search?: string | undefined;
+}
+
+/** A page of a workspace's members. */
+export async function listMembers(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  {
+    sort,
+    filter,
+    ...page
+  }: Page & { readonly sort: keyof typeof memberOrders; readonly filter: MemberFilter },
+): Promise<(Member & { position: string })[]> {
+  const query = selectMembers(trx, scope).where(matches(filter));
+  return await cutPage(query, memberOrders[sort], page).execute();
+}
+
+/** How many members match in all. */
+export async function countMembers(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  filter: MemberFilter,
+): Promise<number> {
+  const { count } = await trx
+    .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("members.workspace_id", "=", scope.workspaceId)
+    .where(matches(filter))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+function matches({ role, search }: MemberFilter) {
+  const hasRole = role === undefined ? sql<boolean>`true` : sql<boolean>`members.role = ${role}`;
+  if (search === undefined || search === "") return hasRole;
+  const pattern = `%${search.replace(/[\\%_]/g, "\\$&")}%`;
+  return sql<boolean>`(${hasRole} and (users.name ilike ${pattern} or users.email ilike ${pattern}))`;
+}
+
+export async function findMember(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  userId: UserId,
+): Promise<Member | undefined> {
+  return await selectMembers(trx, scope).where("members.user_id", "=", userId).executeTakeFirst();
+}
+
+/**
+ * Whether a workspace has an owner who can sign in, this user apart. Whoever asks in order to change it holds
+ * `lockWorkspace`'s lock.
+ */
+export async function hasOtherOwner(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  userId: UserId,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
+    .select("members.user_id")
+    .where("members.workspace_id", "=", scope.workspaceId)
+    .where("members.role", "=", "owner")
+    .where("members.user_id", "!=", userId)
+    .where("users.disabled_at", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Whether anybody but this user is a member. */
+export async function hasOtherMember(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  userId: UserId,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom("members")
+    .select("user_id")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("user_id", "!=", userId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Adds a member; whether they were none before. What was refused to their keys is never remembered. */
+export async function insertMember(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  member: { readonly userId: UserId; readonly role: Role },
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows = 0n } = await trx
+    .insertInto("members")
+    .values({ workspace_id: scope.workspaceId, user_id: member.userId, role: member.role })
+    .onConflict((conflict) => conflict.columns(["workspace_id", "user_id"]).doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows > 0n;
+}
+
+/** Gives a member another role. Call {@link lockUser} before and {@link bumpKeyVersions} last. */
+export async function updateMemberRole(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  member: { readonly userId: UserId; readonly role: Role },
+): Promise<void> {
+  await trx
+    .updateTable("members")
+    .set((eb) => ({ role: member.role, version: eb("version", "+", 1) }))
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("user_id", "=", member.userId)
+    .execute();
+}
+
+/** Takes a member out of a workspace. Call {@link lockUser} before and {@link bumpKeyVersions} last. */
+export async function deleteMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
+  await trx
+    .deleteFrom("members")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("user_id", "=", userId)
+    .execute();
+}
+
+/**
+ * Puts what every node remembers of a member's keys out of force; last in the transaction. Whoever makes a key locks
+ * its user too (`insertApiKey`), so that a key made meanwhile comes before this, or after it.
+ */
+export async function forgetMemberKeys(trx: WorkspaceTrx, userId: UserId): Promise<void> {
+  await bumpKeyVersions(trx, { userIds: [userId] });
+}
+
+/** Holds off new keys of a user until the transaction ends: they would not be among those whose versions move. */
+export async function lockUser(trx: WorkspaceTrx, userId: UserId): Promise<void> {
+  await trx.selectFrom("users").select("id").where("id", "=", userId).forNoKeyUpdate().execute();
+}
+
+/** The workspaces that a user owns. */
+export async function listOwnedWorkspaces(trx: UserTrx, userId: UserId): Promise<WorkspaceId[]> {
+  const rows = await trx
+    .selectFrom("members")
+    .select("workspace_id")
+    .where("user_id", "=", userId)
+    .where("role", "=", "owner")
+    .orderBy("workspace_id")
+    .execute();
+  return rows.map(({ workspace_id }) => workspace_id);
+}
+
+function selectMembers(trx: WorkspaceTrx, scope: WorkspaceScope) {
+  return trx
+    .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
+    .select([
+      "members.user_id as userId",
+      "users.name",
+      "users.email",
+      "members.role",
+      "members.created_at as joinedAt",
+      "members.version",
+      (eb) => eb("users.disabled_at", "is not", null).$castTo<boolean>().as("isDisabled"),
+    ])
+    .where("members.workspace_id", "=", scope.workspaceId);
+}
