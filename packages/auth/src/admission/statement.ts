@@ -127,6 +127,7 @@ export const sessionSettings = [
   "enable_seqscan=off",
   "enable_hashjoin=off",
   "enable_mergejoin=off",
+  "enable_memoize=off",
   "jit=off",
   "synchronous_commit=on",
   "lock_timeout=100",

@@ -7,7 +7,7 @@ import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { type ApiKeyValues, apiKeyRules, tidied } from "./api-key-values.ts";
-import classes from "./dialog.module.css";
+import classes from "../../ui/dialog.module.css";
 
 interface ApiKeyFormProps {
   readonly initialValues: ApiKeyValues;

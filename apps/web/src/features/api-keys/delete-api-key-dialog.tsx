@@ -10,7 +10,7 @@ import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
-import classes from "./dialog.module.css";
+import classes from "../../ui/dialog.module.css";
 
 interface DeleteApiKeyDialogProps {
   /** The key to delete; the dialog is open while there is one. */

@@ -5,7 +5,7 @@ import type { ReactElement } from "react";
 import { trpc } from "../../server/trpc.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { curlLine } from "../../ui/curl-line.ts";
-import classes from "./empty.module.css";
+import classes from "../../ui/empty.module.css";
 
 /** What stands where the keys will be. */
 export function NoApiKeys({ onCreate }: { readonly onCreate: () => void }): ReactElement {
