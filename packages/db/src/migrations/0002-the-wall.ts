@@ -48,6 +48,9 @@ async function createRoles(db: Kysely<unknown>): Promise<void> {
 async function addVersions(db: Kysely<unknown>): Promise<void> {
   await sql`alter table workspaces add column version integer not null default 1`.execute(db);
   await sql`alter table members add column version integer not null default 1`.execute(db);
+  // Whichever index is chosen to find a member names a single row, also of somebody in very many workspaces.
+  await sql`drop index members_user_id`.execute(db);
+  await sql`create index members_user_id on members (user_id, workspace_id)`.execute(db);
 }
 
 /** No foreign key to users or keys: an event outlives what it tells of, and nothing is deleted for its sake. */

@@ -3,7 +3,6 @@ import { listMemberships } from "@latchkey/db/workspaces";
 import { role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { listQuery, pageOf, readPage, searchFilter, toPage } from "../lists.ts";
-import {} from "../schemas.ts";
 import { presentWorkspace, workspace } from "./workspace.ts";
 
 const query = listQuery(["createdAt", "name"]).extend({
