@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createDatabase, startTestCluster } from "@latchkey/db/testing/test-cluster";
+import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
 import { type Account, type CreatedKey, createKey, signUp } from "./account.ts";
 import type { Connection } from "./inspection.ts";
 import { callOpen, statusOf } from "./open-call.ts";
@@ -10,6 +10,7 @@ import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 /** A node that reaches its Postgres over a way that a test can break. */
 export interface FaultStage {
+  readonly cluster: TestCluster;
   readonly proxy: TcpProxy;
   readonly node: ProductNode;
   readonly account: Account;
@@ -46,6 +47,7 @@ export async function setFaultStage(): Promise<FaultStage> {
   const account = await signUp(node.baseUrl);
   const parts = stack.move();
   return {
+    cluster,
     proxy,
     node,
     account,

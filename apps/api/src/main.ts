@@ -1,7 +1,9 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { Admission } from "@latchkey/auth/admission";
 import { createSessions } from "@latchkey/auth/sessions";
 import { openDatabase } from "@latchkey/db/connection";
+import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
 import { pino } from "pino";
 import { createApp } from "./app.ts";
@@ -16,6 +18,9 @@ import { version } from "./version.ts";
 /** How long requests under way may take to finish when the process ends, in milliseconds. */
 const drainMs = 10_000;
 
+/** How long the database has to end a pool's connections, in milliseconds. */
+const goodbyeMs = 1_000;
+
 /** Starts a node; what is deferred on the stack stops it again, the last part first. */
 async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   const log = pino({ level: env.logLevel });
@@ -27,9 +32,9 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
 
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
   const db = openDatabase(ground.connection, { applicationName: "latchkey" });
-  stack.defer(() => db.destroy());
+  stack.defer(() => leave(db));
   const openDb = openDatabase(ground.connection, { applicationName: "latchkey open" });
-  stack.defer(() => openDb.destroy());
+  stack.defer(() => leave(openDb));
   const admission = new Admission({
     connection: ground.connection,
     onFailure: (err) => log.error({ err }, "admission cannot reach the database"),
@@ -58,6 +63,11 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     await server.close(drainMs);
   });
   greet({ baseUrl, unusualLocation: ground.unusualLocation, hasUsers: await hasAnyUser(db) });
+}
+
+/** Says good-bye to the database; one that does not answer is not waited for, since the process ends next. */
+async function leave(db: Db): Promise<void> {
+  await Promise.race([db.destroy(), delay(goodbyeMs, undefined, { ref: false })]);
 }
 
 interface Greeting {

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { UserId, WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
-import type { Role } from "./schema.ts";
+import type { Db, Role } from "./schema.ts";
 import type { UserTrx, WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** A user in a workspace. */
@@ -170,6 +170,23 @@ export async function listOwnedWorkspaces(trx: UserTrx, userId: UserId): Promise
     .where("user_id", "=", userId)
     .where("role", "=", "owner")
     .orderBy("workspace_id")
+    .execute();
+  return rows.map(({ workspace_id }) => workspace_id);
+}
+
+/**
+ * A page of the ids of all workspaces of the instance, in order; every workspace has a member, its owner.
+ * @param db a connection in the admission role: the wall lets no other see more than one workspace.
+ * @param page.after only ids that come after this one.
+ */
+export async function listWorkspaceIds(
+  db: Db,
+  { after, limit }: { readonly after: WorkspaceId | undefined; readonly limit: number },
+): Promise<WorkspaceId[]> {
+  const query = db.selectFrom("members").select("workspace_id").distinct();
+  const rows = await (after ? query.where("workspace_id", ">", after) : query)
+    .orderBy("workspace_id")
+    .limit(limit)
     .execute();
   return rows.map(({ workspace_id }) => workspace_id);
 }

@@ -10,6 +10,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
+import { AdmissionLink } from "./link.ts";
 import { sessionSettings } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -214,6 +215,29 @@ test("a row that another transaction holds delays its own key and no other", asy
   expect(await countUses(held)).toBe(2);
 });
 
+test("callers of a held key that come one after the other run out of time alone", async () => {
+  const failures: unknown[] = [];
+  const node = openNode({ deadlineMs: 300, onFailure: (error) => failures.push(error) });
+  const userId = await addUser();
+  const held = await addKey(userId);
+  const free = await Promise.all(Array.from({ length: 50 }, () => addKey(userId)));
+  for (const key of [held, ...free]) await node.admit(key.secret);
+  const release = await hold(held);
+  const late: Promise<Verdict>[] = [];
+  const verdicts: Verdict[] = [];
+  // Over three deadlines there is always one of the held key's callers whose time is just over.
+  const until = performance.now() + 900;
+  while (performance.now() < until) {
+    late.push(node.admit(held.secret));
+    verdicts.push(...(await Promise.all(free.map(({ secret }) => node.admit(secret)))));
+  }
+  await release();
+  const outcomes = await Promise.all(late);
+  expect(outcomes.filter(({ kind }) => kind === "unavailable").length).toBeGreaterThan(5);
+  expect(verdicts.length - admitted(verdicts)).toBe(0);
+  expect(failures).toEqual([]);
+});
+
 test("a row held past the deadline is answered unavailable in time", async () => {
   const node = openNode({ deadlineMs: 400 });
   const key = await addKey();
@@ -237,18 +261,27 @@ test("turns away what is past the bound of its queue, at once", async () => {
   expect(await countUses(key)).toBe(1 + admitted(verdicts));
 });
 
-test("those that wait for a row which another transaction holds count towards the bound", async () => {
-  const node = openNode({ maxWaiting: 5 });
+test("those that wait for a row which another transaction holds take half of the room, and no more", async () => {
+  const node = openNode({ maxWaiting: 10 });
   const [held, free] = [await addKey(), await addKey()];
   await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
   const release = await hold(held);
-  const delayed = Array.from({ length: 4 }, () => node.admit(held.secret));
-  // By the time that this one is admitted, the others have met the row and were set aside.
+  const delayed = Array.from({ length: 9 }, () => node.admit(held.secret));
+  // By the time that this one is admitted, the others have met the row: five were set aside, and four sent away.
   expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
-  delayed.push(node.admit(held.secret));
-  expect(await node.admit(free.secret)).toMatchObject({ kind: "unavailable" });
+  expect(admitted(await Promise.all(Array.from({ length: 5 }, () => node.admit(free.secret))))).toBe(5);
   await release();
   expect(admitted(await Promise.all(delayed))).toBe(5);
+  expect(await countUses(held)).toBe(6);
+});
+
+test("says whether it can admit also while its queue is full", async () => {
+  const node = openNode({ maxWaiting: 3 });
+  const key = await addKey();
+  await node.admit(key.secret);
+  const waiting = Array.from({ length: 4 }, () => node.admit(key.secret));
+  expect(await node.isAvailable()).toBe(true);
+  expect(admitted(await Promise.all(waiting))).toBe(3);
 });
 
 test("a table that another transaction has locked for a moment delays and refuses nobody", async () => {
@@ -333,19 +366,22 @@ test("a node that is closed answers truly what is under way", async () => {
   await expect.poll(countConnections).toBe(0);
 });
 
-test("its connection waits for the disk at every commit", async () => {
-  const node = openNode();
-  await node.isAvailable();
-  const settings = new pg.Client({
-    ...clientConfig(database.connection, "test"),
-    options: sessionSettings.map((setting) => `-c ${setting}`).join(" "),
-  });
-  await settings.connect();
-  onTestFinished(() => settings.end());
-  const { rows } = await settings.query(
-    "select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync",
-  );
-  expect(rows).toEqual([{ commit: "on", fsync: "on" }]);
+test("its connection has the settings that its statements need, whatever the database's own are", async () => {
+  const { database: name } = database.connection;
+  await sql`alter database ${sql.ref(name)} set synchronous_commit = off`.execute(database.owner);
+  const link = new AdmissionLink(database.connection);
+  onTestFinished(() => link.close());
+  const client = await link.connect();
+  for (const setting of ["role=latchkey_admission", ...sessionSettings]) {
+    const [variable = "", value = ""] = setting.split("=");
+    const { rows } = await client.query("select current_setting($1) in ($2, $2 || 'ms') as holds", [
+      variable,
+      value,
+    ]);
+    expect(rows, setting).toEqual([{ holds: true }]);
+  }
+  const { rows } = await client.query("select current_setting('fsync') as fsync");
+  expect(rows).toEqual([{ fsync: "on" }]);
 });
 
 test("no statement takes more than 1,024 requests", async () => {

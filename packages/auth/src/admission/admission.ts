@@ -60,10 +60,14 @@ export class Admission {
   /** Requests without a verdict: in the queue, under way, or aside. */
   #unanswered = 0;
   #waiting: Waiter[] = [];
+  /** How many wait for another transaction to end. */
+  #aside = 0;
   #inFlight: readonly Waiter[] = [];
   /** Keys that were not counted when their turn came: their version had moved, or another transaction holds them. */
   readonly #apart = new Set<KeyId>();
   #running: Promise<void> | undefined;
+  /** When the statement under way, or the connection made for it, was begun. */
+  #sentAt: number | undefined;
   #isClosed = false;
 
   constructor(options: AdmissionOptions) {
@@ -92,9 +96,9 @@ export class Admission {
     return this.#enqueue(digest, demand, isAllowed ? facts : undefined);
   }
 
-  /** Whether requests can be admitted right now, found out by asking the database. */
+  /** Whether requests can be admitted right now, found out by asking the database, also while very many wait. */
   async isAvailable(): Promise<boolean> {
-    return (await this.#enqueue(digestOfNoKey, undefined, undefined)).kind !== "unavailable";
+    return !this.#isClosed && (await this.#wait(digestOfNoKey, undefined, undefined)).kind !== "unavailable";
   }
 
   /** Finishes the statement under way, answers "unavailable" to what waits, and closes the connection. */
@@ -109,6 +113,10 @@ export class Admission {
 
   #enqueue(digest: string, demand: Demand | undefined, facts: KeyFacts | undefined): Promise<Verdict> {
     if (this.#unanswered >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
+    return this.#wait(digest, demand, facts);
+  }
+
+  #wait(digest: string, demand: Demand | undefined, facts: KeyFacts | undefined): Promise<Verdict> {
     this.#unanswered += 1;
     return new Promise((answer) => {
       this.#waiting.push({ digest, demand, facts, arrivedAt: performance.now(), answer, isAnswered: false });
@@ -160,6 +168,8 @@ export class Admission {
 
   /** Counts what can be counted past rows that others hold, and learns about the rest. */
   async #resolve(batch: Batch): Promise<void> {
+    // While another statement was under way their time may have come.
+    if (listWaiters(batch).every(({ isAnswered }) => isAnswered)) return;
     try {
       this.#conclude(batch, await this.#send(batch, resolveUses));
     } catch (error) {
@@ -175,10 +185,15 @@ export class Admission {
   ): Promise<Result> {
     const asks = listAsks(spending);
     const probes = Array.from(probing.values(), ({ probe }) => probe);
-    // Where the connection is there, the statement leaves at once, before anything else is done.
-    const client = this.#link.live ?? (await this.#link.connect());
-    this.#onStatement({ asks: asks.length, probes: probes.length });
-    return await run(client, asks, probes);
+    this.#sentAt = performance.now();
+    try {
+      // Where the connection is there, the statement leaves at once, before anything else is done.
+      const client = this.#link.live ?? (await this.#link.connect());
+      this.#onStatement({ asks: asks.length, probes: probes.length });
+      return await run(client, asks, probes);
+    } finally {
+      this.#sentAt = undefined;
+    }
   }
 
   #fail(batch: Batch, error: unknown): void {
@@ -220,11 +235,19 @@ export class Admission {
     });
   }
 
-  /** Leaves requests alone for a moment, because another transaction holds what they need. */
+  /**
+   * Leaves requests alone for a moment, because another transaction holds what they need. Those that wait for others'
+   * transactions take at most half of the room: the rest is for everybody else.
+   */
   #setAside(waiters: readonly Waiter[]): void {
+    const room = Math.max(0, Math.floor(this.#maxWaiting / 2) - this.#aside);
+    for (const waiter of waiters.slice(room)) this.#settle(waiter, unavailable);
+    const kept = waiters.slice(0, room);
+    this.#aside += kept.length;
     setTimeout(() => {
-      if (this.#isClosed) for (const waiter of waiters) this.#settle(waiter, unavailable);
-      else this.#waiting.push(...waiters);
+      this.#aside -= kept.length;
+      if (this.#isClosed) for (const waiter of kept) this.#settle(waiter, unavailable);
+      else this.#waiting.push(...kept);
       this.#running ??= this.#run();
     }, blockedPauseMs);
   }
@@ -248,16 +271,15 @@ export class Admission {
     waiter.answer(verdict);
   }
 
-  /** Holds the deadline, whatever the database does. */
+  /**
+   * Holds the deadline of each request, whatever the database does, and breaks off a statement that takes longer than
+   * that by itself. A request that has waited elsewhere before does not end the statement of all the others.
+   */
   #sweep(): void {
-    const latest = performance.now() - this.#deadlineMs;
-    const isLate = (waiter: Waiter): boolean => waiter.arrivedAt < latest;
-    if (this.#inFlight.some((waiter) => isLate(waiter) && !waiter.isAnswered)) {
-      for (const waiter of this.#inFlight) this.#settle(waiter, unavailable);
-      this.#link.drop();
-    }
+    this.#giveUpLate(this.#inFlight);
     this.#giveUpLate(this.#waiting);
     this.#waiting = this.#waiting.filter((waiter) => !waiter.isAnswered);
+    if (this.#sentAt !== undefined && performance.now() - this.#sentAt > this.#deadlineMs) this.#link.drop();
   }
 }
 

@@ -4,6 +4,8 @@ import { sessionSettings } from "./statement.ts";
 
 /** How long to wait for a connection, in milliseconds: well inside the deadline of a request. */
 const connectTimeoutMs = 1_000;
+/** How long the server has to end the connection when it is asked to, in milliseconds. */
+const goodbyeMs = 500;
 
 /**
  * Admission's own connection to Postgres, made when first needed and made again after it broke. One batch at
@@ -52,11 +54,17 @@ export class AdmissionLink {
     client?.connection.stream.destroy();
   }
 
-  /** Ends the connection for good; one that is being made is ended as soon as it is there. */
+  /**
+   * Ends the connection for good, when nothing is under way; one that is being made is ended as soon as it is there. A
+   * server that says nothing any more is not waited for.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     const client = this.#client;
     this.#client = undefined;
-    await client?.end();
+    if (!client) return;
+    const timer = setTimeout(() => client.connection.stream.destroy(), goodbyeMs);
+    await client.end();
+    clearTimeout(timer);
   }
 }

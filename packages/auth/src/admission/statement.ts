@@ -40,8 +40,8 @@ asked as materialized (
  *   again, as it stands after that transaction.
  * - It locks rows as it goes. The plan (a nested loop over `asked`, see the tests) takes them in the order of their
  *   keys, as everything does that locks counters, so that two nodes do not deadlock. To lock them all beforehand
- *   would promise the order in SQL itself and cost a third more; if a planner ever took another one, Postgres would
- *   break the deadlock, and that is an abort that certainly changed nothing.
+ *   would promise the order in SQL itself and cost a third more; if a planner ever took another one, the lock
+ *   timeout would end the wait, and that is an abort that certainly changed nothing.
  */
 export const countText = `
 with ${asked},
