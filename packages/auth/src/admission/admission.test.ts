@@ -1,14 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { deleteApiKey, findApiKey, insertApiKey } from "@latchkey/db/api-keys";
+import { deleteApiKey, findApiKey } from "@latchkey/db/api-keys";
 import { clientConfig } from "@latchkey/db/connection";
-import type { KeyId, UserId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
-import { disableUser, insertUserWithPassword } from "@latchkey/db/users";
+import { disableUser } from "@latchkey/db/users";
 import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
+import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import { AdmissionLink } from "./link.ts";
 import { sessionSettings } from "./statement.ts";
@@ -20,31 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-function openNode(options: Partial<AdmissionOptions> = {}): Admission {
-  const node = new Admission({ connection: database.connection, ...options });
-  onTestFinished(() => node.close());
-  return node;
-}
-
-async function addUser(): Promise<UserId> {
-  const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
-  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // The address is new.
-}
-
-interface TestKey {
-  readonly userId: UserId;
-  readonly id: KeyId;
-  readonly secret: string;
-}
-
-async function addKey(userId?: UserId): Promise<TestKey> {
-  const owner = userId ?? (await addUser());
-  const { secret, start, hash } = createApiKey();
-  const key = { userId: owner, name: "key", description: "", start, hash };
-  const id = await database.db.transaction().execute((trx) => insertApiKey(trx, key));
-  if (!id) throw new Error("The user is disabled.");
-  return { userId: owner, id, secret };
-}
+const { openNode, addUser, addKey } = admissionKit(() => database);
 
 async function countUses(key: TestKey): Promise<number | undefined> {
   return (await findApiKey(database.db, key))?.usageCount;

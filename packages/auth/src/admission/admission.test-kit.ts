@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { insertApiKey } from "@latchkey/db/api-keys";
+import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { TestDatabase } from "@latchkey/db/testing/test-database";
+import { insertUserWithPassword } from "@latchkey/db/users";
+import { onTestFinished } from "vitest";
+import { createApiKey } from "../key-format.ts";
+import { Admission, type AdmissionOptions } from "./admission.ts";
+
+/** A key with its secret. */
+export interface TestKey {
+  readonly userId: UserId;
+  readonly id: KeyId;
+  readonly secret: string;
+}
+
+/** What tests of admission set up with. */
+export interface AdmissionKit {
+  /** A node of its own, closed when the test is over. */
+  readonly openNode: (options?: Partial<AdmissionOptions>) => Admission;
+  readonly addUser: () => Promise<UserId>;
+  /** A key of this user, or of a new one. */
+  readonly addKey: (userId?: UserId) => Promise<TestKey>;
+}
+
+/** @param database asked when a test needs it: the file's own is made before its first test. */
+export function admissionKit(database: () => TestDatabase): AdmissionKit {
+  const addUser = async (): Promise<UserId> => {
+    const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
+    const id = await database()
+      .db.transaction()
+      .execute((trx) => insertUserWithPassword(trx, user));
+    return id as UserId; // The address is new.
+  };
+  return {
+    addUser,
+    openNode(options = {}) {
+      const node = new Admission({ connection: database().connection, ...options });
+      onTestFinished(() => node.close());
+      return node;
+    },
+    async addKey(userId) {
+      const owner = userId ?? (await addUser());
+      const { secret, start, hash } = createApiKey();
+      const key = { userId: owner, name: "key", description: "", start, hash };
+      const id = await database()
+        .db.transaction()
+        .execute((trx) => insertApiKey(trx, key));
+      if (!id) throw new Error("The user is disabled.");
+      return { userId: owner, id, secret };
+    },
+  };
+}

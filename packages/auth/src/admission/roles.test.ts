@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import { findApiKey } from "@latchkey/db/api-keys";
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import {
+  deleteMember,
+  forgetMemberKeys,
+  insertMember,
+  lockUser,
+  updateMemberRole,
+} from "@latchkey/db/members";
+import type { Role } from "@latchkey/db/schema";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
+import { deleteWorkspace, insertWorkspace } from "@latchkey/db/workspaces";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { admissionKit } from "./admission.test-kit.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const { openNode, addUser, addKey } = admissionKit(() => database);
+
+async function addWorkspace(): Promise<WorkspaceScope> {
+  const workspace = { name: "Workspace", slug: randomUUID(), ownerId: await addUser() };
+  const scope = await database.db.transaction().execute((trx) => insertWorkspace(trx, workspace));
+  return scope as WorkspaceScope; // The slug is new.
+}
+
+/** Adds a member, gives one another role, or with no role removes one; as the product does. */
+async function setRole(scope: WorkspaceScope, userId: UserId, role: Role | undefined): Promise<void> {
+  await inWorkspace(database.db, scope, async (trx) => {
+    await lockUser(trx, userId);
+    if (!role) await deleteMember(trx, scope, userId);
+    else if (!(await insertMember(trx, scope, { userId, role })))
+      await updateMemberRole(trx, scope, { userId, role });
+    await forgetMemberKeys(trx, userId);
+  });
+}
+
+const toSee = (scope: WorkspaceScope) =>
+  ({ workspaceId: scope.workspaceId, permission: "workspace:read" }) as const;
+const toManage = (scope: WorkspaceScope) =>
+  ({ workspaceId: scope.workspaceId, permission: "members:manage" }) as const;
+const noMember = { kind: "refused", reason: "no-member" };
+const noPermission = { kind: "refused", reason: "no-permission" };
+
+test("a key is admitted to its user's workspaces alone, with the role that the user has there", async () => {
+  const node = openNode();
+  const { userId, secret, id } = await addKey();
+  const [own, foreign] = [await addWorkspace(), await addWorkspace()];
+  await setRole(own, userId, "viewer");
+  expect(await node.admit(secret, toSee(own))).toEqual({
+    kind: "admitted",
+    principal: { keyId: id, userId },
+    access: { scope: { workspaceId: own.workspaceId }, userId, role: "viewer" },
+  });
+  expect(await node.admit(secret, toManage(own))).toEqual(noPermission);
+  expect(await node.admit(secret, toSee(foreign))).toEqual(noMember);
+  const nowhere = { workspaceId: randomUUID() as WorkspaceId, permission: "workspace:read" } as const;
+  expect(await node.admit(secret, nowhere)).toEqual(noMember);
+  expect(await node.admit(secret)).toMatchObject({ kind: "admitted", access: undefined });
+  // What was refused is no use.
+  expect(await findApiKey(database.db, { userId, id })).toMatchObject({ usageCount: 2 });
+});
+
+test("every change of a membership is in force on the next request, on every node", async () => {
+  const nodes = [openNode(), openNode()];
+  const { userId, secret } = await addKey();
+  const scope = await addWorkspace();
+  const story: [Role | undefined, unknown, unknown][] = [
+    [undefined, noMember, noMember],
+    ["viewer", { kind: "admitted", access: { role: "viewer" } }, noPermission],
+    ["admin", { kind: "admitted", access: { role: "admin" } }, { kind: "admitted" }],
+    ["member", { kind: "admitted", access: { role: "member" } }, noPermission],
+    ["owner", { kind: "admitted", access: { role: "owner" } }, { kind: "admitted" }],
+    [undefined, noMember, noMember],
+  ];
+  for (const [role, seeing, managing] of story) {
+    await setRole(scope, userId, role);
+    for (const node of nodes) {
+      expect(await node.admit(secret, toSee(scope))).toMatchObject(seeing as object);
+      expect(await node.admit(secret, toManage(scope))).toMatchObject(managing as object);
+    }
+  }
+});
+
+test("of requests that wait together each gets what its own demand is due, in one statement", async () => {
+  let statements = 0;
+  const node = openNode({
+    onStatement: () => {
+      statements += 1;
+    },
+  });
+  const { userId, id, secret } = await addKey();
+  const [one, other] = [await addWorkspace(), await addWorkspace()];
+  await setRole(one, userId, "owner");
+  await setRole(other, userId, "viewer");
+  for (const scope of [one, other]) await node.admit(secret, toSee(scope));
+  statements = 0;
+  const verdicts = await Promise.all([
+    node.admit(secret, toManage(one)),
+    node.admit(secret, toSee(other)),
+    node.admit(secret),
+  ]);
+  expect(statements).toBe(1);
+  expect(verdicts).toMatchObject([
+    { kind: "admitted", access: { scope: { workspaceId: one.workspaceId }, role: "owner" } },
+    { kind: "admitted", access: { scope: { workspaceId: other.workspaceId }, role: "viewer" } },
+    { kind: "admitted", access: undefined },
+  ]);
+  expect(await findApiKey(database.db, { userId, id })).toMatchObject({ usageCount: 5 });
+});
+
+test("a deleted workspace is reached by no key from then on, while other workspaces are", async () => {
+  const node = openNode();
+  const { userId, secret } = await addKey();
+  const [doomed, kept] = [await addWorkspace(), await addWorkspace()];
+  for (const scope of [doomed, kept]) await setRole(scope, userId, "member");
+  for (const scope of [doomed, kept])
+    expect(await node.admit(secret, toSee(scope))).toMatchObject({ kind: "admitted" });
+  await inWorkspace(database.db, doomed, (trx) => deleteWorkspace(trx, doomed));
+  expect(await node.admit(secret, toSee(doomed))).toEqual(noMember);
+  expect(await node.admit(secret, toSee(kept))).toMatchObject({ kind: "admitted" });
+});
+
+test("under traffic on two nodes, nobody is let in after a removal returned, and somebody is before", async () => {
+  const nodes = [openNode(), openNode()];
+  const { userId, secret } = await addKey();
+  const scope = await addWorkspace();
+  for (let round = 0; round < 10; round += 1) {
+    await setRole(scope, userId, "member");
+    let isRemoved = false;
+    let before = 0;
+    const stale: unknown[] = [];
+    let after = 0;
+    const traffic = nodes.map(async (node) => {
+      for (let use = 0; use < 2_000 && after < 40; use += 1) {
+        const startedAfter = isRemoved;
+        const verdict = await node.admit(secret, toSee(scope));
+        if (!startedAfter) before += verdict.kind === "admitted" ? 1 : 0;
+        else {
+          after += 1;
+          if (verdict.kind === "admitted") stale.push(verdict);
+        }
+      }
+    });
+    await expect.poll(() => before).toBeGreaterThan(20);
+    await setRole(scope, userId, undefined);
+    isRemoved = true;
+    await Promise.all(traffic);
+    expect(after).toBeGreaterThanOrEqual(40);
+    expect(stale).toEqual([]);
+  }
+});
+
+test("a key made while its user is being removed reaches the workspace no more", async () => {
+  const node = openNode();
+  const userId = await addUser();
+  const scope = await addWorkspace();
+  await setRole(scope, userId, "member");
+  for (let round = 0; round < 10; round += 1) {
+    await setRole(scope, userId, "member");
+    const [{ secret }] = await Promise.all([
+      addKey(userId).then(async (key) => {
+        await node.admit(key.secret, toSee(scope));
+        return key;
+      }),
+      setRole(scope, userId, undefined),
+    ]);
+    expect(await node.admit(secret, toSee(scope))).toEqual(noMember);
+  }
+});

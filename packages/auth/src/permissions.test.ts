@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { listPermissions, mayGrant, permissionCatalogue, permissions, roles } from "./permissions.ts";
+
+test("each role holds what it is said to hold", () => {
+  expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
+    owner: permissions,
+    admin: ["workspace:read", "workspace:update", "members:read", "members:manage", "audit:read"],
+    member: ["workspace:read", "members:read"],
+    viewer: ["workspace:read", "members:read"],
+  });
+});
+
+test("each role holds all that the ones after it hold", () => {
+  for (const [index, role] of roles.entries()) {
+    for (const lesser of roles.slice(index))
+      expect(listPermissions(role)).toEqual(expect.arrayContaining([...listPermissions(lesser)]));
+  }
+});
+
+test("nobody gives or takes more than they hold", () => {
+  const grants = roles.map((role) => [role, roles.filter((granted) => mayGrant(role, granted))]);
+  expect(Object.fromEntries(grants)).toEqual({
+    owner: ["owner", "admin", "member", "viewer"],
+    admin: ["admin", "member", "viewer"],
+    member: [],
+    viewer: [],
+  });
+});
+
+test("each permission is a noun and a verb, with words for those who grant it", () => {
+  for (const [name, words] of Object.entries(permissionCatalogue)) {
+    expect(name).toMatch(/^[a-z-]+:[a-z]+$/);
+    expect(words).toMatch(/^[A-Z].*\.$/);
+  }
+});
