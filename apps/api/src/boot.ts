@@ -1,4 +1,5 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
+import { RolesMissingError, requireRoles } from "@latchkey/db/database-roles";
 import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@latchkey/db/embedded-postgres";
 import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
 import { migrate, SchemaTooNewError } from "@latchkey/db/migrate";
@@ -31,7 +32,9 @@ export async function openGround(
     ? await reachServer(env.databaseUrl)
     : await openEmbedded(env.dataDirectory, onEvent);
   try {
-    return { ...server, applied: await migrate(server.connection) };
+    const applied = await migrate(server.connection);
+    await requireRoles(server.connection);
+    return { ...server, applied };
   } catch (error) {
     await server.close();
     throw explainMigration(error);
@@ -92,7 +95,8 @@ function withoutPassword(databaseUrl: string): string {
 }
 
 function explainMigration(error: unknown): unknown {
-  if (error instanceof SchemaTooNewError) return new StartError(error.message, { cause: error });
+  if (error instanceof SchemaTooNewError || error instanceof RolesMissingError)
+    return new StartError(error.message, { cause: error });
   if (error instanceof Error && ("severity" in error || isSystemError(error))) {
     return new StartError(`The database cannot be brought up to date: ${reasonOf(error)}.`, { cause: error });
   }

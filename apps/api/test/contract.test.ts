@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-keys";
@@ -426,8 +427,13 @@ describe("requests that break HTTP itself", () => {
       "POST /open/me HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       400,
     ],
-    ["no host", "GET /open/me HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
-    ["two hosts", "GET /open/me HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 400],
+    ["no host", "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
+    ["two hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 400],
+    [
+      "two hosts, and no key",
+      "GET /open/me HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n",
+      401,
+    ],
     [
       "a target that is no address",
       "GET http://[/open/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
@@ -453,11 +459,33 @@ describe("requests that break HTTP itself", () => {
     expect(answer.head.toLowerCase()).toContain("content-type: application/json");
   });
 
-  test("never take the place of the answer to an earlier request on the connection", async () => {
-    const first = `GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${good}\r\n\r\n`;
-    const answer = await sendRaw(app.baseUrl, `${first}garbage\r\n\r\n`);
-    expect([answer.status, answer.body]).toEqual([200, expect.stringContaining('"usageCount"')]);
+  test("with a good key, two hosts are refused", async () => {
+    const head = `Host: a\r\nHost: b\r\nAuthorization: Bearer ${good}\r\nConnection: close`;
+    const answer = await sendRaw(app.baseUrl, `GET /open/me HTTP/1.1\r\n${head}\r\n\r\n`);
+    expect(answer.status).toBe(400);
   });
+
+  test("a CONNECT that is broken off ends nothing but its own connection", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const socket = connect(Number(new URL(app.baseUrl).port), "127.0.0.1");
+      socket.on("error", () => undefined);
+      socket.write("CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n");
+      if (round % 2 === 0) await once(socket, "data");
+      socket.resetAndDestroy();
+      await once(socket, "close");
+    }
+    const answer = await fetch(`${app.baseUrl}/healthz`);
+    expect(answer.status).toBe(200);
+  });
+
+  test.each(["garbage", "CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: elsewhere.example"])(
+    "never take the place of the answer to an earlier request on the connection: %s",
+    async (second) => {
+      const first = `GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${good}\r\n\r\n`;
+      const answer = await sendRaw(app.baseUrl, `${first}${second}\r\n\r\n`);
+      expect([answer.status, answer.body]).toEqual([200, expect.stringContaining('"usageCount"')]);
+    },
+  );
 
   test("a client that asks for much more than it reads is let go, and others are served", async () => {
     const requests = "GET /docs/reference.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(200);

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { connect } from "node:net";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { password, sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
@@ -90,4 +93,31 @@ test("pages run no foreign or inline script, sit in no frame and are taken at th
   expect(policy).toContain("frame-ancestors 'none'");
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("strict-transport-security")).toBeNull();
+});
+
+test("who has a file already is told so, and who has another encoding of it is not", async () => {
+  const url = `${app.baseUrl}/assets/app-1a2b3c.js`;
+  const first = await fetch(url, { headers: { "Accept-Encoding": "br" } });
+  const etag = first.headers.get("etag") ?? "";
+  await first.text();
+  // As a browser asks: fetch would add that it wants no answer from a cache.
+  const again = async (encoding: string) => {
+    const head = `Host: x\r\nAccept-Encoding: ${encoding}\r\nIf-None-Match: ${etag}\r\nConnection: close`;
+    return await sendRaw(app.baseUrl, `GET /assets/app-1a2b3c.js HTTP/1.1\r\n${head}\r\n\r\n`);
+  };
+  expect(await again("br")).toMatchObject({ status: 304, body: "" });
+  expect(await again("identity")).toMatchObject({ status: 200, body: "export {};" });
+});
+
+test("callers who ask for very many files on one connection and read none leave no file open", async () => {
+  const countOpen = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
+  const before = await countOpen();
+  const request = "GET /assets/app-1a2b3c.js HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (let connection = 0; connection < 20; connection += 1) {
+    const socket = connect(Number(new URL(app.baseUrl).port), "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write(request.repeat(60));
+    await once(socket, "close");
+  }
+  await expect.poll(countOpen).toBeLessThan(before + 20);
 });

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { type Migration, Migrator } from "kysely/migration";
 import pg from "pg";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
+import { isRefusal, RolesMissingError } from "./database-roles.ts";
 import { migrations } from "./migrations.ts";
 
 /** Migrations by name, in their order. */
@@ -37,6 +38,7 @@ const attempts = 130;
  *
  * @param options `known` are the migrations that there are: this version's, unless told.
  * @returns the names of the migrations that this call applied, in order.
+ * @throws {RolesMissingError} when whoever signs in may not make the roles that keep tenants apart.
  * @throws {SchemaTooNewError} when the database has a migration that this code does not know.
  */
 export async function migrate(
@@ -62,6 +64,7 @@ export async function migrate(
       await refuseNewerSchema(db, known);
       const { error, results = [] } = await (upTo ? migrator.migrateTo(upTo) : migrator.migrateToLatest());
       if (!error) return results.map((result) => result.migrationName);
+      if (isRefusal(error)) throw new RolesMissingError(await readLogin(db), { cause: error });
       if (!isLockTimeout(error) || attempt === attempts) throw error;
       await delay(stepBackMs);
     }
@@ -80,6 +83,11 @@ async function refuseNewerSchema(db: ReturnType<typeof openDatabase>, known: Mig
     });
   const unknown = rows.find(({ name }) => !(name in known));
   if (unknown) throw new SchemaTooNewError(unknown.name);
+}
+
+async function readLogin(db: ReturnType<typeof openDatabase>): Promise<string> {
+  const { rows } = await sql<{ login: string }>`select session_user::text as login`.execute(db);
+  return rows[0]?.login ?? "";
 }
 
 function isLockTimeout(error: unknown): boolean {

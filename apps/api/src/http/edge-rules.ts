@@ -1,18 +1,29 @@
+import type { IncomingMessage } from "node:http";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 
 /** Refuses requests that are lawful HTTP for Node's parser but that no part of Latchkey should have to consider. */
 export function edgeRules(): Middleware {
   return (ctx, next) => {
-    const hosts = countHeader(ctx.req.rawHeaders, "host");
-    // HTTP/1.0 has no host header; simple health checks still speak it.
-    if (hosts > 1 || (hosts === 0 && ctx.req.httpVersion !== "1.0")) {
-      throw new AppError("BAD_REQUEST", { message: "The request must name its host once" });
-    }
     if (!isReadable(ctx))
       throw new AppError("BAD_REQUEST", { message: "The request's target is not an address" });
+    // Below `/open`, authentication comes before everything else; what comes after it asks for this itself.
+    if (!isOpen(ctx.path)) requireOneHost(ctx.req);
     return next();
   };
+}
+
+/** Whether a path is one of the open API's. */
+export function isOpen(path: string): boolean {
+  return path === "/open" || path.startsWith("/open/");
+}
+
+/** @throws {AppError} BAD_REQUEST unless a request names its host once. */
+export function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
+  const hosts = countHeader(rawHeaders, "host");
+  // HTTP/1.0 has no host header; simple health checks still speak it.
+  if (hosts === 1 || (hosts === 0 && httpVersion === "1.0")) return;
+  throw new AppError("BAD_REQUEST", { message: "The request must name its host once" });
 }
 
 /** Koa reads the path when it is first asked for, and throws where there is none to be read. */

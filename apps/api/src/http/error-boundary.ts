@@ -5,15 +5,34 @@ import { translateFailure } from "../failure.ts";
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
 export function errorBoundary(log: Logger): Middleware {
+  const warnOfTurnedAway = createTally(
+    log,
+    "requests were answered 503, because too many wait or the database is away",
+  );
   return async (ctx, next) => {
     try {
       await next();
     } catch (thrown) {
       const error = translateFailure(thrown);
-      if (error.status >= 500)
+      // Admission tells what keeps it from the database. Each caller of a crowd in the log would fill the disk.
+      if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) warnOfTurnedAway();
+      else if (error.status >= 500)
         log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
       answerError(ctx, error);
     }
+  };
+}
+
+/** Logs at most once a second how often something has happened since. */
+function createTally(log: Logger, message: string): () => void {
+  let count = 0;
+  return () => {
+    count += 1;
+    if (count > 1) return;
+    setTimeout(() => {
+      log.warn({ count }, message);
+      count = 0;
+    }, 1_000).unref();
   };
 }
 

@@ -17,15 +17,21 @@ export function answerMalformedHttp(server: Server): void {
       socket.destroy();
       return;
     }
-    const earlier = findUnanswered(socket);
-    if (earlier) {
-      // An answer written now would be taken for that of the earlier request; that one comes, and it is the last.
-      earlier.once("finish", () => socket.end());
-      return;
-    }
-    refuse(socket, new AppError(codes[failure.code ?? ""] ?? "BAD_REQUEST"));
+    refuseNext(socket, codes[failure.code ?? ""] ?? "BAD_REQUEST");
   });
-  server.on("connect", (_request, socket: Duplex) => refuse(socket, new AppError("METHOD_NOT_SUPPORTED")));
+  server.on("connect", (_request, socket: Duplex) => {
+    // Node has let go of the socket, with its listener for errors: without one, a reset would end the process.
+    socket.on("error", () => socket.destroy());
+    refuseNext(socket, "METHOD_NOT_SUPPORTED");
+  });
+}
+
+/** Answers what has just come over a connection, or ends it with the answer to an earlier request. */
+function refuseNext(socket: Duplex, code: ErrorCode): void {
+  const earlier = findUnanswered(socket);
+  // An answer written now would be taken for that of the earlier request; that one comes, and it is the last.
+  if (earlier) earlier.once("finish", () => socket.end());
+  else refuse(socket, new AppError(code));
 }
 
 function refuse(socket: Duplex, error: AppError): void {

@@ -7,6 +7,7 @@ import type { Instance } from "../domain/instance.ts";
 import { findAdmitted } from "./admit-early.ts";
 import { answerJson } from "./answer-json.ts";
 import { withinDeadline } from "./deadline.ts";
+import { isOpen, requireOneHost } from "./edge-rules.ts";
 import type { Answer, Call, Endpoint, WorkspaceCall } from "./endpoint.ts";
 import { etagOf, readIfMatch } from "./entity-tag.ts";
 import { onceByName, readIdempotencyKey } from "./idempotency.ts";
@@ -26,13 +27,14 @@ export interface OpenApiOptions {
 export function openApi(options: OpenApiOptions): Middleware {
   const { instance } = options;
   return async (ctx, next) => {
-    if (ctx.path !== "/open" && !ctx.path.startsWith("/open/")) return await next();
+    if (!isOpen(ctx.path)) return await next();
     const found = findAdmitted(options, ctx.req, ctx.path);
     const admitted = found instanceof Promise ? await found : found;
     if (!admitted) throw unauthorized();
     const { principal, access } = requireAdmitted(admitted.verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
     const budgetMs = answerWithinMs - admitted.tookMs;
+    requireOneHost(ctx.req);
     refuseLargeBody(ctx);
     if (admitted.route instanceof AppError) throw admitted.route;
     const { endpoint, params } = admitted.route;

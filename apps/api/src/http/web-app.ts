@@ -1,53 +1,49 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
-import serveStatic from "koa-static";
+import { readStaticFiles, sendFile } from "./static-files.ts";
 
-const yearInMs = 365 * 86_400_000;
+const yearInSeconds = 365 * 86_400;
 
 /**
  * The built web app: its files, and its one page for every address that is none of them.
  *
  * @param directory `apps/web/dist`.
+ * @throws an Error when the web app has not been built.
  */
 export async function webApp(directory: string): Promise<Middleware> {
-  const page = await readFile(join(directory, "index.html"));
-  const files = serveStatic(directory, {
-    index: false,
-    hidden: false,
-    setHeaders: (res, path) => {
-      // Names under assets/ carry a hash of their content; everything else is asked for again each time.
-      const isHashed = path.startsWith(join(directory, "assets/"));
-      res.setHeader(
-        "Cache-Control",
-        isHashed ? `public, max-age=${yearInMs / 1_000}, immutable` : "no-cache",
-      );
-    },
-  });
+  const files = await readStaticFiles(directory);
+  const page = files.get("index.html");
+  if (!page) throw new Error(`There is no index.html in ${directory}: the web app has not been built.`);
   return async (ctx) => {
     if (ctx.method !== "GET" && ctx.method !== "HEAD") {
       throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, HEAD" } });
     }
-    if (!isPlainPath(ctx.path)) throw new AppError("NOT_FOUND");
-    // Scripts and styles lie there compressed too, and are sent as the browser can take them.
-    ctx.vary("Accept-Encoding");
-    await files(ctx, async () => undefined);
-    if (ctx.body !== undefined || ctx.status !== 404) return;
+    const path = readPlainPath(ctx.path);
+    if (path === undefined) throw new AppError("NOT_FOUND");
+    const file = files.get(path);
+    if (file) {
+      // Names under assets/ carry a hash of their content; everything else is asked for again each time.
+      const isHashed = path.startsWith("assets/");
+      ctx.set("Cache-Control", isHashed ? `public, max-age=${yearInSeconds}, immutable` : "no-cache");
+      return sendFile(ctx, path, file);
+    }
     // A page's address has no dot; what has one is a file, and that file does not exist.
-    if (ctx.path.includes(".")) throw new AppError("NOT_FOUND");
-    ctx.type = "html";
+    if (path.includes(".")) throw new AppError("NOT_FOUND");
     ctx.set("Cache-Control", "no-cache");
-    ctx.body = page;
+    sendFile(ctx, "index.html", page);
   };
 }
 
-/** Whether a path is what it seems: no encoded slash, no back-slash or NUL, no empty or dot segment. */
-function isPlainPath(path: string): boolean {
-  if (/%2f|%5c/i.test(path)) return false;
+/**
+ * A path without its first slash; undefined where it is not what it seems: an encoded slash, a back-slash or NUL, an
+ * empty or dot segment.
+ */
+function readPlainPath(path: string): string | undefined {
+  if (/%2f|%5c/i.test(path)) return undefined;
   try {
-    return !/[\\\0]|\/[./]/.test(decodeURIComponent(path));
+    const decoded = decodeURIComponent(path);
+    return /[\\\0]|\/[./]/.test(decoded) ? undefined : decoded.slice(1);
   } catch {
-    return false; // An encoding that is none names no file.
+    return undefined; // An encoding that is none names no file.
   }
 }

@@ -250,6 +250,18 @@ test("those that wait for a row which another transaction holds take half of the
   expect(await countUses(held)).toBe(6);
 });
 
+test("keys that it does not know take half of the room, and no more, from those that it knows", async () => {
+  const node = openNode({ maxWaiting: 10 });
+  const key = await addKey();
+  await node.admit(key.secret);
+  const forged = Array.from({ length: 20 }, () => node.admit(createApiKey().secret));
+  const known = Array.from({ length: 5 }, () => node.admit(key.secret));
+  expect(admitted(await Promise.all(known))).toBe(5);
+  const verdicts = await Promise.all(forged);
+  expect(verdicts.filter(({ kind }) => kind === "refused")).toHaveLength(5);
+  expect(verdicts.filter(({ kind }) => kind === "unavailable")).toHaveLength(15);
+});
+
 test("says whether it can admit also while its queue is full", async () => {
   const node = openNode({ maxWaiting: 3 });
   const key = await addKey();

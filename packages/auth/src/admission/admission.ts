@@ -59,6 +59,8 @@ export class Admission {
   readonly #sweeper: NodeJS.Timeout;
   /** Requests without a verdict: in the queue, under way, or aside. */
   #unanswered = 0;
+  /** Those of them whose key the node did not know when they came. */
+  #unknown = 0;
   #waiting: Waiter[] = [];
   /** How many wait for another transaction to end. */
   #aside = 0;
@@ -113,13 +115,24 @@ export class Admission {
 
   #enqueue(digest: string, demand: Demand | undefined, facts: KeyFacts | undefined): Promise<Verdict> {
     if (this.#unanswered >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
+    // Keys that a node does not know, forged ones among them, take no more than half of the room from those it knows.
+    if (!facts && this.#unknown >= this.#maxWaiting / 2) return Promise.resolve(unavailable);
     return this.#wait(digest, demand, facts);
   }
 
   #wait(digest: string, demand: Demand | undefined, facts: KeyFacts | undefined): Promise<Verdict> {
     this.#unanswered += 1;
+    if (!facts) this.#unknown += 1;
     return new Promise((answer) => {
-      this.#waiting.push({ digest, demand, facts, arrivedAt: performance.now(), answer, isAnswered: false });
+      this.#waiting.push({
+        wasKnown: facts !== undefined,
+        digest,
+        demand,
+        facts,
+        arrivedAt: performance.now(),
+        answer,
+        isAnswered: false,
+      });
       this.#running ??= this.#run();
     });
   }
@@ -268,6 +281,7 @@ export class Admission {
     if (waiter.isAnswered) return;
     waiter.isAnswered = true;
     this.#unanswered -= 1;
+    if (!waiter.wasKnown) this.#unknown -= 1;
     waiter.answer(verdict);
   }
 

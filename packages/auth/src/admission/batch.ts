@@ -5,6 +5,8 @@ import type { Verdict } from "./verdict.ts";
 
 /** A request that has no verdict yet. */
 export interface Waiter {
+  /** Whether the node knew its key when it came. */
+  readonly wasKnown: boolean;
   readonly digest: string;
   readonly demand: Demand | undefined;
   readonly arrivedAt: number;

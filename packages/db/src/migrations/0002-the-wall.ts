@@ -34,7 +34,12 @@ async function createRoles(db: Kysely<unknown>): Promise<void> {
         end if;
         if not (select rolsuper from pg_roles where rolname = current_user) then
           begin
-            execute format('grant %I to %I', name, current_user);
+            -- Whoever signs in may take a role on, and has nothing of it before that, as far as Postgres can tell them apart.
+            if current_setting('server_version_num')::integer >= 160000 then
+              execute format('grant %I to %I with inherit false', name, current_user);
+            else
+              execute format('grant %I to %I', name, current_user);
+            end if;
           exception when insufficient_privilege then
             null; -- Granted already, or the start will say that it must be.
           end;

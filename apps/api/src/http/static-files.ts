@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { Context } from "koa";
+
+/** A file as it is sent, and as it is sent to those who take it compressed. */
+interface StaticFile {
+  readonly etag: string;
+  readonly plain: Buffer;
+  readonly compressed: ReadonlyMap<string, Buffer>;
+}
+
+/** Files by their path below the directory, with slashes. */
+export type StaticFiles = ReadonlyMap<string, StaticFile>;
+
+const encodings = { br: ".br", gzip: ".gz" } as const;
+
+/**
+ * Reads a directory of built files, some MB, into memory. Streams from the disk would give each caller who reads slowly,
+ * or leaves without a word, a file of the process's to hold open; a few thousand of them would end it.
+ */
+export async function readStaticFiles(directory: string): Promise<StaticFiles> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const contents = new Map<string, Buffer>();
+  for (const entry of entries) {
+    const path = relative(directory, join(entry.parentPath, entry.name)).replaceAll("\\", "/");
+    const isHidden = path.split("/").some((name) => name.startsWith("."));
+    if (entry.isFile() && !isHidden) contents.set(path, await readFile(join(directory, path)));
+  }
+  const files = new Map<string, StaticFile>();
+  for (const [path, plain] of contents) {
+    if (Object.values(encodings).some((ending) => path.endsWith(ending))) continue;
+    const compressed = new Map<string, Buffer>();
+    for (const [encoding, ending] of Object.entries(encodings)) {
+      const content = contents.get(path + ending);
+      if (content) compressed.set(encoding, content);
+    }
+    const etag = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
+    files.set(path, { etag, plain, compressed });
+  }
+  return files;
+}
+
+/** Answers with a file, as small as the caller can take it; with 304 to who has it already. */
+export function sendFile(ctx: Context, path: string, file: StaticFile): void {
+  ctx.status = 200;
+  ctx.type = path.slice(path.lastIndexOf("."));
+  ctx.vary("Accept-Encoding");
+  const encoding = ctx.acceptsEncodings([...file.compressed.keys(), "identity"]) || "identity";
+  // An entity tag names the bytes that are sent.
+  ctx.etag = encoding === "identity" ? file.etag : `${file.etag}-${encoding}`;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  const content = file.compressed.get(encoding);
+  if (content) ctx.set("Content-Encoding", encoding);
+  ctx.body = content ?? file.plain;
+}

@@ -1,0 +1,48 @@
+import pg from "pg";
+import { clientConfig, type DatabaseConnection, type DatabaseRole, startupOptions } from "./connection.ts";
+
+const roles: readonly DatabaseRole[] = ["latchkey_tenant", "latchkey_admission"];
+
+/** Whoever signs in to the database may not work in the roles that keep tenants apart, or may not make them. */
+export class RolesMissingError extends Error {
+  override readonly name = "RolesMissingError";
+
+  /** @param login whom `DATABASE_URL` signs in as. */
+  constructor(login: string, options?: ErrorOptions) {
+    const made = roles.map((role) => `create role ${role} nologin;`).join(" ");
+    super(
+      `The database's user "${login}" may not take on the roles that keep tenants apart. Have a superuser run, once: ` +
+        `${made} grant ${roles.join(", ")} to ${pg.escapeIdentifier(login)}; (a role that is there already needs only the grant)`,
+      options,
+    );
+  }
+}
+
+/** Insufficient privilege; a role that is not there. */
+const refusals = ["42501", "22023"];
+
+/** Whether a failure of Postgres's says that whoever signs in may not do this. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && refusals.includes(error.code ?? "");
+}
+
+/**
+ * Sees that connections can be made in the roles that the product works in.
+ * @throws {RolesMissingError}
+ */
+export async function requireRoles(connection: DatabaseConnection): Promise<void> {
+  for (const role of roles) {
+    const client = new pg.Client({
+      ...clientConfig(connection, "latchkey start"),
+      options: startupOptions(role),
+    });
+    try {
+      await client.connect();
+    } catch (error) {
+      if (isRefusal(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
+      throw error;
+    } finally {
+      await client.end();
+    }
+  }
+}
