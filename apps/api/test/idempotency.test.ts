@@ -1,0 +1,207 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { deleteKey } from "../src/domain/api-keys.ts";
+import { createWorkspace } from "../src/domain/workspaces.ts";
+import { defineEndpoint } from "../src/http/endpoint.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+const things = z.object({ id: z.string(), key: z.string().optional() }).meta({ id: "Thing" });
+let failsNext = false;
+let ways = Promise.withResolvers<void>();
+
+/** Makes a workspace, answers a secret, takes as long as it is told to, and fails when it is told to. */
+const createThing = defineEndpoint({
+  method: "POST",
+  path: "/things",
+  operationId: "createThing",
+  summary: "Create a thing",
+  description: "For tests of requests that come again.",
+  access: "key",
+  request: { body: z.strictObject({ name: z.string(), waits: z.boolean().optional() }) },
+  response: { status: 201, schema: things, secret: "key" },
+  errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
+  handle: async ({ body }, { transact, principal: { userId }, origin }) =>
+    await transact(async (trx) => {
+      const { id } = await createWorkspace(trx, { name: body.name, ownerId: userId, origin });
+      if (body.waits) await ways.promise;
+      if (failsNext) {
+        failsNext = false;
+        throw new Error("A bug.");
+      }
+      return { id, key: "a secret" };
+    }),
+});
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ more: [createThing] });
+});
+afterAll(() => app.close());
+
+interface Sending {
+  readonly secret: string;
+  readonly name: string | undefined;
+  readonly body: object;
+  readonly path?: string;
+}
+
+async function send({ secret, name, body, path = "/open/workspaces" }: Sending) {
+  const response = await fetch(app.baseUrl + path, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      "Content-Type": "application/json",
+      ...(name === undefined ? {} : { "Idempotency-Key": name }),
+    },
+    body: JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    replayed: response.headers.get("idempotent-replayed"),
+    etag: response.headers.get("etag"),
+    retryAfter: response.headers.get("retry-after"),
+    body: (await response.json()) as Record<string, unknown>, // What it holds is what is tested.
+  };
+}
+
+async function countWorkspaces(name: string): Promise<number> {
+  const rows = await app.owner.selectFrom("workspaces").select("id").where("name", "=", name).execute();
+  return rows.length;
+}
+
+test("a request that comes again is carried out once, and answered as the first time", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "order-1", body: { name: "Once" } };
+  const first = await send(sending);
+  expect(first).toMatchObject({ status: 201, replayed: null, body: { name: "Once", role: "owner" } });
+  const second = await send(sending);
+  expect(second).toEqual({ ...first, replayed: "true" });
+  expect(await countWorkspaces("Once")).toBe(1);
+});
+
+test("without a name, or under another, it is another request", async () => {
+  const { secret } = await app.addKey();
+  const body = { name: "Many" };
+  for (const name of [undefined, undefined, "a", "b"])
+    expect(await send({ secret, name, body })).toMatchObject({ status: 201, replayed: null });
+  expect(await countWorkspaces("Many")).toBe(4);
+});
+
+test("names belong to a user, whichever of their keys is used, and to a path", async () => {
+  const { userId, secret } = await app.addKey();
+  const sibling = await app.addKey(userId);
+  const stranger = await app.addKey();
+  const body = { name: "Mine" };
+  expect(await send({ secret, name: "shared", body })).toMatchObject({ status: 201, replayed: null });
+  expect(await send({ secret: sibling.secret, name: "shared", body })).toMatchObject({ replayed: "true" });
+  expect(await send({ secret: stranger.secret, name: "shared", body })).toMatchObject({
+    status: 201,
+    replayed: null,
+  });
+  expect(await send({ secret, name: "shared", body, path: "/open/things" })).toMatchObject({
+    status: 201,
+    replayed: null,
+  });
+});
+
+test("the same name for another body is refused, and changes nothing", async () => {
+  const { secret } = await app.addKey();
+  await send({ secret, name: "taken", body: { name: "First" } });
+  expect(await send({ secret, name: "taken", body: { name: "Second" } })).toMatchObject({
+    status: 422,
+    body: { error: { code: "UNPROCESSABLE_CONTENT" } },
+  });
+  expect(await countWorkspaces("Second")).toBe(0);
+});
+
+test("while the first is under way, the second is told to wait", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "slow", body: { name: "Slow", waits: true }, path: "/open/things" };
+  ways = Promise.withResolvers<void>();
+  const first = send(sending);
+  await expect.poll(async () => (await send(sending)).status, { timeout: 1_500 }).toBe(409);
+  expect(await send(sending)).toMatchObject({
+    status: 409,
+    retryAfter: "1",
+    body: { error: { code: "CONFLICT" } },
+  });
+  ways.resolve();
+  expect(await first).toMatchObject({ status: 201 });
+  expect(await send(sending)).toMatchObject({ status: 201, replayed: "true" });
+  expect(await countWorkspaces("Slow")).toBe(1);
+});
+
+test("of 20 at once, one is carried out", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "crowd", body: { name: "Crowd" } };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(sending)));
+  expect(new Set(answers.map(({ status }) => status)).difference(new Set([201, 409]))).toEqual(new Set());
+  expect(answers.filter(({ status, replayed }) => status === 201 && !replayed)).toHaveLength(1);
+  expect(await countWorkspaces("Crowd")).toBe(1);
+});
+
+test("a failure is not kept, and leaves nothing: the request can be sent again", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "unlucky", body: { name: "Unlucky" }, path: "/open/things" };
+  failsNext = true;
+  expect(await send(sending)).toMatchObject({ status: 500 });
+  expect(await countWorkspaces("Unlucky")).toBe(0);
+  expect(await send(sending)).toMatchObject({ status: 201, replayed: null });
+  expect(await countWorkspaces("Unlucky")).toBe(1);
+});
+
+test("a secret is in the first answer, and kept nowhere", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "secret", body: { name: "Secret" }, path: "/open/things" };
+  const { body } = await send(sending);
+  expect(body).toEqual({ id: expect.any(String), key: "a secret" });
+  expect(await send(sending)).toMatchObject({ status: 201, replayed: "true", body: { id: body.id } });
+  expect((await send(sending)).body).not.toHaveProperty("key");
+  const kept = await app.owner.selectFrom("idempotency_records").select("answer").execute();
+  expect(JSON.stringify(kept)).not.toContain("a secret");
+});
+
+test("a day later a name is free again, and its record goes with the next that is written", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "old", body: { name: "Old" } };
+  await send(sending);
+  await sql`update idempotency_records set created_at = now() - interval '24 hours 1 second'`.execute(
+    app.owner,
+  );
+  expect(await send(sending)).toMatchObject({ status: 201, replayed: null });
+  expect(await countWorkspaces("Old")).toBe(2);
+  await sql`update idempotency_records set created_at = now() - interval '24 hours 1 second'`.execute(
+    app.owner,
+  );
+  await send({ secret, name: "new", body: { name: "New" } });
+  const count = async () =>
+    (await app.owner.selectFrom("idempotency_records").select("key").execute()).length;
+  for (let more = 0; more < 5 && (await count()) > more + 1; more += 1)
+    await send({ secret, name: `more-${more}`, body: { name: "More" } });
+  const names = await app.owner.selectFrom("idempotency_records").select("key").execute();
+  expect(names.map(({ key }) => key)).not.toContain("old");
+});
+
+test("a replay is admitted like any request: not for a key that is gone", async () => {
+  const { secret, id, userId } = await app.addKey();
+  const sending = { secret, name: "replayed", body: { name: "Replayed" } };
+  await send(sending);
+  await deleteKey(app.instance.db, { userId, id });
+  expect(await send(sending)).toMatchObject({ status: 403 });
+});
+
+test.each(["", "with space", "ü", "x".repeat(256)])("a name like %j is refused", async (name) => {
+  const { secret } = await app.addKey();
+  const response = await fetch(`${app.baseUrl}/open/workspaces`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": name === "ü" ? "\u00fc" : name,
+    },
+    body: JSON.stringify({ name: "Bad" }),
+  });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { issues: [{ path: "Idempotency-Key" }] } });
+});

@@ -1,0 +1,342 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertMember } from "@latchkey/db/members";
+import type { Role } from "@latchkey/db/schema";
+import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+interface Sent {
+  readonly status: number;
+  readonly etag: string | null;
+  readonly link: string | null;
+  readonly requestId: string | null;
+  // What it holds is what is tested.
+  readonly body: Readonly<Record<string, unknown>> & { readonly data?: readonly Record<string, unknown>[] };
+}
+
+async function send(
+  secret: string,
+  [method, path]: readonly [string, string],
+  options: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<Sent> {
+  const response = await fetch(path.startsWith("http") ? path : `${app.baseUrl}/open${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      ...(options.body ? { "Content-Type": "application/json" } : {}),
+      ...options.headers,
+    },
+    ...(options.body ? { body: JSON.stringify(options.body) } : {}),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    etag: response.headers.get("etag"),
+    link: response.headers.get("link"),
+    requestId: response.headers.get("x-request-id"),
+    body: text === "" ? {} : (JSON.parse(text) as Sent["body"]),
+  };
+}
+
+interface Person {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly secret: string;
+}
+
+interface Team extends Readonly<Record<Role, Person>> {
+  readonly id: string;
+  readonly path: string;
+  readonly scope: WorkspaceScope;
+}
+
+/** A workspace with one member of each role, each with a key. */
+async function addTeam(): Promise<Team> {
+  const addPerson = async (): Promise<Person> => {
+    const { userId, secret } = await app.addKey();
+    return { userId, name: encodeId("user", userId), secret };
+  };
+  const owner = await addPerson();
+  const { body } = await send(owner.secret, ["POST", "/workspaces"], { body: { name: "Team" } });
+  const id = String(body.id);
+  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // It was just made.
+  const add = async (role: Role): Promise<Person> => {
+    const person = await addPerson();
+    await inWorkspace(app.instance.db, scope, (trx) =>
+      insertMember(trx, scope, { userId: person.userId, role }),
+    );
+    return person;
+  };
+  return {
+    id,
+    path: `/workspaces/${id}`,
+    scope,
+    owner,
+    admin: await add("admin"),
+    member: await add("member"),
+    viewer: await add("viewer"),
+  };
+}
+
+async function auditOf({ owner, path }: Team): Promise<readonly Record<string, unknown>[]> {
+  const { body } = await send(owner.secret, ["GET", `${path}/audit-events?sort=occurredAt&limit=100`]);
+  return body.data ?? [];
+}
+
+describe("a workspace", () => {
+  test("is made, read, renamed and deleted", async () => {
+    const { secret } = await app.addKey();
+    const made = await send(secret, ["POST", "/workspaces"], { body: { name: "  Payments " } });
+    expect(made).toMatchObject({
+      status: 201,
+      etag: '"1"',
+      body: { name: "Payments", slug: expect.stringMatching(/^payments/), role: "owner", version: 1 },
+    });
+    const path = `/workspaces/${made.body.id}`;
+    expect(await send(secret, ["GET", path])).toMatchObject({ status: 200, etag: '"1"', body: made.body });
+    const renamed = await send(secret, ["PATCH", path], { body: { name: "Billing" } });
+    expect(renamed).toMatchObject({
+      status: 200,
+      etag: '"2"',
+      body: { ...made.body, name: "Billing", version: 2 },
+    });
+    expect(await send(secret, ["DELETE", path])).toMatchObject({ status: 204, body: {} });
+    expect(await send(secret, ["GET", path])).toMatchObject({ status: 403 });
+    expect(await send(secret, ["DELETE", path])).toMatchObject({ status: 403 });
+  });
+
+  test.each([
+    {},
+    { name: "" },
+    { name: "a".repeat(101) },
+    { name: 1 },
+    { name: "x", slug: "y" },
+    { name: "x\u0000" },
+  ])("is not made from %j", async (body) => {
+    const { secret } = await app.addKey();
+    expect(await send(secret, ["POST", "/workspaces"], { body })).toMatchObject({
+      status: 400,
+      body: { error: { code: "BAD_REQUEST", issues: [expect.anything()] } },
+    });
+  });
+
+  test("is edited from the version that somebody saw, and of two who saw the same one wins", async () => {
+    const team = await addTeam();
+    const edit = (name: string, etag: string) =>
+      send(team.admin.secret, ["PATCH", team.path], { body: { name }, headers: { "If-Match": etag } });
+    const { etag } = await send(team.owner.secret, ["GET", team.path]);
+    const answers = await Promise.all(["A", "B", "C", "D"].map((name) => edit(name, String(etag))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
+    expect(await edit("Late", '"1"')).toMatchObject({
+      status: 412,
+      body: { error: { code: "PRECONDITION_FAILED" } },
+    });
+    expect(await edit("Weak", 'W/"2"')).toMatchObject({ status: 412 });
+    expect(await edit("Elsewhere", '"abc"')).toMatchObject({ status: 412 });
+    expect(await edit("Bad", "2")).toMatchObject({ status: 400 });
+    expect(await edit("Any", "*")).toMatchObject({ status: 200 });
+    expect(await edit("Either", '"1", "3"')).toMatchObject({ status: 200, etag: '"4"' });
+  });
+
+  test("is listed page by page, sorted, filtered and searched, each once", async () => {
+    const { secret } = await app.addKey();
+    const names = ["delta", "Alpha", "charlie", "Bravo", "echo_x"];
+    for (const name of names) await send(secret, ["POST", "/workspaces"], { body: { name } });
+    const walk = async (query: string): Promise<string[]> => {
+      const seen: string[] = [];
+      let next: string | undefined = `/workspaces?limit=2&${query}`;
+      for (let page = 0; next && page < 10; page += 1) {
+        const { body, link }: Sent = await send(secret, ["GET", next]);
+        seen.push(...(body.data ?? []).map(({ name }) => String(name)));
+        expect(body.hasMore).toBe(link !== null);
+        next = /^<(.+)>; rel="next"$/.exec(link ?? "")?.[1];
+      }
+      return seen;
+    };
+    expect(await walk("search=a")).toHaveLength(5); // Ada's own is among them.
+    expect(await walk("search=o_")).toEqual(["echo_x"]);
+    expect(await walk("role=viewer")).toEqual([]);
+    expect((await walk("sort=createdAt")).slice(1)).toEqual(names);
+    expect((await walk("sort=-createdAt")).slice(0, 5)).toEqual(names.toReversed());
+    const byName = await walk("sort=name");
+    expect(byName).toHaveLength(6);
+    expect(await walk("sort=-name")).toEqual(byName.toReversed());
+    const { body } = await send(secret, ["GET", "/workspaces?limit=1&sort=name"]);
+    const wrongOrder = `/workspaces?sort=-name&cursor=${body.nextCursor}`;
+    expect(await send(secret, ["GET", wrongOrder])).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a member", () => {
+  test("is listed, found, sorted and searched", async () => {
+    const team = await addTeam();
+    const list = await send(team.viewer.secret, ["GET", `${team.path}/members?sort=joinedAt`]);
+    expect(list.body.data?.map(({ role }) => role)).toEqual(["owner", "admin", "member", "viewer"]);
+    const one = await send(team.viewer.secret, ["GET", `${team.path}/members/${team.admin.name}`]);
+    expect(one).toMatchObject({
+      status: 200,
+      etag: '"1"',
+      body: { userId: team.admin.name, role: "admin", isDisabled: false },
+    });
+    const admins = await send(team.viewer.secret, ["GET", `${team.path}/members?role=admin`]);
+    expect(admins.body.data).toEqual([one.body]);
+    const found = await send(team.viewer.secret, ["GET", `${team.path}/members?search=${one.body.email}`]);
+    expect(found.body.data).toEqual([one.body]);
+    const stranger = await app.addKey();
+    const foreign = encodeId("user", stranger.userId);
+    expect(await send(team.owner.secret, ["GET", `${team.path}/members/${foreign}`])).toMatchObject({
+      status: 404,
+    });
+    expect(await send(team.owner.secret, ["GET", `${team.path}/members/nobody`])).toMatchObject({
+      status: 400,
+    });
+  });
+
+  test("gets another role, which is in force on the next request", async () => {
+    const team = await addTeam();
+    const path = `${team.path}/members/${team.viewer.name}`;
+    expect(await send(team.viewer.secret, ["GET", `${team.path}/audit-events`])).toMatchObject({
+      status: 403,
+    });
+    const changed = await send(team.admin.secret, ["PATCH", path], {
+      body: { role: "admin" },
+      headers: { "If-Match": '"1"' },
+    });
+    expect(changed).toMatchObject({ status: 200, etag: '"2"', body: { role: "admin", version: 2 } });
+    expect(await send(team.viewer.secret, ["GET", `${team.path}/audit-events`])).toMatchObject({
+      status: 200,
+    });
+    const late = { body: { role: "member" }, headers: { "If-Match": '"1"' } };
+    expect(await send(team.admin.secret, ["PATCH", path], late)).toMatchObject({ status: 412 });
+    expect(await send(team.admin.secret, ["PATCH", path], { body: { role: "king" } })).toMatchObject({
+      status: 400,
+    });
+  });
+
+  test("gives nobody more than they hold, and takes nothing from those who hold more", async () => {
+    const team = await addTeam();
+    const patch = (target: Person, role: Role) =>
+      send(team.admin.secret, ["PATCH", `${team.path}/members/${target.name}`], { body: { role } });
+    expect(await patch(team.admin, "owner")).toMatchObject({ status: 403 });
+    expect(await patch(team.member, "owner")).toMatchObject({ status: 403 });
+    expect(await patch(team.owner, "viewer")).toMatchObject({ status: 403 });
+    const removal = ["DELETE", `${team.path}/members/${team.owner.name}`] as const;
+    expect(await send(team.admin.secret, removal)).toMatchObject({ status: 403 });
+    expect(await patch(team.member, "admin")).toMatchObject({ status: 200 });
+    expect(
+      await send(team.viewer.secret, ["DELETE", `${team.path}/members/${team.member.name}`]),
+    ).toMatchObject({ status: 403 });
+  });
+
+  test("is removed or leaves, and is outside on the next request", async () => {
+    const team = await addTeam();
+    expect(
+      await send(team.admin.secret, ["DELETE", `${team.path}/members/${team.member.name}`]),
+    ).toMatchObject({ status: 204 });
+    expect(await send(team.member.secret, ["GET", team.path])).toMatchObject({ status: 403 });
+    expect(
+      await send(team.viewer.secret, ["DELETE", `${team.path}/members/${team.viewer.name}`]),
+    ).toMatchObject({ status: 204 });
+    expect(await send(team.viewer.secret, ["GET", team.path])).toMatchObject({ status: 403 });
+    expect(await send(team.viewer.secret, ["GET", "/workspaces"])).toMatchObject({ status: 200 });
+  });
+
+  test("stays an owner where there is no other who can sign in", async () => {
+    const team = await addTeam();
+    const own = `${team.path}/members/${team.owner.name}`;
+    const conflict = {
+      status: 409,
+      body: { error: { code: "CONFLICT", message: expect.stringContaining("last owner") } },
+    };
+    expect(await send(team.owner.secret, ["DELETE", own])).toMatchObject(conflict);
+    expect(await send(team.owner.secret, ["PATCH", own], { body: { role: "admin" } })).toMatchObject(
+      conflict,
+    );
+    const second = `${team.path}/members/${team.admin.name}`;
+    await send(team.owner.secret, ["PATCH", second], { body: { role: "owner" } });
+    await app.owner
+      .updateTable("users")
+      .set({ disabled_at: new Date() })
+      .where("id", "=", team.admin.userId)
+      .execute();
+    expect(await send(team.owner.secret, ["DELETE", own])).toMatchObject(conflict);
+    await app.owner
+      .updateTable("users")
+      .set({ disabled_at: null })
+      .where("id", "=", team.admin.userId)
+      .execute();
+    expect(await send(team.owner.secret, ["DELETE", own])).toMatchObject({ status: 204 });
+  });
+});
+
+describe("the audit log", () => {
+  test("tells every change: who, by which key, from where, what it was and became", async () => {
+    const team = await addTeam();
+    const renamed = await send(team.admin.secret, ["PATCH", team.path], { body: { name: "Renamed" } });
+    const path = `${team.path}/members/${team.viewer.name}`;
+    await send(team.owner.secret, ["PATCH", path], { body: { role: "member" } });
+    await send(team.owner.secret, ["DELETE", path]);
+    const events = await auditOf(team);
+    const keys = await app.owner.selectFrom("api_keys").select(["id", "user_id"]).execute();
+    const keyOf = ({ userId }: Person) =>
+      encodeId("key", keys.find((key) => key.user_id === userId)?.id as never);
+    const by = (person: Person) => ({ kind: "key", userId: person.name, name: "Ada", keyId: keyOf(person) });
+    const target = { kind: "member", id: team.viewer.name };
+    expect(events).toMatchObject([
+      { action: "workspace.created", actor: by(team.owner), after: { name: "Team" }, before: null },
+      {
+        action: "workspace.renamed",
+        actor: by(team.admin),
+        target: { kind: "workspace", id: team.id },
+        before: { name: "Team" },
+        after: { name: "Renamed" },
+        address: "127.0.0.1",
+        requestId: renamed.requestId,
+      },
+      {
+        action: "member.role-changed",
+        actor: by(team.owner),
+        target,
+        before: { role: "viewer" },
+        after: { role: "member" },
+      },
+      { action: "member.removed", actor: by(team.owner), target, before: { role: "member" }, after: null },
+    ]);
+  });
+
+  test("has nothing of what was refused", async () => {
+    const team = await addTeam();
+    const before = await auditOf(team);
+    await send(team.viewer.secret, ["PATCH", team.path], { body: { name: "No" } });
+    await send(team.owner.secret, ["PATCH", team.path], {
+      body: { name: "No" },
+      headers: { "If-Match": '"9"' },
+    });
+    await send(team.owner.secret, ["DELETE", `${team.path}/members/${team.owner.name}`]);
+    expect(await auditOf(team)).toEqual(before);
+  });
+
+  test("is filtered by action, actor and time", async () => {
+    const team = await addTeam();
+    await send(team.admin.secret, ["PATCH", team.path], { body: { name: "Renamed" } });
+    const read = async (query: string) => {
+      const { status, body } = await send(team.owner.secret, ["GET", `${team.path}/audit-events?${query}`]);
+      return status === 200 ? body.data?.map(({ action }) => action) : status;
+    };
+    expect(await read("")).toEqual(["workspace.renamed", "workspace.created"]);
+    expect(await read("action=workspace.renamed")).toEqual(["workspace.renamed"]);
+    expect(await read(`actorId=${team.owner.name}`)).toEqual(["workspace.created"]);
+    const [created, renamed] = await auditOf(team);
+    expect(await read(`from=${renamed?.occurredAt}`)).toEqual(["workspace.renamed"]);
+    expect(await read(`to=${created?.occurredAt}`)).toEqual([]);
+    for (const bad of ["action=nothing", "actorId=me", "from=yesterday", "cursor=x"])
+      expect(await read(bad)).toBe(400);
+  });
+});
