@@ -1,10 +1,12 @@
 import { afterAll, beforeAll } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct } from "../support/product.ts";
+import { runCommand, startProduct } from "../support/product.ts";
 
 interface Stage {
   readonly baseUrl: string;
   readonly browser: TestBrowser;
+  /** Runs the `latchkey` command beside the server; answers its result. @throws an Error when it was refused. */
+  readonly command: (args: readonly string[], input?: string) => Promise<unknown>;
 }
 
 /** A product and a browser for the tests of one file: there from the first test on, gone after the last one. */
@@ -17,6 +19,16 @@ export function setStage(prepare: (stage: Stage) => Promise<void> = async () => 
     },
     get browser() {
       return there(browser);
+    },
+    async command(args, input) {
+      const { dataDirectory } = there(product);
+      const { status, stdout, stderr } = await runCommand(
+        ["--json", ...args],
+        { DATA_DIR: dataDirectory },
+        input,
+      );
+      if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+      return JSON.parse(stdout);
     },
   };
   beforeAll(async () => {

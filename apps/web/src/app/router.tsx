@@ -8,6 +8,9 @@ import {
 } from "@tanstack/react-router";
 import { parseApiKeysSearch } from "../features/api-keys/api-keys-search.ts";
 import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
+import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
+import { parseMembersSearch } from "../features/members/members-search.ts";
+import { membersQuery } from "../features/members/use-members.ts";
 import { findOwnPath } from "../features/session/own-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
 import { queryClient } from "../server/query-client.ts";
@@ -22,10 +25,11 @@ import { ShellSkeleton } from "./shell/shell-skeleton.tsx";
 const rootRoute = createRootRoute();
 
 async function loadSession() {
-  // Both travel in one request; the pages below read the instance from the cache.
+  // All travel in one request; the pages below read the instance and its permissions from the cache.
   const [session] = await Promise.all([
     queryClient.ensureQueryData(trpc.session.current.queryOptions(undefined, { staleTime: Infinity })),
     queryClient.ensureQueryData(trpc.instance.get.queryOptions(undefined, { staleTime: Infinity })),
+    queryClient.ensureQueryData(trpc.instance.permissions.queryOptions(undefined, { staleTime: Infinity })),
   ]);
   return session;
 }
@@ -88,15 +92,47 @@ const homeRoute = createRoute({
   },
 });
 
-const overviewRoute = createRoute({
+const workspaceRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/w/$slug",
-  loader: ({ context, params }) => {
-    if (!context.session.workspaces.some(({ slug }) => slug === params.slug)) throw notFound();
-    void queryClient.prefetchQuery(trpc.apiKeys.summary.queryOptions());
+  beforeLoad: ({ context, params }) => {
+    const workspace = context.session.workspaces.find(({ slug }) => slug === params.slug);
+    if (!workspace) throw notFound();
+    return { workspace };
   },
+  loader: ({ context: { workspace } }) =>
+    void queryClient.prefetchQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id })),
   notFoundComponent: NotFoundPage,
+});
+
+const overviewRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/",
+  loader: () => void queryClient.prefetchQuery(trpc.apiKeys.summary.queryOptions()),
   component: lazyRouteComponent(() => import("../features/overview/overview-page.tsx"), "OverviewPage"),
+});
+
+const membersRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members",
+  validateSearch: parseMembersSearch,
+  loaderDeps: ({ search }) => search,
+  loader: ({ context: { workspace }, deps }) =>
+    void queryClient.prefetchInfiniteQuery(membersQuery(workspace.id, deps)),
+  component: lazyRouteComponent(() => import("../features/members/members-page.tsx"), "MembersPage"),
+});
+
+const auditLogRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/audit",
+  validateSearch: parseAuditLogSearch,
+  component: lazyRouteComponent(() => import("../features/audit-log/audit-log-page.tsx"), "AuditLogPage"),
+});
+
+const settingsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("../features/workspaces/settings-page.tsx"), "SettingsPage"),
 });
 
 const accountRoute = createRoute({
@@ -125,7 +161,13 @@ const notFoundRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signUpRoute,
-  appRoute.addChildren([homeRoute, overviewRoute, accountRoute, apiKeysRoute, notFoundRoute]),
+  appRoute.addChildren([
+    homeRoute,
+    workspaceRoute.addChildren([overviewRoute, membersRoute, auditLogRoute, settingsRoute]),
+    accountRoute,
+    apiKeysRoute,
+    notFoundRoute,
+  ]),
 ]);
 
 export const router = createRouter({

@@ -9,6 +9,7 @@ import {
   Menu,
   Modal,
   Notification,
+  Select,
   Skeleton,
   Tooltip,
 } from "@mantine/core";
@@ -133,6 +134,20 @@ export const theme = createTheme({
         description: classes.toastWords ?? "",
         closeButton: classes.toastClose ?? "",
       },
+    }),
+    Select: Select.extend({
+      defaultProps: {
+        allowDeselect: false,
+        checkIconPosition: "right",
+        comboboxProps: {
+          shadow: "none",
+          offset: 4,
+          transitionProps: { duration: 0 },
+          // Into the content, so that no text is outside of all landmarks; not in place, where a table would cut it off.
+          portalProps: { target: "#content" },
+        },
+      },
+      classNames: { dropdown: classes.menu ?? "", option: classes.option ?? "" },
     }),
     Skeleton: Skeleton.extend({ classNames: { root: classes.skeleton ?? "" } }),
     Tooltip: Tooltip.extend({

@@ -25,5 +25,4 @@ export type PermissionRow = Outputs["instance"]["permissions"][number];
 export type Permission = PermissionRow["name"];
 export type Workspace = Outputs["workspaces"]["get"];
 export type Member = Outputs["members"]["list"]["items"][number];
-export type MemberPage = Outputs["members"]["list"];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];

@@ -11,6 +11,7 @@ interface CommandPaletteProps {
   readonly workspace: SessionWorkspace | undefined;
   readonly isOpen: boolean;
   readonly onClose: () => void;
+  readonly onNewWorkspace: () => void;
 }
 
 /** Search over pages, the person's keys and actions, at Ctrl K or ⌘ K. */
@@ -34,11 +35,11 @@ export function CommandPalette({ isOpen, onClose, ...facts }: CommandPaletteProp
 }
 
 /** A combobox: the focus stays in the field, the arrows move the selection. It starts afresh at each opening. */
-function Palette({ session, workspace, onClose }: Omit<CommandPaletteProps, "isOpen">): ReactElement {
+function Palette({ onClose, ...facts }: Omit<CommandPaletteProps, "isOpen">): ReactElement {
   const [query, setQuery] = useState("");
   const [selected, setSelected] = useState(0);
   const listId = useId();
-  const { groups, keySearch } = useCommands(query, { session, workspace });
+  const { groups, keySearch } = useCommands(query, facts);
   const commands = groups.flatMap((group) => group.commands);
   const current = commands[Math.min(selected, commands.length - 1)];
 

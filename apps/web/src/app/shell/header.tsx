@@ -14,11 +14,13 @@ interface HeaderProps {
   readonly workspace: SessionWorkspace | undefined;
   readonly onOpenNavigation: () => void;
   readonly onOpenSearch: () => void;
+  readonly onNewWorkspace: () => void;
 }
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 
-export function Header({ session, workspace, onOpenNavigation, onOpenSearch }: HeaderProps): ReactElement {
+export function Header(props: HeaderProps): ReactElement {
+  const { session, workspace, onOpenNavigation, onOpenSearch, onNewWorkspace } = props;
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   return (
     <header className={classes.header}>
@@ -36,7 +38,7 @@ export function Header({ session, workspace, onOpenNavigation, onOpenSearch }: H
         <Link to="/" className={classes.mark} aria-label="Latchkey, to the overview">
           <Mark />
         </Link>
-        <WorkspaceSwitcher workspaces={session.workspaces} current={workspace} />
+        <WorkspaceSwitcher workspaces={session.workspaces} current={workspace} onNew={onNewWorkspace} />
       </div>
       <UnstyledButton
         className={classes.search}

@@ -3,26 +3,31 @@ import { IconLayoutSidebarLeftCollapse, IconLayoutSidebarLeftExpand } from "@tab
 import { Link } from "@tanstack/react-router";
 import type { ComponentType, ReactElement } from "react";
 import classes from "./navigation.module.css";
-import { accountPages, workspacePages } from "./pages.ts";
+import { accountPages, type WorkspacePage } from "./pages.ts";
 
 interface NavigationProps {
-  /** Of the workspace whose pages it leads to; undefined for who has none. */
-  readonly slug: string | undefined;
+  /** Those of the workspace; none for who has no workspace. */
+  readonly pages: readonly WorkspacePage[];
   readonly isFolded: boolean;
   /** Folds or unfolds; absent where there is nothing to fold. */
   readonly onFold?: () => void;
   readonly onNavigate?: () => void;
 }
 
-export function Navigation({ slug, isFolded, onFold, onNavigate }: NavigationProps): ReactElement {
+export function Navigation({ pages, isFolded, onFold, onNavigate }: NavigationProps): ReactElement {
   return (
     <nav className={classes.navigation} aria-label="Main" data-folded={isFolded || undefined}>
-      {slug !== undefined && (
+      {pages.length > 0 && (
         <ul className={classes.list}>
-          {workspacePages(slug).map(({ label, icon, link }) => (
+          {pages.map(({ label, icon, link }) => (
             <li key={label}>
               <Hint label={label} isShown={isFolded}>
-                <Link {...link} className={classes.item} activeOptions={{ exact: true }} onClick={onNavigate}>
+                <Link
+                  {...link}
+                  className={classes.item}
+                  activeOptions={{ exact: link.to === "/w/$slug", includeSearch: false }}
+                  onClick={onNavigate}
+                >
                   <Label icon={icon} text={label} />
                 </Link>
               </Hint>

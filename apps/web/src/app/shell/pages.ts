@@ -1,12 +1,28 @@
-import { IconKey, IconLayoutDashboard } from "@tabler/icons-react";
+import { IconHistory, IconKey, IconLayoutDashboard, IconSettings, IconUsers } from "@tabler/icons-react";
 import { linkOptions } from "@tanstack/react-router";
 
+interface WorkspacePagesOptions {
+  /** Whether the person may see the audit log. */
+  readonly hasAuditLog: boolean;
+}
+
 /** Pages of a workspace, in the order of the navigation and of the search. */
-export function workspacePages(slug: string) {
+export function workspacePages(slug: string, { hasAuditLog }: WorkspacePagesOptions) {
+  const params = { slug };
+  const auditLog = {
+    label: "Audit log",
+    icon: IconHistory,
+    link: linkOptions({ to: "/w/$slug/audit", params }),
+  } as const;
   return [
-    { label: "Overview", icon: IconLayoutDashboard, link: linkOptions({ to: "/w/$slug", params: { slug } }) },
+    { label: "Overview", icon: IconLayoutDashboard, link: linkOptions({ to: "/w/$slug", params }) },
+    { label: "Members", icon: IconUsers, link: linkOptions({ to: "/w/$slug/members", params }) },
+    ...(hasAuditLog ? [auditLog] : []),
+    { label: "Settings", icon: IconSettings, link: linkOptions({ to: "/w/$slug/settings", params }) },
   ] as const;
 }
+
+export type WorkspacePage = ReturnType<typeof workspacePages>[number];
 
 /** Pages of the person, in whatever workspace. */
 export const accountPages = [

@@ -4,6 +4,7 @@ import { Mark } from "../../ui/mark.tsx";
 import { findRememberedSlug } from "../remembered-workspace.ts";
 import headerClasses from "./header.module.css";
 import { Navigation } from "./navigation.tsx";
+import { workspacePages } from "./pages.ts";
 import classes from "./shell.module.css";
 import { useNavigationFold } from "./use-navigation-fold.ts";
 
@@ -26,7 +27,10 @@ export function ShellSkeleton(): ReactElement {
         </div>
       </div>
       <div className={classes.side}>
-        <Navigation slug={findRememberedSlug() ?? unknownSlug} {...fold} />
+        <Navigation
+          pages={workspacePages(findRememberedSlug() ?? unknownSlug, { hasAuditLog: true })}
+          {...fold}
+        />
       </div>
       <main className={classes.main} aria-label="Loading">
         <div className={classes.content}>

@@ -10,10 +10,16 @@ import { Navigation } from "./navigation.tsx";
 import { OfflineBanner } from "./offline-banner.tsx";
 import classes from "./shell.module.css";
 import { useNavigationFold } from "./use-navigation-fold.ts";
+import { useWorkspacePages } from "./use-workspace-pages.ts";
 
 const route = getRouteApi("/app");
 const CommandPalette = lazy(() =>
   import("./command-palette.tsx").then((module) => ({ default: module.CommandPalette })),
+);
+const NewWorkspaceDialog = lazy(() =>
+  import("../../features/workspaces/new-workspace-dialog.tsx").then((module) => ({
+    default: module.NewWorkspaceDialog,
+  })),
 );
 
 /** The frame around every page of a signed-in person. */
@@ -25,6 +31,9 @@ export function Shell(): ReactElement {
   const { isFolded, onFold } = useNavigationFold();
   const [isDrawerOpen, drawer] = useDisclosure(false);
   const [isSearchOpen, search] = useDisclosure(false);
+  const [isNewWorkspaceOpen, newWorkspace] = useDisclosure(false);
+  const pagesOf = useWorkspacePages();
+  const pages = workspace ? pagesOf(workspace) : [];
   useHotkeys([["mod+K", search.toggle]], []);
   const main = useFocusOnNavigation();
   useSessionEnd();
@@ -43,9 +52,10 @@ export function Shell(): ReactElement {
         workspace={workspace}
         onOpenNavigation={drawer.open}
         onOpenSearch={search.open}
+        onNewWorkspace={newWorkspace.open}
       />
       <div className={classes.side}>
-        <Navigation slug={workspace?.slug} isFolded={isFolded} onFold={onFold} />
+        <Navigation pages={pages} isFolded={isFolded} onFold={onFold} />
       </div>
       <Drawer
         opened={isDrawerOpen}
@@ -57,7 +67,7 @@ export function Shell(): ReactElement {
         removeScrollProps={{ removeScrollBar: false }}
         attributes={{ header: { role: "none" } }}
       >
-        <Navigation slug={workspace?.slug} isFolded={false} onNavigate={drawer.close} />
+        <Navigation pages={pages} isFolded={false} onNavigate={drawer.close} />
       </Drawer>
       <main className={classes.main} id="content" ref={main} tabIndex={-1}>
         <div className={classes.content}>
@@ -71,7 +81,9 @@ export function Shell(): ReactElement {
           workspace={workspace}
           isOpen={isSearchOpen}
           onClose={search.close}
+          onNewWorkspace={newWorkspace.open}
         />
+        <NewWorkspaceDialog isOpen={isNewWorkspaceOpen} onClose={newWorkspace.close} />
       </Suspense>
     </div>
   );

@@ -5,7 +5,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useSignOut } from "../use-sign-out.ts";
 import { appearances, useAppearance } from "./appearance.ts";
-import { accountPages, workspacePages } from "./pages.ts";
+import { accountPages } from "./pages.ts";
+import { useWorkspacePages } from "./use-workspace-pages.ts";
 
 /** What the API takes at most. */
 const searchLengthMax = 100;
@@ -28,6 +29,7 @@ interface CommandGroup {
 interface Facts {
   readonly session: Session;
   readonly workspace: SessionWorkspace | undefined;
+  readonly onNewWorkspace: () => void;
 }
 
 /** How the search for keys stands: over or not needed; under way; given up, because the server did not answer. */
@@ -41,9 +43,9 @@ interface Commands {
 
 /** What matches `query`. Pages and actions match without the server. */
 export function useCommands(query: string, facts: Facts): Commands {
-  const pages = usePages(facts);
+  const pages = usePages(query, facts);
   const keys = useKeys(query);
-  const actions = useActions();
+  const actions = useActions(facts);
   const groups = [
     { label: "Pages", commands: pages.filter(matches(query)) },
     { label: "API keys", commands: keys.commands },
@@ -57,13 +59,16 @@ function matches(query: string): (command: Command) => boolean {
   return ({ label }) => words.every((word) => label.toLowerCase().includes(word));
 }
 
-function usePages({ session, workspace: current }: Facts): readonly Command[] {
+/** Pages of other workspaces are many, and come only when somebody looks for something. */
+function usePages(query: string, { session, workspace: current }: Facts): readonly Command[] {
   const navigate = useNavigate();
-  const ofWorkspaces = session.workspaces.flatMap(({ slug, name }) =>
-    workspacePages(slug).map(({ label, icon, link }) => ({
-      id: `${label}-${slug}`,
-      label: slug === current?.slug ? label : `${label} of ${name}`,
-      detail: name,
+  const pagesOf = useWorkspacePages();
+  const others = query.trim() === "" ? [] : session.workspaces.filter(({ id }) => id !== current?.id);
+  const ofWorkspaces = [...(current ? [current] : []), ...others].flatMap((workspace) =>
+    pagesOf(workspace).map(({ label, icon, link }) => ({
+      id: `${label.replace(" ", "-")}-${workspace.slug}`,
+      label: workspace.id === current?.id ? label : `${label} of ${workspace.name}`,
+      detail: workspace.name,
       icon,
       run: () => void navigate(link),
     })),
@@ -103,7 +108,7 @@ function useKeys(query: string): { readonly commands: readonly Command[]; readon
   return { commands, state };
 }
 
-function useActions(): readonly Command[] {
+function useActions({ onNewWorkspace }: Facts): readonly Command[] {
   const navigate = useNavigate();
   const signOut = useSignOut();
   const [appearance, setAppearance] = useAppearance();
@@ -114,6 +119,7 @@ function useActions(): readonly Command[] {
       icon: IconPlus,
       run: () => void navigate({ to: "/account/api-keys", search: { dialog: "new" } }),
     },
+    { id: "new-workspace", label: "New workspace", icon: IconPlus, run: onNewWorkspace },
     ...appearances
       .filter(({ value }) => value !== appearance)
       .map(({ value, label }) => ({

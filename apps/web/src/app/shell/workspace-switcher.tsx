@@ -1,46 +1,66 @@
 import { Menu, UnstyledButton } from "@mantine/core";
-import { IconCheck, IconSelector } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
+import { IconCheck, IconPlus, IconSelector } from "@tabler/icons-react";
+import { Link, useMatches } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { SessionWorkspace } from "../../server/trpc.ts";
+import { useWorkspacePages } from "./use-workspace-pages.ts";
 import classes from "./workspace-switcher.module.css";
 
 interface WorkspaceSwitcherProps {
   readonly workspaces: readonly SessionWorkspace[];
   readonly current: SessionWorkspace | undefined;
+  readonly onNew: () => void;
 }
 
-/** The workspace one is in: a menu where there are several, words where there is one. */
-export function WorkspaceSwitcher({ workspaces, current }: WorkspaceSwitcherProps): ReactElement | null {
-  if (!current) return null;
-  if (workspaces.length === 1) {
-    return (
-      <span className={classes.name} title={current.name}>
-        {current.name}
-      </span>
-    );
-  }
+/** The workspace one is in, the way to the others, and to a new one. */
+export function WorkspaceSwitcher({ workspaces, current, onNew }: WorkspaceSwitcherProps): ReactElement {
+  const findLink = useSamePage();
+  const name = current?.name ?? "No workspace";
   return (
     <Menu position="bottom-start" width={260}>
       <Menu.Target>
-        <UnstyledButton className={classes.target} aria-label={`Workspace: ${current.name}`}>
-          <span className={classes.name}>{current.name}</span>
+        <UnstyledButton className={classes.target} aria-label={`Workspace: ${name}`} title={name}>
+          <span className={classes.name}>{name}</span>
           <IconSelector size={16} className={classes.icon} />
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Workspaces</Menu.Label>
-        {workspaces.map((workspace) => (
-          <Menu.Item
-            key={workspace.id}
-            renderRoot={(props) => <Link {...props} to="/w/$slug" params={{ slug: workspace.slug }} />}
-            aria-current={workspace.id === current.id || undefined}
-            rightSection={workspace.id === current.id && <IconCheck size={16} className={classes.icon} />}
-          >
-            <span className={classes.entry}>{workspace.name}</span>
-          </Menu.Item>
-        ))}
+        {workspaces.length > 0 && (
+          <>
+            <Menu.Label>Workspaces</Menu.Label>
+            <div className={classes.list}>
+              {workspaces.map((workspace) => (
+                <Menu.Item
+                  key={workspace.id}
+                  renderRoot={(props) => <Link {...props} {...findLink(workspace)} />}
+                  aria-current={workspace.id === current?.id || undefined}
+                  rightSection={
+                    workspace.id === current?.id && <IconCheck size={16} className={classes.icon} />
+                  }
+                >
+                  <bdi className={classes.entry} title={workspace.name}>
+                    {workspace.name}
+                  </bdi>
+                </Menu.Item>
+              ))}
+            </div>
+            <Menu.Divider />
+          </>
+        )}
+        <Menu.Item leftSection={<IconPlus size={16} />} onClick={onNew}>
+          New workspace
+        </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** Answers where the page that is open now is in another workspace: its overview, where there is none such. */
+function useSamePage() {
+  const pagesOf = useWorkspacePages();
+  const here = useMatches({ select: (matches) => matches.at(-1)?.fullPath.replace(/\/$/, "") });
+  return (workspace: SessionWorkspace) => {
+    const page = pagesOf(workspace).find(({ link }) => link.to === here);
+    return page?.link ?? ({ to: "/w/$slug", params: { slug: workspace.slug } } as const);
+  };
 }

@@ -1,6 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
+import cardClasses from "../../ui/cards.module.css";
 import { countOf } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { ApiKeyActions } from "./api-key-actions.tsx";
@@ -10,7 +11,7 @@ import type { ApiKeyListProps } from "./api-key-list.tsx";
 export function ApiKeyCards({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProps): ReactElement {
   return (
     <ul
-      className={classes.list}
+      className={cardClasses.list}
       aria-label="API keys"
       aria-busy={!apiKeys || isOld}
       data-old={isOld || undefined}
@@ -38,21 +39,21 @@ interface CardProps {
 function Card({ apiKey, onEdit, onDelete }: CardProps): ReactElement {
   const { name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
   return (
-    <li className={classes.card}>
-      <div className={classes.head}>
-        <h2 className={classes.name}>{name}</h2>
+    <li className={cardClasses.card}>
+      <div className={cardClasses.head}>
+        <h2 className={cardClasses.name}>{name}</h2>
         <div className={classes.actions}>
           <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} />
         </div>
       </div>
       {description && <p className={classes.description}>{description}</p>}
-      <p className={classes.facts}>
+      <p className={cardClasses.facts}>
         <code className={classes.start}>{start}…</code>
         <span>
           Created <RelativeTime at={createdAt} />
         </span>
       </p>
-      <p className={classes.facts}>
+      <p className={cardClasses.facts}>
         <span>{countOf(usageCount, "use", "uses")}</span>
         <span>
           {lastUsedAt ? (
@@ -70,8 +71,8 @@ function Card({ apiKey, onEdit, onDelete }: CardProps): ReactElement {
 
 function CardSkeleton(): ReactElement {
   return (
-    <li className={classes.card}>
-      <div className={classes.head}>
+    <li className={cardClasses.card}>
+      <div className={cardClasses.head}>
         <Skeleton h={16} w="50%" />
       </div>
       <Skeleton h={12} mt={12} />

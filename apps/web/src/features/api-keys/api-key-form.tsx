@@ -4,10 +4,10 @@ import { getHotkeyHandler } from "@mantine/hooks";
 import { type KeyboardEvent, type ReactElement, useEffect, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { type ApiKeyValues, apiKeyRules, tidied } from "./api-key-values.ts";
-import classes from "../../ui/dialog.module.css";
 
 interface ApiKeyFormProps {
   readonly initialValues: ApiKeyValues;

@@ -3,6 +3,7 @@ import { type MouseEvent, type ReactElement, useRef } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import tableClasses from "../../ui/table.module.css";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import type { ApiKeyListProps } from "./api-key-list.tsx";
 import classes from "./api-key-table.module.css";
@@ -11,9 +12,9 @@ const placeholders = ["62%", "40%", "51%", "34%", "58%", "46%", "38%", "55%", "4
 
 export function ApiKeyTable({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProps): ReactElement {
   return (
-    <div className={classes.frame}>
+    <div className={tableClasses.frame}>
       <table
-        className={classes.table}
+        className={`${tableClasses.table} ${classes.table}`}
         aria-label="API keys"
         aria-busy={!apiKeys || isOld}
         data-old={isOld || undefined}

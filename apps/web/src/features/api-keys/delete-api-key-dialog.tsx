@@ -6,11 +6,11 @@ import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { countOf } from "../../ui/count.ts";
+import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
-import classes from "../../ui/dialog.module.css";
 
 interface DeleteApiKeyDialogProps {
   /** The key to delete; the dialog is open while there is one. */

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
-import { Quoted } from "../../ui/quoted.tsx";
 import classes from "../../ui/empty.module.css";
+import { Quoted } from "../../ui/quoted.tsx";
 
 interface NoMatchProps {
   readonly search: string;

@@ -11,21 +11,18 @@ import { Totals } from "./totals.tsx";
 const refreshMilliseconds = 5_000;
 
 const route = getRouteApi("/app/w/$slug");
-const frame = getRouteApi("/app");
 
 export function OverviewPage(): ReactElement {
-  const { slug } = route.useParams();
-  const { session } = frame.useRouteContext();
+  const { workspace } = route.useRouteContext();
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const keys = useQuery({
     ...trpc.apiKeys.summary.queryOptions(),
     refetchInterval: (query) => !isLoadingFailed(query.state) && refreshMilliseconds,
   });
-  const workspace = session.workspaces.find((candidate) => candidate.slug === slug);
   const failure = useLoadingFailure(keys);
   return (
     <>
-      <PageHeader title={workspace?.name ?? slug} explanation="Where your keys stand, and what to do next." />
+      <PageHeader title={workspace.name} explanation="Where your keys stand, and what to do next." />
       {failure ? (
         <FailurePanel
           title="The overview could not be loaded"

@@ -1,0 +1,13 @@
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { rolesHolding } from "../../server/roles.ts";
+import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { type WorkspacePage, workspacePages } from "./pages.ts";
+
+/** Answers the pages of a workspace that the person's role there opens. */
+export function useWorkspacePages(): (workspace: SessionWorkspace) => readonly WorkspacePage[] {
+  const { data: table } = useSuspenseQuery(
+    trpc.instance.permissions.queryOptions(undefined, { staleTime: Infinity }),
+  );
+  const readers = rolesHolding(table, "audit:read");
+  return ({ slug, role }) => workspacePages(slug, { hasAuditLog: readers.includes(role) });
+}

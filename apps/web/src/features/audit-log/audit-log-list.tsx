@@ -1,0 +1,194 @@
+import { Skeleton } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { Fragment, type ReactElement } from "react";
+import type { AuditEvent } from "../../server/trpc.ts";
+import cardClasses from "../../ui/cards.module.css";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import tableClasses from "../../ui/table.module.css";
+import classes from "./audit-log-list.module.css";
+import { describeActor, describeEvent } from "./describe-event.ts";
+import type { Names } from "./names.ts";
+
+interface AuditLogListProps {
+  /** Undefined while they load: placeholders of the same shape stand in. */
+  readonly events: readonly AuditEvent[] | undefined;
+  readonly names: Names;
+  /** Whether they answer the filter before, while those of now load. */
+  readonly isOld: boolean;
+}
+
+/** The events as rows, or as cards where rows have no room. */
+export function AuditLogList(props: AuditLogListProps): ReactElement {
+  const isNarrow = useMediaQuery("(max-width: 959px)", undefined, { getInitialValueInEffect: false });
+  return isNarrow ? <Cards {...props} /> : <Table {...props} />;
+}
+
+const placeholders = ["62%", "40%", "51%", "34%", "58%", "46%"];
+
+function Table({ events, names, isOld }: AuditLogListProps): ReactElement {
+  return (
+    <div className={tableClasses.frame}>
+      <table
+        className={`${tableClasses.table} ${classes.table}`}
+        aria-label="Audit log"
+        aria-busy={!events || isOld}
+        data-old={isOld || undefined}
+      >
+        <thead>
+          <tr>
+            <th scope="col" className={classes.time}>
+              Time
+            </th>
+            <th scope="col" className={classes.who}>
+              Who
+            </th>
+            <th scope="col">What</th>
+            <th scope="col" className={classes.address}>
+              Address
+            </th>
+            <th scope="col" className={classes.request}>
+              Request id
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {events
+            ? events.map((event) => <Row key={event.id} event={event} names={names} />)
+            : placeholders.map((width) => <RowSkeleton key={width} width={width} />)}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface EventProps {
+  readonly event: AuditEvent;
+  readonly names: Names;
+}
+
+function Row({ event, names }: EventProps): ReactElement {
+  return (
+    <tr>
+      <td className={classes.time}>
+        <RelativeTime at={event.occurredAt} />
+      </td>
+      <td>
+        <Who event={event} />
+      </td>
+      <td>
+        <What event={event} names={names} />
+      </td>
+      <td>{event.address ? <code className={classes.mono}>{event.address}</code> : <None />}</td>
+      <td>
+        <RequestId event={event} />
+      </td>
+    </tr>
+  );
+}
+
+function RowSkeleton({ width }: { readonly width: string }): ReactElement {
+  return (
+    <tr>
+      {["72%", "56%", width, "64%", "80%"].map((cell, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the columns never change
+        <td key={place}>
+          <Skeleton h={12} my={4} w={cell} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function Cards({ events, names, isOld }: AuditLogListProps): ReactElement {
+  return (
+    <ul
+      className={cardClasses.list}
+      aria-label="Audit log"
+      aria-busy={!events || isOld}
+      data-old={isOld || undefined}
+    >
+      {events
+        ? events.map((event) => <Card key={event.id} event={event} names={names} />)
+        : [1, 2, 3, 4].map((place) => (
+            <li key={place} className={cardClasses.card}>
+              <Skeleton h={12} my={4} w="50%" />
+              <Skeleton h={12} mt={12} mb={4} w="80%" />
+              <Skeleton h={12} mt={12} />
+            </li>
+          ))}
+    </ul>
+  );
+}
+
+function Card({ event, names }: EventProps): ReactElement {
+  return (
+    <li className={cardClasses.card}>
+      <div className={classes.cardHead}>
+        <div>
+          <Who event={event} />
+        </div>
+        <span className={classes.cardTime}>
+          <RelativeTime at={event.occurredAt} />
+        </span>
+      </div>
+      <p className={classes.what}>
+        <What event={event} names={names} />
+      </p>
+      {(event.address ?? event.requestId) && (
+        <div className={classes.cardFacts}>
+          <code className={classes.mono}>{event.address}</code>
+          {event.requestId && <RequestId event={event} />}
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Who({ event }: { readonly event: AuditEvent }): ReactElement {
+  const { keyId } = event.actor;
+  return (
+    <>
+      <bdi className={classes.actor}>{describeActor(event)}</bdi>
+      {keyId && (
+        <span className={classes.via} title={keyId}>
+          via key <code className={classes.mono}>{keyId}</code>
+        </span>
+      )}
+    </>
+  );
+}
+
+function What({ event, names }: EventProps): ReactElement {
+  const pieces = describeEvent(event, names);
+  return (
+    <>
+      {pieces.map((piece, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a sentence never change places
+        <Fragment key={place}>{typeof piece === "string" ? piece : <bdi>{piece.name}</bdi>}</Fragment>
+      ))}
+    </>
+  );
+}
+
+function RequestId({ event }: { readonly event: AuditEvent }): ReactElement {
+  const { requestId } = event;
+  if (requestId === null) return <None />;
+  return (
+    <span className={classes.requestId}>
+      <code className={classes.mono} title={requestId}>
+        {requestId}
+      </code>
+      <CopyButton text={requestId} label={`Copy request id ${requestId}`} />
+    </span>
+  );
+}
+
+function None(): ReactElement {
+  return (
+    <span className={classes.none}>
+      <span aria-hidden="true">–</span>
+      <span className="visually-hidden">None</span>
+    </span>
+  );
+}

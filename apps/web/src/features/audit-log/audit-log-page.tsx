@@ -1,0 +1,146 @@
+import { Button, Select } from "@mantine/core";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { describeHolders, withArticle } from "../../server/roles.ts";
+import type { SessionWorkspace } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { countOf } from "../../ui/count.ts";
+import emptyClasses from "../../ui/empty.module.css";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { ShowMore } from "../../ui/show-more.tsx";
+import classes from "../../ui/toolbar.module.css";
+import { AuditLogList } from "./audit-log-list.tsx";
+import { type AuditAction, actionTitles, isAction } from "./audit-log-search.ts";
+import { useAuditLog, useNames } from "./use-audit-log.ts";
+
+const route = getRouteApi("/app/w/$slug/audit");
+const anyAction = { value: "any", label: "Everything" };
+
+export function AuditLogPage(): ReactElement {
+  const { workspace } = route.useRouteContext();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+  }
+  const isAllowed = access.may("audit:read");
+  return (
+    <>
+      <PageHeader
+        title="Audit log"
+        explanation="Who changed what in this workspace, the latest first. Nothing here can be changed or removed."
+      />
+      {isAllowed ? (
+        <Log workspace={workspace} />
+      ) : (
+        <section className={emptyClasses.panel}>
+          <h2 className={emptyClasses.title}>Your role does not open the audit log</h2>
+          <p className={emptyClasses.words}>
+            You are {withArticle(access.role)} here; {describeHolders(access.holders("audit:read"))} see who
+            changed what.
+          </p>
+          <Button
+            variant="default"
+            renderRoot={(props) => (
+              <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
+            )}
+          >
+            See who they are
+          </Button>
+        </section>
+      )}
+    </>
+  );
+}
+
+function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const log = useAuditLog(workspace.id, search);
+  const names = useNames(workspace.id, log);
+  const failure = useLoadingFailure(log);
+  const events = log.data?.pages.flatMap(({ items }) => items);
+  const choose = (action: AuditAction | undefined) =>
+    void navigate({ search: action ? { action } : {}, replace: true });
+  return (
+    <>
+      <div className={classes.toolbar}>
+        <div className={classes.filters}>
+          <Select
+            className={classes.filter}
+            aria-label="Action"
+            data={[anyAction, ...Object.entries(actionTitles).map(([value, label]) => ({ value, label }))]}
+            value={search.action ?? anyAction.value}
+            onChange={(value) => choose(isAction(value) ? value : undefined)}
+          />
+        </div>
+        <div className={classes.results}>
+          <span role="status" className={classes.count}>
+            {log.isPlaceholderData
+              ? "Loading…"
+              : !failure && events && describeCount(events.length, log.hasNextPage)}
+          </span>
+        </div>
+      </div>
+      {failure ? (
+        <FailurePanel
+          title="The audit log could not be loaded"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={log.isFetching}
+          onRetry={() => void log.refetch()}
+        />
+      ) : events?.length === 0 ? (
+        <Nothing isFiltered={search.action !== undefined} onClear={() => choose(undefined)} />
+      ) : (
+        <>
+          <AuditLogList events={events} names={names} isOld={log.isPlaceholderData} />
+          {events && (log.hasNextPage || events.length > 50) && (
+            <ShowMore
+              hasMore={log.hasNextPage}
+              isLoading={log.isFetchingNextPage}
+              failure={
+                log.isFetchNextPageError
+                  ? `More could not be loaded. ${describeFailure(log.error).message}`
+                  : undefined
+              }
+              onMore={() => void log.fetchNextPage()}
+            >
+              {describeCount(events.length, log.hasNextPage)}
+            </ShowMore>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function describeCount(count: number, hasMore: boolean): string {
+  return hasMore ? `The latest ${countOf(count, "event", "events")}` : countOf(count, "event", "events");
+}
+
+interface NothingProps {
+  readonly isFiltered: boolean;
+  readonly onClear: () => void;
+}
+
+function Nothing({ isFiltered, onClear }: NothingProps): ReactElement {
+  return (
+    <section className={emptyClasses.panel}>
+      <h2 className={emptyClasses.title}>{isFiltered ? "Nothing of this kind yet" : "Nothing yet"}</h2>
+      <p className={emptyClasses.words}>
+        Each change of the workspace and of its members is written here, with who made it and from where.
+      </p>
+      {isFiltered && (
+        <Button variant="default" onClick={onClear}>
+          Show everything
+        </Button>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,26 @@
+import type { AuditEvent } from "../../server/trpc.ts";
+
+export type AuditAction = AuditEvent["action"];
+
+/** What each action is called in the filter. */
+export const actionTitles = {
+  "workspace.created": "Workspace created",
+  "workspace.renamed": "Workspace renamed",
+  "member.added": "Member added",
+  "member.role-changed": "Role changed",
+  "member.removed": "Member removed",
+} as const satisfies Record<AuditAction, string>;
+
+/** What the address of the audit log says. */
+export interface AuditLogSearch {
+  readonly action?: AuditAction;
+}
+
+/** Reads the search part of the address; what makes no sense there is dropped. */
+export function parseAuditLogSearch({ action }: Record<string, unknown>): AuditLogSearch {
+  return isAction(action) ? { action } : {};
+}
+
+export function isAction(text: unknown): text is AuditAction {
+  return typeof text === "string" && Object.hasOwn(actionTitles, text);
+}

@@ -1,0 +1,32 @@
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { trpc, trpcClient } from "../../server/trpc.ts";
+import type { AuditLogSearch } from "./audit-log-search.ts";
+import { collectNames, type Names } from "./names.ts";
+
+/** The changes of a workspace, the latest first, page after page. */
+function auditLogQuery(workspaceId: string, { action }: AuditLogSearch) {
+  const input = { workspaceId, ...(action && { action }) };
+  return infiniteQueryOptions({
+    queryKey: trpc.audit.list.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.audit.list.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page goes without.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+export function useAuditLog(workspaceId: string, search: AuditLogSearch) {
+  return useInfiniteQuery({
+    ...auditLogQuery(workspaceId, search),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** What the people in these events are called. Who left long ago may have but an address, or an id. */
+export function useNames(workspaceId: string, log: ReturnType<typeof useAuditLog>): Names {
+  const members = useQuery(
+    trpc.members.list.queryOptions({ workspaceId }, { enabled: log.data !== undefined }),
+  );
+  const events = log.data?.pages.flatMap(({ items }) => items) ?? [];
+  return collectNames(events, members.data?.items ?? []);
+}

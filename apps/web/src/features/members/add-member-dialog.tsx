@@ -1,0 +1,36 @@
+import { Button, Group, Modal } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { SessionWorkspace } from "../../server/trpc.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import classes from "../../ui/dialog.module.css";
+import { Quoted } from "../../ui/quoted.tsx";
+
+interface AddMemberDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** How somebody becomes a member: by a command of whoever runs the instance. */
+export function AddMemberDialog({ workspace, isOpen, onClose }: AddMemberDialogProps): ReactElement {
+  return (
+    <Modal opened={isOpen} onClose={onClose} title="Add a member" size={560}>
+      <p className={classes.words}>
+        Whoever runs this instance adds people to <Quoted>{workspace.name}</Quoted> with a command. They need
+        an account first; their address goes in place of the one here. They see the workspace when they next
+        load a page.
+      </p>
+      <div className={classes.code}>
+        <CodeLine
+          code={`latchkey member add --workspace ${workspace.id} --user grace@example.com --role member`}
+          copyLabel="Copy command"
+        />
+      </div>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          Close
+        </Button>
+      </Group>
+    </Modal>
+  );
+}

@@ -1,0 +1,60 @@
+import { Select } from "@mantine/core";
+import type { ReactElement } from "react";
+import { isRole, roles, roleTitles } from "../../server/roles.ts";
+import type { Role } from "../../server/trpc.ts";
+import { SearchField } from "../../ui/search-field.tsx";
+import classes from "../../ui/toolbar.module.css";
+import { useIsNarrow } from "./member-list.tsx";
+import { isSort, type MemberSort, searchLengthMax, sortTitles } from "./members-search.ts";
+
+interface MemberToolbarProps {
+  readonly search: string;
+  readonly role: Role | undefined;
+  readonly sort: MemberSort;
+  /** How many there are, in words. */
+  readonly results: string;
+  readonly onSearch: (text: string) => void;
+  readonly onRole: (role: Role | undefined) => void;
+  readonly onSort: (sort: MemberSort) => void;
+}
+
+const anyRole = { value: "any", label: "Any role" };
+
+export function MemberToolbar(props: MemberToolbarProps): ReactElement {
+  const { search, role, sort, results, onSearch, onRole, onSort } = props;
+  const isNarrow = useIsNarrow();
+  return (
+    <div className={classes.toolbar}>
+      <div className={classes.filters}>
+        <SearchField
+          label="Search members"
+          placeholder="Search name or address"
+          maxLength={searchLengthMax}
+          search={search}
+          onSearch={onSearch}
+        />
+        <Select
+          className={classes.filter}
+          aria-label="Role"
+          data={[anyRole, ...roles.map((value) => ({ value, label: roleTitles[value] }))]}
+          value={role ?? anyRole.value}
+          onChange={(value) => onRole(isRole(value) ? value : undefined)}
+        />
+        {isNarrow && (
+          <Select
+            className={classes.filter}
+            aria-label="Order"
+            data={Object.entries(sortTitles).map(([value, label]) => ({ value, label }))}
+            value={sort}
+            onChange={(value) => isSort(value) && onSort(value)}
+          />
+        )}
+      </div>
+      <div className={classes.results}>
+        <span role="status" className={classes.count}>
+          {results}
+        </span>
+      </div>
+    </div>
+  );
+}

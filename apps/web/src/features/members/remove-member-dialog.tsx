@@ -1,0 +1,170 @@
+import { Button, Group, Modal } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure, type Failure } from "../../server/failure.ts";
+import { roleTitles } from "../../server/roles.ts";
+import { type Member, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import classes from "../../ui/dialog.module.css";
+import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { Quoted } from "../../ui/quoted.tsx";
+import { useNow } from "../../ui/use-now.ts";
+
+interface RemoveMemberDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly ownId: string;
+  /** The member to remove, or oneself to leave; the dialog is open while there is one. */
+  readonly member: Member | undefined;
+  readonly onClose: () => void;
+}
+
+export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement {
+  const { workspace, ownId, member, onClose } = props;
+  const isRemoving = useIsMutating({ mutationKey: trpc.members.remove.mutationKey() }) > 0;
+  return (
+    <Modal
+      opened={member !== undefined}
+      {...closeUnlessBusy(isRemoving, onClose)}
+      title={
+        member &&
+        (member.userId === ownId ? (
+          <>
+            Leave <Quoted>{workspace.name}</Quoted>?
+          </>
+        ) : (
+          <>
+            Remove <Quoted>{member.name}</Quoted>?
+          </>
+        ))
+      }
+      size={480}
+    >
+      {member &&
+        (member.userId === ownId ? (
+          <Leaving {...props} member={member} />
+        ) : (
+          <Removal {...props} member={member} />
+        ))}
+    </Modal>
+  );
+}
+
+type ConfirmationProps = RemoveMemberDialogProps & { readonly member: Member };
+
+function Removal({ workspace, member, onClose }: ConfirmationProps): ReactElement {
+  const queryClient = useQueryClient();
+  const now = useNow();
+  const joinedAt = new Date(member.joinedAt);
+  const forget = async (words: string) => {
+    await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+    onClose();
+    // The button that opened the dialog is gone with its row.
+    document.getElementById("content")?.focus();
+    notifications.show({
+      message: (
+        <>
+          <Quoted>{member.name}</Quoted> {words}
+        </>
+      ),
+    });
+  };
+  const remove = useMutation(
+    trpc.members.remove.mutationOptions({
+      onSuccess: () => forget("is no longer a member. Their keys no longer reach the workspace."),
+      onError: async (error) => {
+        const { code } = describeFailure(error);
+        if (code === "NOT_FOUND") await forget("was already removed.");
+        else await queryClient.invalidateQueries({ queryKey: trpc.workspaces.get.pathKey() });
+      },
+    }),
+  );
+  return (
+    <>
+      <p className={classes.words}>
+        Their API keys stop reaching <Quoted>{workspace.name}</Quoted> at once, and they no longer see it.
+        Their account and their other workspaces go on.
+      </p>
+      <dl className={classes.facts}>
+        <dt>Address</dt>
+        <dd>{member.email}</dd>
+        <dt>Role</dt>
+        <dd>{roleTitles[member.role]}</dd>
+        <dt>Joined</dt>
+        <dd>
+          {describeElapsed(joinedAt, now)} ({describeExactly(joinedAt)})
+        </dd>
+      </dl>
+      <Answer
+        action="Remove"
+        failure={remove.error ? describeFailure(remove.error) : undefined}
+        isBusy={remove.isPending}
+        onCancel={onClose}
+        onConfirm={() => remove.mutate({ workspaceId: workspace.id, userId: member.userId })}
+      />
+    </>
+  );
+}
+
+function Leaving({ workspace, member, onClose }: ConfirmationProps): ReactElement {
+  const sessionChanges = useSessionChanges();
+  const leave = useMutation(
+    trpc.members.remove.mutationOptions({
+      onSuccess: async () => {
+        await sessionChanges.leave(workspace.id);
+        notifications.show({
+          message: (
+            <>
+              You have left <Quoted>{workspace.name}</Quoted>.
+            </>
+          ),
+        });
+      },
+    }),
+  );
+  return (
+    <>
+      <p className={classes.words}>
+        Your API keys stop reaching <Quoted>{workspace.name}</Quoted> at once, and you no longer see it. Your
+        account and your other workspaces go on. To come back, somebody has to add you again.
+      </p>
+      <Answer
+        action="Leave"
+        failure={leave.error ? describeFailure(leave.error) : undefined}
+        isBusy={leave.isPending}
+        onCancel={onClose}
+        onConfirm={() => leave.mutate({ workspaceId: workspace.id, userId: member.userId })}
+      />
+    </>
+  );
+}
+
+interface AnswerProps {
+  readonly action: string;
+  readonly failure: Failure | undefined;
+  readonly isBusy: boolean;
+  readonly onCancel: () => void;
+  readonly onConfirm: () => void;
+}
+
+function Answer({ action, failure, isBusy, onCancel, onConfirm }: AnswerProps): ReactElement {
+  return (
+    <>
+      {failure && (
+        <div className={classes.failure}>
+          <FormFailure message={failure.message} requestId={failure.requestId} />
+        </div>
+      )}
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
+          Cancel
+        </Button>
+        <Button className={classes.danger} loading={isBusy} onClick={onConfirm}>
+          {action}
+        </Button>
+      </Group>
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+import { Modal } from "@mantine/core";
+import { IconCheck } from "@tabler/icons-react";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { roles, roleTitles } from "../../server/roles.ts";
+import { trpc } from "../../server/trpc.ts";
+import classes from "./roles-dialog.module.css";
+
+interface RolesDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement {
+  return (
+    <Modal opened={isOpen} onClose={onClose} title="What each role may do" size={640}>
+      <RoleTable />
+    </Modal>
+  );
+}
+
+function RoleTable(): ReactElement {
+  const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
+  return (
+    <table className={classes.table} aria-label="What each role may do">
+      <thead>
+        <tr>
+          <th scope="col">Allows to</th>
+          {roles.map((role) => (
+            <th key={role} scope="col">
+              {roleTitles[role]}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {table.map(({ name, description, roles: holders }) => (
+          <tr key={name}>
+            <th scope="row">{description.replace(/\.$/, "")}</th>
+            {roles.map((role) => (
+              <td key={role}>
+                {holders.includes(role) ? (
+                  <IconCheck size={16} className={classes.icon} role="img" aria-label="Yes" />
+                ) : (
+                  <span className={classes.none}>
+                    <span aria-hidden="true">–</span>
+                    <span className="visually-hidden">No</span>
+                  </span>
+                )}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

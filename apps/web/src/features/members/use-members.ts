@@ -1,0 +1,19 @@
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { trpc, trpcClient } from "../../server/trpc.ts";
+import type { MembersSearch } from "./members-search.ts";
+
+/** The members of a workspace, page after page. */
+export function membersQuery(workspaceId: string, { q, role, sort }: MembersSearch) {
+  const input = { workspaceId, ...(q && { search: q }), ...(role && { role }), ...(sort && { sort }) };
+  return infiniteQueryOptions({
+    queryKey: trpc.members.list.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.members.list.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page goes without.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+export function useMembers(workspaceId: string, search: MembersSearch) {
+  return useInfiniteQuery({ ...membersQuery(workspaceId, search), placeholderData: keepPreviousData });
+}

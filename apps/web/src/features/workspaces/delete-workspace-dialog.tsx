@@ -1,0 +1,114 @@
+import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { notifications } from "@mantine/notifications";
+import { useIsMutating, useMutation, useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { collapseSpaces } from "../../ui/collapse-spaces.ts";
+import { countOf } from "../../ui/count.ts";
+import classes from "../../ui/dialog.module.css";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { Quoted } from "../../ui/quoted.tsx";
+
+interface DeleteWorkspaceDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+export function DeleteWorkspaceDialog(props: DeleteWorkspaceDialogProps): ReactElement {
+  const { workspace, isOpen, onClose } = props;
+  const isDeleting = useIsMutating({ mutationKey: trpc.workspaces.delete.mutationKey() }) > 0;
+  return (
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(isDeleting, onClose)}
+      title={
+        <>
+          Delete <Quoted>{workspace.name}</Quoted>?
+        </>
+      }
+      size={480}
+    >
+      <Confirmation {...props} />
+    </Modal>
+  );
+}
+
+function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): ReactElement {
+  const workspaceId = workspace.id;
+  const sessionChanges = useSessionChanges();
+  const members = useQuery(trpc.members.list.queryOptions({ workspaceId }));
+  const form = useForm({
+    // Named, because a page may hold two forms with a field of this name.
+    name: "delete-workspace",
+    mode: "uncontrolled",
+    initialValues: { name: "" },
+    validate: {
+      name: (name) =>
+        collapseSpaces(name) === collapseSpaces(workspace.name)
+          ? null
+          : `Type “${workspace.name}”, exactly as it stands here.`,
+    },
+  });
+  const remove = useMutation(
+    trpc.workspaces.delete.mutationOptions({
+      onSuccess: async () => {
+        await sessionChanges.leave(workspaceId);
+        notifications.show({
+          message: (
+            <>
+              <Quoted>{workspace.name}</Quoted> is deleted. No key reaches it any more.
+            </>
+          ),
+        });
+      },
+    }),
+  );
+  const failure = remove.error ? describeFailure(remove.error) : undefined;
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(() => {
+        if (!remove.isPending) remove.mutate({ workspaceId });
+      }, focusFirstError(form.getInputNode))}
+    >
+      <p className={classes.words}>
+        The workspace is gone at once, with its audit log
+        {members.data && <>, for {describeMembers(members.data.total)}</>}. API keys no longer reach it; their
+        owners’ accounts, keys and other workspaces go on. A deleted workspace can’t be brought back.
+      </p>
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      <TextInput
+        {...form.getInputProps("name")}
+        key={form.key("name")}
+        label={
+          <>
+            Type <Quoted>{workspace.name}</Quoted> to confirm
+          </>
+        }
+        autoComplete="off"
+        spellCheck={false}
+        dir="auto"
+        data-autofocus
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onClose} disabled={remove.isPending}>
+          Cancel
+        </Button>
+        <Button type="submit" className={classes.danger} loading={remove.isPending}>
+          Delete workspace
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+function describeMembers(total: number): string {
+  return total === 1 ? "you, its only member" : `all of its ${countOf(total, "member", "members")}`;
+}

@@ -1,0 +1,82 @@
+import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useIsMutating, useMutation } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import { trpc } from "../../server/trpc.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { collapseSpaces } from "../../ui/collapse-spaces.ts";
+import classes from "../../ui/dialog.module.css";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { checkWorkspaceName } from "./workspace-name.ts";
+
+interface NewWorkspaceDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+export function NewWorkspaceDialog({ isOpen, onClose }: NewWorkspaceDialogProps): ReactElement {
+  const isCreating = useIsMutating({ mutationKey: trpc.workspaces.create.mutationKey() }) > 0;
+  return (
+    <Modal opened={isOpen} {...closeUnlessBusy(isCreating, onClose)} title="New workspace" size={480}>
+      <NewWorkspaceForm onClose={onClose} />
+    </Modal>
+  );
+}
+
+function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">): ReactElement {
+  const sessionChanges = useSessionChanges();
+  const form = useForm({
+    // Named, because a page may hold two forms with a field of this name.
+    name: "new-workspace",
+    mode: "uncontrolled",
+    initialValues: { name: "" },
+    validate: { name: checkWorkspaceName },
+  });
+  const create = useMutation(
+    trpc.workspaces.create.mutationOptions({
+      onSuccess: async ({ id, name, slug }) => {
+        onClose();
+        await sessionChanges.enter({ id, name, slug, role: "owner" });
+      },
+      onError: (error) => showIssues(form, error),
+    }),
+  );
+  const failure = create.error ? describeFailure(create.error) : undefined;
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(({ name }) => {
+        if (!create.isPending) create.mutate({ name: collapseSpaces(name) });
+      }, focusFirstError(form.getInputNode))}
+    >
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
+      )}
+      <TextInput
+        {...form.getInputProps("name")}
+        key={form.key("name")}
+        label="Name"
+        description="You become its owner. The name can be changed later; the address made from it stays."
+        placeholder="Acme"
+        autoComplete="off"
+        dir="auto"
+        data-autofocus
+        required
+        withAsterisk={false}
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onClose} disabled={create.isPending}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={create.isPending}>
+          Create workspace
+        </Button>
+      </Group>
+    </form>
+  );
+}

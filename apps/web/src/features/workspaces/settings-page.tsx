@@ -1,0 +1,135 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeHolders, roleTitles, withArticle } from "../../server/roles.ts";
+import type { Workspace } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { DeleteWorkspaceDialog } from "./delete-workspace-dialog.tsx";
+import { RenameForm } from "./rename-form.tsx";
+import classes from "./settings-page.module.css";
+
+const route = getRouteApi("/app/w/$slug/settings");
+
+export function SettingsPage(): ReactElement {
+  const { workspace } = route.useRouteContext();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const failure = useLoadingFailure(access.query);
+  const [isDeleteOpen, deletion] = useDisclosure(false);
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+  }
+  const mayRename = access.may("workspace:update");
+  const mayDelete = access.may("workspace:delete");
+  const latest = access.query.data;
+  return (
+    <>
+      <PageHeader title="Settings" explanation="What this workspace is called, and where it is." />
+      {failure ? (
+        <FailurePanel
+          title="The settings could not be loaded"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={access.query.isFetching}
+          onRetry={() => void access.query.refetch()}
+        />
+      ) : (
+        <>
+          {mayRename && (
+            <section className={classes.section} aria-labelledby="name">
+              <h2 className={classes.heading} id="name">
+                Name
+              </h2>
+              <div className={classes.box}>
+                {/* Starts afresh in another workspace. */}
+                {latest ? <RenameForm key={latest.id} workspace={latest} /> : <Skeleton h={76} />}
+              </div>
+            </section>
+          )}
+          <section className={classes.section} aria-labelledby="facts">
+            <h2 className={classes.heading} id="facts">
+              Facts
+            </h2>
+            <Facts workspace={latest} hasName={!mayRename} />
+            {!mayRename && (
+              <p className={classes.note}>
+                You are {withArticle(access.role)} here; only{" "}
+                {describeHolders(access.holders("workspace:update"))} can rename the workspace, and only{" "}
+                {describeHolders(access.holders("workspace:delete"))} can delete it.
+              </p>
+            )}
+            {mayRename && !mayDelete && (
+              <p className={classes.note}>
+                You are {withArticle(access.role)} here; only{" "}
+                {describeHolders(access.holders("workspace:delete"))} can delete the workspace.
+              </p>
+            )}
+          </section>
+          {mayDelete && (
+            <section className={classes.section} aria-labelledby="danger">
+              <h2 className={classes.heading} id="danger">
+                Danger zone
+              </h2>
+              <div className={`${classes.box} ${classes.danger}`}>
+                <p className={classes.words}>
+                  <strong>Delete this workspace</strong>
+                  It goes with its members and its audit log, and no API key reaches it any more. That can’t
+                  be undone.
+                </p>
+                <Button variant="default" flex="none" onClick={deletion.open}>
+                  Delete workspace
+                </Button>
+              </div>
+            </section>
+          )}
+        </>
+      )}
+      <DeleteWorkspaceDialog workspace={workspace} isOpen={isDeleteOpen} onClose={deletion.close} />
+    </>
+  );
+}
+
+interface FactsProps {
+  readonly workspace: Workspace | undefined;
+  /** Whether the name stands among them, because it cannot be edited above. */
+  readonly hasName: boolean;
+}
+
+function Facts({ workspace, hasName }: FactsProps): ReactElement {
+  const placeholder = <Skeleton h={12} w={200} />;
+  return (
+    <dl className={classes.facts} aria-busy={!workspace}>
+      {hasName && (
+        <>
+          <dt>Name</dt>
+          <dd>{workspace ? <bdi>{workspace.name}</bdi> : placeholder}</dd>
+        </>
+      )}
+      <dt>Id</dt>
+      <dd>
+        {workspace ? (
+          <>
+            <code>{workspace.id}</code>
+            <CopyButton text={workspace.id} label="Copy workspace id" />
+          </>
+        ) : (
+          placeholder
+        )}
+      </dd>
+      <dt>Address</dt>
+      <dd>{workspace ? <code>/w/{workspace.slug}</code> : placeholder}</dd>
+      <dt>Your role</dt>
+      <dd>{workspace ? roleTitles[workspace.role] : placeholder}</dd>
+      <dt>Created</dt>
+      <dd>{workspace ? <RelativeTime at={workspace.createdAt} /> : placeholder}</dd>
+    </dl>
+  );
+}

@@ -1,0 +1,27 @@
+import { Button } from "@mantine/core";
+import type { ReactElement } from "react";
+import classes from "./empty.module.css";
+import { Quoted } from "./quoted.tsx";
+
+interface LostAccessProps {
+  /** The workspace's name. */
+  readonly name: string;
+  readonly onLeave: () => void;
+}
+
+/** What stands in place of a page of a workspace that the person was taken out of while they looked at it. */
+export function LostAccess({ name, onLeave }: LostAccessProps): ReactElement {
+  return (
+    <section className={classes.panel} role="alert">
+      <h1 className={classes.title}>
+        You are no longer a member of <Quoted>{name}</Quoted>
+      </h1>
+      <p className={classes.words}>
+        Somebody took you out of the workspace, or deleted it. Your API keys no longer reach it.
+      </p>
+      <Button variant="default" onClick={onLeave}>
+        Go on
+      </Button>
+    </section>
+  );
+}

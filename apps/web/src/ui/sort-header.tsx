@@ -1,0 +1,37 @@
+import { UnstyledButton } from "@mantine/core";
+import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import classes from "./table.module.css";
+
+interface SortHeaderProps<Order extends string> {
+  readonly order: Order;
+  readonly label: string;
+  /** What the list is sorted by; with a minus before it, the greatest first. */
+  readonly sort: Order | `-${Order}`;
+  readonly onSort: (sort: Order | `-${Order}`) => void;
+  readonly className?: string | undefined;
+}
+
+/** The head of a column that the list can be sorted by; pressed again it turns the order round. */
+export function SortHeader<Order extends string>(props: SortHeaderProps<Order>): ReactElement {
+  const { order, label, sort, onSort, className } = props;
+  const isAscending = sort === order;
+  const isDescending = sort === `-${order}`;
+  return (
+    <th
+      scope="col"
+      className={className}
+      aria-sort={isAscending ? "ascending" : isDescending ? "descending" : "none"}
+    >
+      <UnstyledButton
+        className={classes.sort}
+        data-sorted={isAscending || isDescending || undefined}
+        onClick={() => onSort(isAscending ? `-${order}` : order)}
+      >
+        {label}
+        {isAscending && <IconArrowUp size={14} aria-hidden="true" />}
+        {isDescending && <IconArrowDown size={14} aria-hidden="true" />}
+      </UnstyledButton>
+    </th>
+  );
+}

@@ -1,0 +1,359 @@
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findAccessibilityProblems } from "../support/accessibility.ts";
+import { createKey, signUp, visitor } from "../support/visitor.ts";
+import { getWorkspace, mutate, query } from "./call.ts";
+import { setStage } from "./set-stage.ts";
+
+// Ada owns a workspace; Grace, Linus and Margaret come and go. Each test goes on where the one before ended.
+
+let ada: Page;
+let grace: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+let graceKey: string;
+
+const people = ["Grace Hopper", "Linus Torvalds", "Margaret Hamilton"];
+const emailOf = (name: string) => `${name.split(" ")[0]?.toLowerCase()}@example.com`;
+
+const stage = setStage(async ({ browser, baseUrl, command }) => {
+  for (const name of people) {
+    const options = ["--email", emailOf(name), "--name", name, "--password-stdin"];
+    await command(["user", "create", ...options], visitor.password);
+  }
+  ({ page: ada } = await browser.open());
+  await signUp(ada, baseUrl);
+  workspace = await getWorkspace(ada);
+  ({ page: grace } = await browser.open());
+  await signIn(grace, emailOf("Grace Hopper"));
+  graceKey = await createKey(grace, "Nightly backup");
+});
+
+async function signIn(page: Page, email: string): Promise<void> {
+  await page.goto(`${stage.baseUrl}/sign-in`);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
+}
+
+async function add(name: string, role: string): Promise<void> {
+  const options = ["--workspace", workspace.id, "--user", emailOf(name), "--role", role];
+  await stage.command(["member", "add", ...options]);
+}
+
+const addressOf = (page: string) => `${stage.baseUrl}/w/${workspace.slug}/${page}`;
+const row = (page: Page, name: string) =>
+  page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
+const roleOf = (page: Page, name: string) => page.getByRole("combobox", { name: `Role of ${name}` });
+const dialogOf = (page: Page) => page.getByRole("dialog");
+const focused = (page: Page) => page.locator(":focus");
+const names = async (page: Page) =>
+  (await page.getByRole("rowheader").allTextContents()).map((text) => text.replace("You", ""));
+
+/** How the open API answers Grace's key when it asks for the audit log. */
+async function askWithKey(): Promise<number> {
+  const headers = { Authorization: `Bearer ${graceKey}` };
+  const address = `${stage.baseUrl}/open/workspaces/${workspace.id}/audit-events`;
+  return (await fetch(address, { headers })).status;
+}
+
+test("shows whom the command has added, and tells how to add somebody", async () => {
+  await ada.goto(addressOf("members"));
+  await ada.getByText("1 member", { exact: true }).waitFor();
+  await ada.getByRole("button", { name: "Add a member" }).click();
+  await dialogOf(ada)
+    .getByText(`latchkey member add --workspace ${workspace.id} --user grace@example.com --role member`)
+    .waitFor();
+  await ada.keyboard.press("Escape");
+  await add("Grace Hopper", "admin");
+  await add("Linus Torvalds", "member");
+  await ada.reload();
+  await ada.getByText("3 members", { exact: true }).waitFor();
+  expect(await names(ada)).toEqual(["Ada Lovelace", "Grace Hopper", "Linus Torvalds"]);
+  await row(ada, "Linus Torvalds").getByText("linus@example.com").waitFor();
+  await row(ada, "Ada Lovelace").getByText("You").waitFor();
+});
+
+test("keeps search, role and order in the address", async () => {
+  await ada.getByRole("searchbox", { name: "Search members" }).fill("HOPPER");
+  await ada.getByText("1 member", { exact: true }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?q=HOPPER");
+  await ada.getByRole("combobox", { name: "Role", exact: true }).click();
+  await ada.getByRole("option", { name: "Viewer" }).click();
+  await ada.getByText("No member matches “HOPPER”").waitFor();
+  expect(new URL(ada.url()).search).toBe("?q=HOPPER&role=viewer");
+  await ada.getByRole("button", { name: "Show all members" }).click();
+  await ada.getByText("3 members", { exact: true }).waitFor();
+  await ada.getByRole("button", { name: "Name", exact: true }).click();
+  await ada.getByRole("button", { name: "Name", exact: true }).click();
+  await ada.getByRole("columnheader", { name: "Name" }).and(ada.locator("[aria-sort=descending]")).waitFor();
+  expect(new URL(ada.url()).search).toBe("?sort=-name");
+  await ada.reload();
+  await ada.getByText("3 members", { exact: true }).waitFor();
+  expect(await names(ada)).toEqual(["Linus Torvalds", "Grace Hopper", "Ada Lovelace"]);
+  await ada.goto(addressOf("members"));
+});
+
+test("tells what each role may do", async () => {
+  await ada.getByRole("button", { name: "what each role may do" }).click();
+  const line = dialogOf(ada).getByRole("row", { name: "Delete the workspace with everything in it" });
+  expect(await line.getByRole("img", { name: "Yes" }).count()).toBe(1);
+  await ada.keyboard.press("Escape");
+  await dialogOf(ada).waitFor({ state: "detached" });
+});
+
+test("offers an admin what an admin may do, and nothing of the owner's", async () => {
+  await grace.goto(addressOf("members"));
+  await grace.getByText("3 members", { exact: true }).waitFor();
+  await grace.getByRole("button", { name: "Remove Linus Torvalds" }).waitFor();
+  expect(await grace.getByRole("button", { name: "Remove Ada Lovelace" }).count()).toBe(0);
+  expect(await roleOf(grace, "Ada Lovelace").count()).toBe(0);
+  await roleOf(grace, "Linus Torvalds").click();
+  await grace.getByRole("option", { name: "Admin" }).waitFor();
+  expect(await grace.getByRole("option").allTextContents()).toEqual(["Admin", "Member", "Viewer"]);
+  await grace.keyboard.press("Escape");
+  await grace.getByRole("link", { name: "Audit log" }).waitFor();
+  expect(await askWithKey()).toBe(200);
+});
+
+test("changes a role by keyboard; their keys lose it at once, their pages on the next load", async () => {
+  await roleOf(ada, "Grace Hopper").focus();
+  await ada.keyboard.press("Enter");
+  // Where the arrows begin is settled a moment after the list has opened.
+  const underArrows = ada.locator("[data-combobox-selected]");
+  for (let press = 1; press <= 4; press += 1) {
+    await ada.keyboard.press("ArrowDown");
+    if ((await underArrows.textContent()) === "Viewer") break;
+  }
+  await ada.keyboard.press("Enter");
+  await ada.getByText("“Grace Hopper” is now a viewer.").waitFor();
+  expect(await roleOf(ada, "Grace Hopper").inputValue()).toBe("Viewer");
+  await roleOf(ada, "Grace Hopper").and(focused(ada)).waitFor();
+  expect(await askWithKey()).toBe(403);
+  await grace.reload();
+  await grace.getByText("3 members", { exact: true }).waitFor();
+  await grace.getByRole("button", { name: "Leave the workspace" }).waitFor();
+  expect(await grace.getByRole("button", { name: /^Remove/ }).count()).toBe(0);
+  expect(await grace.getByRole("button", { name: "Add a member" }).count()).toBe(0);
+  expect(await grace.getByRole("combobox", { name: /^Role of/ }).count()).toBe(0);
+  expect(await grace.getByRole("link", { name: "Audit log" }).count()).toBe(0);
+});
+
+test("says to whom the audit log and the settings are closed why", async () => {
+  await grace.goto(addressOf("audit"));
+  await grace.getByText("You are a viewer here; owners and admins see who changed what.").waitFor();
+  await grace.getByRole("link", { name: "Settings" }).click();
+  await grace
+    .getByText("only owners and admins can rename the workspace, and only owners can delete it.")
+    .waitFor();
+  expect(await grace.getByRole("textbox", { name: "Name" }).count()).toBe(0);
+  expect(await grace.getByRole("button", { name: "Delete workspace" }).count()).toBe(0);
+  await grace.getByRole("button", { name: "Copy workspace id" }).waitFor();
+});
+
+test("says at the row that somebody else was first, and shows what they made of it", async () => {
+  const list = await query(ada, "members.list", { workspaceId: workspace.id, search: "linus" });
+  const { items } = list as { items: { userId: string; version: number }[] }; // The router's type for this procedure.
+  await mutate(ada, "members.changeRole", { workspaceId: workspace.id, role: "viewer", ...pick(items[0]) });
+  await roleOf(ada, "Linus Torvalds").click();
+  await ada.getByRole("option", { name: "Admin" }).click();
+  const words = ada.getByRole("alert").filter({ hasText: "Somebody else changed this role meanwhile." });
+  await words.and(focused(ada)).waitFor();
+  await expect.poll(() => roleOf(ada, "Linus Torvalds").inputValue()).toBe("Viewer");
+  await roleOf(ada, "Linus Torvalds").click();
+  await ada.getByRole("option", { name: "Admin" }).click();
+  await ada.getByText("“Linus Torvalds” is now an admin.").waitFor();
+  await words.waitFor({ state: "detached" });
+});
+
+function pick(member: { userId: string; version: number } | undefined) {
+  return { userId: member?.userId, version: member?.version };
+}
+
+test("refuses in words that the last owner leaves or lowers their own role", async () => {
+  const refusal = dialogOf(ada).getByText("Make another member an owner first.");
+  await ada.getByRole("button", { name: "Leave the workspace" }).click();
+  await dialogOf(ada).getByText("Your API keys stop reaching “Ada Lovelace’s workspace” at once").waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Cancel" }).and(focused(ada)).waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Leave" }).click();
+  await refusal.waitFor();
+  await ada.keyboard.press("Escape");
+  await dialogOf(ada).waitFor({ state: "detached" });
+  await roleOf(ada, "Ada Lovelace").click();
+  await ada.getByRole("option", { name: "Member" }).click();
+  await ada.getByRole("dialog", { name: "Lower your own role?" }).waitFor();
+  await dialogOf(ada).getByText("Delete the workspace with everything in it.").waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Become a member" }).click();
+  await refusal.waitFor();
+  await ada.keyboard.press("Escape");
+  await dialogOf(ada).waitFor({ state: "detached" });
+  expect(await roleOf(ada, "Ada Lovelace").inputValue()).toBe("Owner");
+});
+
+test("says before a removal what stops for whom, and tells who looks at the workspace that it did", async () => {
+  await add("Margaret Hamilton", "viewer");
+  const { page: margaret } = await stage.browser.open();
+  await signIn(margaret, emailOf("Margaret Hamilton"));
+  await margaret.goto(addressOf("members"));
+  await margaret.getByText("4 members", { exact: true }).waitFor();
+  await ada.reload();
+  await ada.getByRole("button", { name: "Remove Margaret Hamilton" }).click();
+  await ada.getByRole("dialog", { name: "Remove “Margaret Hamilton”?" }).waitFor();
+  await dialogOf(ada).getByText("Their API keys stop reaching “Ada Lovelace’s workspace” at once").waitFor();
+  await dialogOf(ada).getByText("margaret@example.com").waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Remove" }).click();
+  await ada.getByText("“Margaret Hamilton” is no longer a member.").waitFor();
+  await ada.getByText("3 members", { exact: true }).waitFor();
+  await ada.locator("main:focus").waitFor();
+
+  // What is younger than a second is not asked for again.
+  await margaret.waitForTimeout(1_100);
+  await margaret.getByRole("link", { name: "Settings" }).click();
+  await margaret.getByText("You are no longer a member of “Ada Lovelace’s workspace”").waitFor();
+  await margaret.getByRole("button", { name: "Go on" }).click();
+  await margaret.getByRole("heading", { name: "Margaret Hamilton’s workspace", level: 1 }).waitFor();
+});
+
+test("lets somebody leave, home and with a switcher that knows", async () => {
+  await grace.goto(addressOf("members"));
+  await grace.getByRole("button", { name: "Leave the workspace" }).click();
+  await dialogOf(grace).getByRole("button", { name: "Leave" }).click();
+  await grace.getByText("You have left “Ada Lovelace’s workspace”.").waitFor();
+  await grace.getByRole("heading", { name: "Grace Hopper’s workspace", level: 1 }).waitFor();
+  await grace.getByRole("button", { name: /^Workspace: / }).click();
+  await grace.getByRole("menuitem", { name: "Grace Hopper’s workspace" }).waitFor();
+  expect(await grace.getByRole("menuitem").count()).toBe(2);
+  await grace.goto(addressOf("members"));
+  await grace.getByRole("heading", { name: "Page not found" }).waitFor();
+});
+
+test("tells all of it in the audit log", async () => {
+  await ada.getByRole("link", { name: "Audit log" }).click();
+  await ada.getByText("9 events").waitFor();
+  const lines = await ada
+    .getByRole("row")
+    .evaluateAll((rows) =>
+      rows.slice(1).map((line) => [...line.children].slice(1, 3).map((cell) => cell.textContent)),
+    );
+  expect(lines).toEqual([
+    ["Grace Hopper", "left the workspace; was a viewer"],
+    ["Ada Lovelace", "removed margaret@example.com, who was a viewer"],
+    ["The operator’s command", "added margaret@example.com as a viewer"],
+    ["Ada Lovelace", "changed Linus Torvalds’s role from viewer to admin"],
+    ["Ada Lovelace", "changed Linus Torvalds’s role from member to viewer"],
+    ["Ada Lovelace", "changed Grace Hopper’s role from admin to viewer"],
+    ["The operator’s command", "added Linus Torvalds as a member"],
+    ["The operator’s command", "added Grace Hopper as an admin"],
+    ["Ada Lovelace", "created the workspace “Ada Lovelace’s workspace”"],
+  ]);
+  const latest = ada.getByRole("row").nth(1);
+  const id = await latest.getByRole("code").last().textContent();
+  await latest.getByRole("button", { name: `Copy request id ${id}` }).click();
+  expect(await ada.evaluate("navigator.clipboard.readText()")).toBe(id);
+  await ada.getByRole("combobox", { name: "Action" }).click();
+  await ada.getByRole("option", { name: "Role changed" }).click();
+  await ada.getByText("3 events").waitFor();
+  expect(new URL(ada.url()).search).toBe("?action=member.role-changed");
+  await ada.reload();
+  await ada.getByText("3 events").waitFor();
+  await ada.getByRole("combobox", { name: "Action" }).click();
+  await ada.getByRole("option", { name: "Workspace renamed" }).click();
+  await ada.getByText("Nothing of this kind yet").waitFor();
+  await ada.getByRole("button", { name: "Show everything" }).click();
+  await ada.getByText("9 events").waitFor();
+});
+
+const wide = { width: 1280, height: 800 };
+const phone = { viewport: { width: 375, height: 740 }, isMobile: true, hasTouch: true };
+const settings: readonly (BrowserContextOptions & { readonly words: string })[] = [
+  { words: "light", colorScheme: "light", viewport: wide },
+  { words: "dark", colorScheme: "dark", viewport: wide },
+  { words: "light on a phone", colorScheme: "light", ...phone },
+  { words: "dark on a phone", colorScheme: "dark", ...phone },
+];
+
+test.each(settings)("axe finds nothing, and nothing is cut off, $words", async ({ words: _, ...options }) => {
+  const { page, complaints } = await stage.browser.open(options);
+  await page.context().addCookies(await ada.context().cookies());
+  const found: Record<string, unknown> = {};
+  const check = async (place: string) => {
+    const problems = await findAccessibilityProblems(page);
+    const overflow = await page.evaluate(
+      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    );
+    if (problems.length > 0 || overflow !== 0) found[place] = { problems, overflow };
+  };
+  const close = async () => {
+    await page.keyboard.press("Escape");
+    await dialogOf(page).waitFor({ state: "detached" });
+  };
+  await page.goto(addressOf("members"));
+  await roleOf(page, "Linus Torvalds").waitFor();
+  await check("members");
+  await roleOf(page, "Linus Torvalds").click();
+  await page.getByRole("option", { name: "Viewer" }).waitFor();
+  await check("choice of a role");
+  await page.keyboard.press("Escape");
+  for (const button of [
+    "Remove Linus Torvalds",
+    "Leave the workspace",
+    "Add a member",
+    "what each role may do",
+  ]) {
+    await page.getByRole("button", { name: button }).click();
+    await dialogOf(page).waitFor();
+    await check(button);
+    await close();
+  }
+  await page.getByRole("searchbox").fill("nobody");
+  await page.getByText("No member matches").waitFor();
+  await check("no match");
+  await page.goto(addressOf("audit"));
+  await page.getByText("9 events").waitFor();
+  await check("audit log");
+  await page.goto(addressOf("settings"));
+  await page.getByRole("button", { name: "Delete workspace" }).click();
+  await dialogOf(page).getByRole("button", { name: "Delete workspace" }).click();
+  await dialogOf(page).getByText("exactly as it stands here").waitFor();
+  await check("deletion with an error");
+  await close();
+  await check("settings");
+  await page.getByRole("button", { name: /^Workspace: / }).click();
+  await page.getByRole("menuitem", { name: "New workspace" }).waitFor();
+  await check("switcher");
+  expect(found).toEqual({});
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("gives power away once somebody else has it, and loses the pages that went with it", async () => {
+  await ada.goto(addressOf("members"));
+  await roleOf(ada, "Linus Torvalds").click();
+  await ada.getByRole("option", { name: "Owner" }).click();
+  await ada.getByText("“Linus Torvalds” is now an owner.").waitFor();
+  await roleOf(ada, "Ada Lovelace").click();
+  await ada.getByRole("option", { name: "Member" }).click();
+  await dialogOf(ada).getByRole("button", { name: "Become a member" }).click();
+  await dialogOf(ada).waitFor({ state: "detached" });
+  await ada.getByRole("link", { name: "Audit log" }).waitFor({ state: "detached" });
+  expect(await ada.getByRole("combobox", { name: /^Role of/ }).count()).toBe(0);
+  expect(await ada.getByRole("button", { name: "Add a member" }).count()).toBe(0);
+});
+
+test("shows more of a long audit log", async () => {
+  const { id: workspaceId, slug } = (await mutate(ada, "workspaces.create", { name: "Busy" })) as {
+    id: string;
+    slug: string;
+  }; // The router's type for this procedure.
+  for (let version = 1; version <= 59; version += 1) {
+    await mutate(ada, "workspaces.rename", { workspaceId, name: `Busy ${version}`, version });
+  }
+  await ada.goto(`${stage.baseUrl}/w/${slug}/audit`);
+  await ada.getByText("The latest 50 events").first().waitFor();
+  await ada.getByRole("button", { name: "Show more" }).focus();
+  await ada.keyboard.press("Enter");
+  await ada.getByText("60 events").first().waitFor();
+  await ada.getByText("created the workspace “Busy”").waitFor();
+  expect(await ada.getByRole("button", { name: "Show more" }).count()).toBe(0);
+  expect(await focused(ada).textContent()).toBe("60 events");
+});

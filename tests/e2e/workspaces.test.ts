@@ -1,0 +1,179 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { signUp } from "../support/visitor.ts";
+import { mutate, query } from "./call.ts";
+import { setStage } from "./set-stage.ts";
+
+// One visit, told in steps: each test goes on where the one before ended.
+
+let page: Page;
+let complaints: readonly string[];
+
+const stage = setStage(async ({ browser, baseUrl }) => {
+  ({ page, complaints } = await browser.open());
+  await signUp(page, baseUrl);
+});
+
+const first = "ada-lovelaces-workspace";
+const dialog = () => page.getByRole("dialog");
+const switcher = (name: string) => page.getByRole("button", { name: `Workspace: ${name}`, exact: true });
+const focused = () => page.locator(":focus");
+const path = () => new URL(page.url()).pathname;
+
+/** Somebody else, or the same person in another window, gives the workspace another name. */
+async function renameElsewhere(slug: string, name: string): Promise<void> {
+  const session = await query(page, "session.current");
+  const { workspaces } = session as { workspaces: { id: string; slug: string }[] }; // The router's type for this procedure.
+  const workspaceId = workspaces.find((workspace) => workspace.slug === slug)?.id;
+  const { version } = (await query(page, "workspaces.get", { workspaceId })) as { version: number }; // Here too.
+  await mutate(page, "workspaces.rename", { workspaceId, name, version });
+}
+
+test("offers a new workspace from the header, and asks for its name", async () => {
+  await switcher("Ada Lovelace’s workspace").click();
+  await page.getByRole("menuitem", { name: "Ada Lovelace’s workspace" }).waitFor();
+  await page.getByRole("menuitem", { name: "New workspace" }).click();
+  await dialog().getByRole("textbox", { name: "Name" }).and(focused()).waitFor();
+  await dialog().getByRole("button", { name: "Create workspace" }).click();
+  await dialog().getByText("Enter a name, such as that of your team.").waitFor();
+  await dialog().getByRole("textbox", { name: "Name" }).and(focused()).waitFor();
+});
+
+test("goes to the overview of a workspace that was made", async () => {
+  await page.keyboard.type("  Globex   Corporation ");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Globex Corporation", level: 1 }).waitFor();
+  expect(path()).toBe("/w/globex-corporation");
+  await dialog().waitFor({ state: "detached" });
+  await switcher("Globex Corporation").waitFor();
+});
+
+test("marks the page that is open in the navigation, and no other", async () => {
+  const navigation = page.getByRole("navigation", { name: "Main" });
+  for (const label of ["Members", "Audit log", "Settings", "Overview"]) {
+    await navigation.getByRole("link", { name: label }).click();
+    await navigation.locator(`[aria-current="page"]`).getByText(label).waitFor();
+    expect(await navigation.locator(`[aria-current="page"]`).allTextContents()).toEqual([label]);
+  }
+  await page.goto(`${stage.baseUrl}/w/globex-corporation/members?role=owner`);
+  await navigation.locator(`[aria-current="page"]`).getByText("Members").waitFor();
+});
+
+test("stays on the same kind of page when it switches, by keyboard too", async () => {
+  await switcher("Globex Corporation").focus();
+  await page.keyboard.press("Enter");
+  const entry = page.getByRole("menuitem", { name: "Ada Lovelace’s workspace" });
+  await entry.and(focused()).waitFor();
+  await page
+    .getByRole("menuitem", { name: "Globex Corporation" })
+    .and(page.locator("[aria-current]"))
+    .waitFor();
+  expect(await entry.getAttribute("aria-current")).toBeNull();
+  await page.keyboard.press("Enter");
+  await switcher("Ada Lovelace’s workspace").waitFor();
+  await page.getByRole("heading", { name: "Members", exact: true }).waitFor();
+  expect(path()).toBe(`/w/${first}/members`);
+  expect(new URL(page.url()).search).toBe("");
+  await page.locator("main:focus").waitFor();
+});
+
+test("finds the pages of all workspaces, and a new workspace, with Ctrl K", async () => {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Settings" }).waitFor();
+  await page.keyboard.type("settings of globex");
+  await page.getByRole("option", { name: "Settings of Globex Corporation", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+  expect(path()).toBe("/w/globex-corporation/settings");
+  await page.keyboard.press("Control+k");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type("new work");
+  await page.getByRole("option", { name: "New workspace", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "New workspace" }).waitFor();
+  await page
+    .getByRole("textbox", { name: "Name" })
+    .and(focused())
+    .and(page.locator("[data-autofocus]"))
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+});
+
+test("renames a workspace, in the header too", async () => {
+  const name = page.getByRole("textbox", { name: "Name" });
+  await name.fill(" ");
+  await name.press("Enter");
+  await page.getByText("Enter a name, such as that of your team.").waitFor();
+  await name.fill("Initech");
+  await name.press("Enter");
+  await page.getByText("The workspace is now called “Initech”.").waitFor();
+  await switcher("Initech").waitFor();
+  expect(path()).toBe("/w/globex-corporation/settings");
+  await page.reload();
+  await switcher("Initech").waitFor();
+});
+
+test("says that somebody else renamed it meanwhile, shows that name, and lets the person decide", async () => {
+  const name = page.getByRole("textbox", { name: "Name" });
+  const conflict = page.getByRole("alert").filter({ hasText: "Somebody changed the workspace meanwhile" });
+  await name.fill("Mine");
+  await renameElsewhere("globex-corporation", "Theirs");
+  await page.getByRole("button", { name: "Rename" }).click();
+  await conflict.getByText("it is called “Theirs” now").waitFor();
+  await conflict.and(focused()).waitFor();
+  expect(await name.inputValue()).toBe("Mine");
+  await conflict.getByRole("button", { name: "Keep that name" }).click();
+  expect(await name.inputValue()).toBe("Theirs");
+  await conflict.waitFor({ state: "detached" });
+  await switcher("Theirs").waitFor();
+
+  await name.fill("Mine");
+  await renameElsewhere("globex-corporation", "Theirs again");
+  await page.getByRole("button", { name: "Rename" }).click();
+  await conflict.getByText("it is called “Theirs again” now").waitFor();
+  await page.getByRole("button", { name: "Rename" }).click();
+  await page.getByText("The workspace is now called “Mine”.").waitFor();
+  await conflict.waitFor({ state: "detached" });
+});
+
+test("deletes a workspace once its name is typed, and goes home", async () => {
+  await page.getByRole("button", { name: "Delete workspace" }).click();
+  await dialog().getByText("for you, its only member").waitFor();
+  const confirm = dialog().getByRole("textbox", { name: "Type “Mine” to confirm" });
+  await confirm.and(focused()).waitFor();
+  await page.keyboard.type("mine");
+  await page.keyboard.press("Enter");
+  await dialog().getByText("Type “Mine”, exactly as it stands here.").waitFor();
+  await confirm.and(focused()).waitFor();
+  await confirm.fill("Mine");
+  await page.keyboard.press("Enter");
+  await page.getByText("“Mine” is deleted. No key reaches it any more.").waitFor();
+  await page.getByRole("heading", { name: "Ada Lovelace’s workspace", level: 1 }).waitFor();
+  expect(path()).toBe(`/w/${first}`);
+  await dialog().waitFor({ state: "detached" });
+  await switcher("Ada Lovelace’s workspace").click();
+  await page.getByRole("menuitem", { name: "New workspace" }).waitFor();
+  expect(await page.getByRole("menuitem").count()).toBe(2);
+  await page.keyboard.press("Escape");
+  await page.goto(`${stage.baseUrl}/w/globex-corporation/settings`);
+  await page.getByRole("heading", { name: "Page not found" }).waitFor();
+});
+
+test("goes on without any workspace, and makes one again", async () => {
+  await page.goto(`${stage.baseUrl}/w/${first}/settings`);
+  await page.getByRole("button", { name: "Delete workspace" }).click();
+  await dialog().getByRole("textbox").fill("Ada Lovelace’s workspace");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+  expect(await page.getByRole("link", { name: "Overview", exact: true }).count()).toBe(0);
+  await switcher("No workspace").click();
+  await page.getByRole("menuitem", { name: "New workspace" }).click();
+  await dialog().getByLabel("Name").fill("Phoenix");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Phoenix", level: 1 }).waitFor();
+});
+
+test("drew no complaint from the browser but the two refusals", () => {
+  expect(complaints.filter((complaint) => !complaint.includes("412"))).toEqual([]);
+});
