@@ -11,7 +11,8 @@ import {
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { getPostmaster } from "../support/postmaster.ts";
-import type { Ending, ProductNode } from "../support/product.ts";
+import type { ProductNode } from "../support/product.ts";
+import { expectFailure, expectResult } from "./expect-ending.ts";
 
 // The command works on the database of a server that runs, and the server knows at once.
 
@@ -31,10 +32,7 @@ afterAll(async () => {
 
 /** What a command that worked printed with --json. */
 async function perform(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
-  const { status, stdout, stderr } = await place.command(["--json", ...args], input);
-  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-  expect(stdout).toMatch(/^\{.*\}\n$/);
-  return JSON.parse(stdout);
+  return expectResult(await place.command(["--json", ...args], input));
 }
 
 const newUser = (email: string, ...more: string[]): string[] => [
@@ -49,15 +47,6 @@ async function createUserWithKey(email: string): Promise<{ id: string; key: stri
   if (typeof id !== "string" || typeof key !== "string") throw new Error("No key was created.");
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   return { id, key };
-}
-
-function expectFailure(ending: Ending, expected: { status: 1 | 2; code: string; message: RegExp }): void {
-  expect(ending.stdout).toBe("");
-  expect(ending.stderr).toMatch(/^\{.*\}\n$/);
-  expect(JSON.parse(ending.stderr)).toEqual({
-    error: { code: expected.code, message: expect.stringMatching(expected.message) },
-  });
-  expect(ending.status).toBe(expected.status);
 }
 
 test("migrate has nothing left to do, and leaves the server's Postgres running", async () => {

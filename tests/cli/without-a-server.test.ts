@@ -7,6 +7,7 @@ import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, findPostmaster } from "../support/postmaster.ts";
 import { type Ending, runCommand } from "../support/product.ts";
+import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
 // The command alone with a data directory: it starts Postgres for itself and leaves nothing running.
 
@@ -24,10 +25,9 @@ afterAll(async () => {
 });
 
 async function perform(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
-  const { status, stdout, stderr } = await place.command([...args, "--json"], input);
-  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  const result = expectResult(await place.command([...args, "--json"], input));
   expect(await findPostmaster(place.cluster)).toBeUndefined();
-  return JSON.parse(stdout);
+  return result;
 }
 
 /** Each ends before it looks at any database. */
@@ -40,6 +40,18 @@ test.each([
   ["a missing value", ["key", "create", "--user", email, "--name"], /argument missing/],
   ["an unknown option", ["migrate", "--force"], /unknown option '--force'/],
   ["a missing argument", ["key", "delete"], /missing required argument 'id'/],
+  ["workspace without its command", ["workspace"], /command is missing/],
+  ["a workspace without an owner", ["workspace", "create", "--name", "n"], /'--owner <email>' not specified/],
+  ["a workspace without a name", ["workspace", "create", "--owner", email], /'--name <name>' not specified/],
+  ["a list with an argument", ["workspace", "list", "all"], /too many arguments/],
+  ["member without its command", ["member"], /command is missing/],
+  [
+    "a member without a role",
+    ["member", "add", "--workspace", "ws_1", "--user", email],
+    /'--role <role>' not specified/,
+  ],
+  ["a member of no workspace", ["member", "remove", "--user", email], /'--workspace <id>' not specified/],
+  ["nobody to remove", ["member", "remove", "--workspace", "ws_1"], /'--user <email>' not specified/],
   ["an argument too many", ["migrate", "now"], /too many arguments/],
   [
     "a password on the command line",
@@ -47,16 +59,10 @@ test.each([
     /./,
   ],
 ])("%s is wrong usage: status 2, JSON on stderr, nothing on stdout", async (_what, args, message) => {
-  const { status, stdout, stderr } = await place.command(args);
-  expect(stdout).toBe("");
-  expect(stderr).toMatch(/^\{.*\}\n$/);
-  expect(JSON.parse(stderr)).toEqual({
-    error: { code: "BAD_REQUEST", message: expect.stringMatching(message) },
-  });
-  expect(status).toBe(2);
+  expectFailure(await place.command(args), { status: 2, code: "BAD_REQUEST", message });
 });
 
-test.each([[["--help"]], [["user", "create", "--help"]], [["help", "key"]]])(
+test.each([[["--help"]], [["user", "create", "--help"]], [["help", "key"]], [["member", "add", "--help"]]])(
   "%j explains itself on stdout with status 0",
   async (args) => {
     const { status, stdout, stderr } = await place.command(args);
@@ -69,6 +75,12 @@ test("migrate makes the database, says what it applied, and stops Postgres again
   const first = await perform(["migrate"]);
   expect(first.applied).toEqual(expect.arrayContaining(["0001-ground-floor"]));
   expect(await perform(["migrate"])).toEqual({ applied: [] });
+});
+
+test("workspace list of an instance without any is empty, and stops Postgres again", async () => {
+  expect(await perform(["workspace", "list"])).toEqual({ workspaces: [] });
+  expect(expectText(await place.command(["workspace", "list"]))).toBe("workspaces: nothing\n");
+  expect(await findPostmaster(place.cluster)).toBeUndefined();
 });
 
 test("the first user is the operator and the second is not; a server that starts later knows them and their keys", async () => {

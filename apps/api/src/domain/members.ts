@@ -1,6 +1,6 @@
 import { mayGrant } from "@latchkey/auth/permissions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import { encodeId, type UserId } from "@latchkey/db/ids";
+import type { UserId } from "@latchkey/db/ids";
 import {
   deleteMember,
   findMember,
@@ -12,10 +12,9 @@ import {
   updateMemberRole,
 } from "@latchkey/db/members";
 import type { Role, Trx } from "@latchkey/db/schema";
-import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { lockWorkspace } from "@latchkey/db/workspaces";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import type { Edit } from "./workspaces.ts";
+import { type Edit, enterToEdit } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<Member> {
@@ -70,17 +69,14 @@ export async function removeMember(trx: Trx, edit: Edit, userId: UserId): Promis
   await forgetMemberKeys(inside, userId);
 }
 
-/** Adds a user to a workspace. @throws {AppError} NOT_FOUND without such a workspace, CONFLICT for a member. */
+/** Adds a user to a workspace. @throws {AppError} CONFLICT for a member, and what {@link enterToEdit} throws. */
 export async function addMember(
   trx: Trx,
-  { scope, origin }: Edit,
+  edit: Edit,
   { userId, role }: { readonly userId: UserId; readonly role: Role },
 ): Promise<void> {
-  const inside = await enterWorkspace(trx, scope);
-  if (!(await lockWorkspace(inside, scope))) {
-    const id = encodeId("workspace", scope.workspaceId);
-    throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
-  }
+  const { scope, origin } = edit;
+  const inside = await enterToEdit(trx, edit);
   if (!(await insertMember(inside, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is a member already." });
   }
@@ -91,9 +87,10 @@ export async function addMember(
  * Locks all that a change of a member goes by, and reads it: the actor's own role too, which may have changed since the
  * request was let in.
  */
-async function prepare(trx: Trx, { scope, origin: { actor } }: Edit, userId: UserId) {
-  const inside = await enterWorkspace(trx, scope);
-  if (!(await lockWorkspace(inside, scope))) throw new AppError("FORBIDDEN");
+async function prepare(trx: Trx, edit: Edit, userId: UserId) {
+  const inside = await enterToEdit(trx, edit);
+  const { scope, origin } = edit;
+  const { actor } = origin;
   const self = actor.kind === "command" ? undefined : await findMember(inside, scope, actor.userId);
   // The operator's command may do all that an owner may.
   const actorRole = actor.kind === "command" ? "owner" : self?.role;

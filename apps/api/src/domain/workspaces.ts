@@ -1,7 +1,9 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import type { UserId } from "@latchkey/db/ids";
-import type { Trx } from "@latchkey/db/schema";
+import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { countMembers, listWorkspaceIds } from "@latchkey/db/members";
+import type { Db, Trx } from "@latchkey/db/schema";
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
@@ -56,11 +58,11 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
  */
 export async function rename(
   trx: Trx,
-  { scope, origin }: Edit,
+  edit: Edit,
   change: { readonly name: string; readonly versions: readonly number[] | undefined },
 ): Promise<Workspace> {
-  const inside = await enterWorkspace(trx, scope);
-  if (!(await lockWorkspace(inside, scope))) throw new AppError("FORBIDDEN");
+  const { scope, origin } = edit;
+  const inside = await enterToEdit(trx, edit);
   const before = await getWorkspace(inside, scope);
   const renamed = await renameWorkspace(inside, scope, change);
   if (!renamed) throw new AppError("PRECONDITION_FAILED");
@@ -74,8 +76,55 @@ export async function rename(
 }
 
 /** Deletes a workspace with everything in it, its audit log too. Once this is committed no key reaches it. */
-export async function remove(trx: Trx, { scope }: Edit): Promise<void> {
+export async function remove(trx: Trx, edit: Edit): Promise<void> {
+  const inside = await enterToEdit(trx, edit);
+  await deleteWorkspace(inside, edit.scope);
+}
+
+/**
+ * Has a transaction enter a workspace that it is to change, and holds off whoever else would change it.
+ * @throws {AppError} when it is not there: NOT_FOUND for the operator, FORBIDDEN for everybody else, who may not tell
+ *   that it ever was.
+ */
+export async function enterToEdit(trx: Trx, { scope, origin }: Edit): Promise<WorkspaceTrx> {
   const inside = await enterWorkspace(trx, scope);
-  if (!(await lockWorkspace(inside, scope))) throw new AppError("FORBIDDEN");
-  await deleteWorkspace(inside, scope);
+  if (await lockWorkspace(inside, scope)) return inside;
+  if (origin.actor.kind !== "command") throw new AppError("FORBIDDEN");
+  const id = encodeId("workspace", scope.workspaceId);
+  throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
+}
+
+/** A workspace as the operator sees it. */
+export interface WorkspaceSummary extends Workspace {
+  readonly memberCount: number;
+}
+
+/** How many workspaces of {@link listAllWorkspaces} are in memory at once. */
+const summariesAtOnce = 100;
+
+/**
+ * Every workspace of the instance, in the order of their ids; for its operator. One that is made or deleted meanwhile
+ * may be among them or not.
+ * @param admissionDb a connection in the admission role, which alone can tell what workspaces there are.
+ */
+export async function* listAllWorkspaces(db: Db, admissionDb: Db): AsyncGenerator<WorkspaceSummary> {
+  let after: WorkspaceId | undefined;
+  do {
+    const ids = await listWorkspaceIds(admissionDb, { after, limit: summariesAtOnce });
+    // Ended before they are handed out: whoever takes them may take their time.
+    yield* await db.transaction().execute((trx) => summarize(trx, ids));
+    after = ids.length === summariesAtOnce ? ids.at(-1) : undefined;
+  } while (after);
+}
+
+async function summarize(trx: Trx, ids: readonly WorkspaceId[]): Promise<WorkspaceSummary[]> {
+  const summaries: WorkspaceSummary[] = [];
+  for (const id of ids) {
+    const scope = openAsOperator(id);
+    const inside = await enterWorkspace(trx, scope);
+    const workspace = await findWorkspace(inside, scope);
+    if (!workspace) continue; // Deleted meanwhile.
+    summaries.push({ ...workspace, memberCount: await countMembers(inside, scope, {}) });
+  }
+  return summaries;
 }
