@@ -20,6 +20,7 @@ import type { Instance } from "../src/domain/instance.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
+import { createWitness } from "./openapi-witness.ts";
 
 /** The app on a port of loopback, over a real database of its own. */
 export interface TestApp {
@@ -33,6 +34,9 @@ export interface TestApp {
   readonly logged: () => string;
   readonly addUser: (email?: string) => Promise<{ userId: UserId; email: string }>;
   readonly addKey: (userId?: UserId) => Promise<{ userId: UserId; id: KeyId; secret: string }>;
+  /** How many answers of the open API were held against its document so far. */
+  readonly checkedAnswers: () => number;
+  /** Ends it. @throws {Error} where an answer under `/open` did not fit the OpenAPI document. */
   readonly close: () => Promise<void>;
 }
 
@@ -78,7 +82,10 @@ export async function startTestApp(
     webDirectory,
     isDraining: () => options.isDraining === true,
   });
-  await server.serve(app);
+  let document: object = {};
+  const witness = createWitness(server.address.port, () => document);
+  await server.serve(witness.watch(app));
+  document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as object; // The document of this very app.
 
   const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {
     const { userId } = await createAccount(
@@ -99,11 +106,13 @@ export async function startTestApp(
       const owner = userId ?? (await addUser()).userId;
       return { userId: owner, ...(await createKey(db, { userId: owner, name: "key", description: "" })) };
     },
+    checkedAnswers: witness.count,
     async close() {
       await server.close(1_000);
       await admission.close();
       await database.drop();
       await rm(webDirectory, { recursive: true, force: true });
+      witness.conclude();
     },
   };
 }

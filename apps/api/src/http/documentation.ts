@@ -11,6 +11,8 @@ const referenceScript = readFileSync(
 
 const configuration = JSON.stringify({
   url: "/openapi.json",
+  // A call goes to where the page came from, whatever address this is behind: no page of ours may call another.
+  servers: [{ url: "/open" }],
   withDefaultFonts: false,
   hideClientButton: true,
   telemetry: false,

@@ -13,7 +13,11 @@ const pageQuery = z.strictObject({
     .default(25)
     .meta({
       description: "How many to answer at most.",
-      override: { type: "integer", minimum: 1, maximum: maxPageSize, default: 25 },
+      // A query string holds text, and this is what it means.
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern;
+        Object.assign(jsonSchema, { type: "integer", minimum: 1, maximum: maxPageSize, default: 25 });
+      },
     }),
   cursor: z
     .string()
@@ -46,11 +50,11 @@ export const searchFilter = z
 export function pageOf<Item extends z.ZodObject>(item: Item) {
   return z.object({
     data: z.array(item),
-    nextCursor: z
-      .string()
-      .nullable()
-      .meta({ description: "Pass it as `cursor` for the next page; null on the last one." }),
-    hasMore: z.boolean(),
+    nextCursor: z.string().nullable().meta({
+      description: "Pass it as `cursor` for the next page; null on the last one.",
+      example: "WyJuYW1lIiwiUGF5bWVudHMiLCIwMTg5MGE1ZC1hYzk2LTc3NGItYmNjZS1iMzAyMDk5YTgwNTciXQ",
+    }),
+    hasMore: z.boolean().meta({ description: "Whether there is a next page.", example: true }),
   });
 }
 

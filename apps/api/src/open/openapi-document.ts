@@ -1,40 +1,17 @@
-import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
-import { z } from "zod";
+import { permissionCatalogue, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
 import {
   type CreateDocumentOptions,
   createDocument,
   type ZodOpenApiObject,
-  type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
 import type { Instance } from "../domain/instance.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-
-const error = z
-  .object({
-    error: z.object({
-      code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]), // The catalogue's keys are the codes.
-      message: z.string(),
-      requestId: z
-        .string()
-        .meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
-      issues: z
-        .array(z.object({ path: z.string(), message: z.string() }))
-        .optional()
-        .meta({ description: "What is wrong with the request, a member each; with `BAD_REQUEST` only." }),
-    }),
-  })
-  .meta({ id: "Error" });
-
-/** What any request under `/open` may be answered with. */
-const everywhere: readonly ErrorCode[] = [
-  "UNAUTHORIZED",
-  "FORBIDDEN",
-  "BAD_REQUEST",
-  "PAYLOAD_TOO_LARGE",
-  "INTERNAL_SERVER_ERROR",
-  "SERVICE_UNAVAILABLE",
-];
+import { describeErrors } from "./openapi-errors.ts";
+import { addExamples } from "./openapi-examples.ts";
+import { headers, parameters } from "./openapi-headers.ts";
+import { describeOperation, toOpenApiPath } from "./openapi-operation.ts";
+import { tagOf } from "./openapi-tags.ts";
 
 /** The OpenAPI 3.1 document of the endpoints: what they declare, and nothing that they do not. */
 export function createOpenApiDocument(
@@ -43,79 +20,70 @@ export function createOpenApiDocument(
 ): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
-    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+    const path = toOpenApiPath(endpoint.path);
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint) };
   }
+  const errors = endpoints.flatMap(describeErrors).map(({ id, response }) => [id, response] as const);
+  const tags = new Map(endpoints.map(tagOf).map((tag) => [tag.name, tag]));
   const document: ZodOpenApiObject = {
     openapi: "3.1.0",
-    info: {
-      title: "Latchkey open API",
-      version: instance.version,
-      description:
-        "Call it with an API key that you made in the web app. A key has the permissions of the person who made it, as they are at the moment of the request.",
-    },
+    info: { title: "Latchkey open API", version: instance.version, description: introduction },
     servers: [{ url: `${instance.baseUrl}/open` }],
     security: [{ apiKey: [] }],
+    tags: [...tags.values()],
     paths,
     components: {
+      parameters,
+      headers,
+      responses: Object.fromEntries(errors.toSorted(([one], [other]) => (one < other ? -1 : 1))),
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key, such as `lk_…`." },
       },
     },
   };
-  return createDocument(document, { override: leaveAnswersOpen });
+  return addExamples(createDocument(document, { override: leaveAnswersOpen }));
 }
 
 /** Answers may gain members, so that none of their objects is closed; requests stay as strict as they are. */
 const leaveAnswersOpen: NonNullable<CreateDocumentOptions["override"]> = ({ jsonSchema, io }) => {
-  if (io === "output") delete jsonSchema.additionalProperties;
+  if (io === "output" && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 };
 
-const headers = {
-  requestId: {
-    description: "Names the request; yours, if it sent a well-formed `X-Request-Id`.",
-    schema: { type: "string" },
-  },
-  link: { description: 'The address of the next page, with `rel="next"`.', schema: { type: "string" } },
-  authenticate: { description: "`Bearer`.", schema: { type: "string" } },
-  retryAfter: { description: "Seconds after which to try again.", schema: { type: "integer" } },
-} as const;
+const introduction = `Call it with an API key that you made in the web app, as \`Authorization: Bearer lk_…\`. A key has the permissions of the person who made it, in all of that person's workspaces, as they are at the moment of the request.
 
-function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { params, query, body } = endpoint.request;
-  const statuses = new Map(
-    [...everywhere, ...endpoint.errors].map((code) => [new AppError(code).status, code]),
-  );
-  return {
-    operationId: endpoint.operationId,
-    summary: endpoint.summary,
-    description: endpoint.description,
-    requestParams: { ...(params ? { path: params } : {}), ...(query ? { query } : {}) },
-    ...(body ? { requestBody: { content: { "application/json": { schema: body } } } } : {}),
-    responses: {
-      [String(endpoint.response.status)]: {
-        description: endpoint.summary,
-        headers: {
-          "X-Request-Id": headers.requestId,
-          ...("nextCursor" in (endpoint.response.schema?.shape ?? {}) ? { Link: headers.link } : {}),
-        },
-        content: { "application/json": { schema: endpoint.response.schema } },
-      },
-      ...Object.fromEntries([...statuses].map(([status, code]) => [String(status), describeError(code)])),
-    },
-  } as ZodOpenApiOperationObject; // Its keys are statuses as text, which `fromEntries` cannot know.
-}
+## Requests and answers
 
-function describeError(code: ErrorCode) {
-  const { message } = errorCatalogue[code];
-  const example = { error: { code, message, requestId: "0f8fad5b-d9cb-469f-a165-70867728950e" } };
-  return {
-    description: message,
-    headers: {
-      "X-Request-Id": headers.requestId,
-      ...(code === "UNAUTHORIZED" ? { "WWW-Authenticate": headers.authenticate } : {}),
-      ...(code === "SERVICE_UNAVAILABLE" ? { "Retry-After": headers.retryAfter } : {}),
-    },
-    content: { "application/json": { schema: error, example } },
-  };
+JSON goes in and out. Names of members are in camelCase, ids are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC. A request with a member or a query parameter that nobody asked for is refused; an answer may gain members, so ignore those you do not know. Every answer carries \`X-Request-Id\`, and takes yours over if you sent one of 1 to 128 URL-safe characters.
+
+## Failures
+
+Every failure has the same shape: \`{ "error": { "code", "message", "requestId" } }\`. Decide by \`code\`, show \`message\`, quote \`requestId\`. Without a good key everything is 401 or 403. With one, a path that leads nowhere is 404 \`NOT_FOUND\`, and a method that a path does not have 405 \`METHOD_NOT_SUPPORTED\`, with those it has in \`Allow\`. A workspace that the key does not reach and one that does not exist are told apart by nobody: both are 403.
+
+## Lists
+
+A list comes a page at a time: \`{ "data", "nextCursor", "hasMore" }\`. Pass \`nextCursor\` back as \`cursor\`, or follow the \`Link\` with \`rel="next"\`.
+
+## Sending a request again
+
+Give a POST an \`Idempotency-Key\` of your choice, and however often you send it, it is carried out once: the answer to the first one comes again, with \`Idempotent-Replayed: true\`.
+
+## Editing what others edit too
+
+Send the \`ETag\` that you last saw as \`If-Match\`, and the edit is refused with 412 if somebody was faster.
+
+## Roles and permissions
+
+A member's role in a workspace says what they, and so their keys, may do there. Each operation names the permission that it needs.
+
+${roleTable()}`;
+
+/** Three columns: the reference page has no room for one a role. */
+function roleTable(): string {
+  const rows = permissions.map((permission) => [
+    `\`${permission}\``,
+    permissionCatalogue[permission],
+    roles.filter((role) => roleHolds(role, permission)).join(", "),
+  ]);
+  const head = ["Permission", "What it allows", "Who has it"];
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

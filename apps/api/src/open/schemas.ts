@@ -1,8 +1,9 @@
+import { encodeId, type UserId } from "@latchkey/db/ids";
 import { z } from "zod";
 import * as fields from "../fields.ts";
 
 /** A time in ISO 8601, in UTC. */
-export const timestamp = z.iso.datetime().meta({ example: "2026-03-01T09:30:00.000Z" });
+export const timestamp = z.iso.datetime().meta({ pattern: "Z$", example: "2026-03-01T09:30:00.000Z" });
 
 /**
  * An address that we made ourselves. To take it apart again, as `z.url()` does to see that it is one, would take longer
@@ -16,17 +17,35 @@ export const version = z
   .min(1)
   .meta({ description: "Moves with every change; the `ETag` of this resource.", example: 3 });
 
-const workspaceIdExample = "ws_01h455vb4pex5vsknk084sn02q";
-const userIdExample = "usr_01h455vb4pex5vsknk084sn02q";
+/** A UUID to show what ids look like. */
+const exampleUuid = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+type Kind = Parameters<typeof encodeId>[0];
+
+/** What the OpenAPI document says of ids. It says and does not check: that is done where ids are read. */
+function describeIds(...kinds: readonly Kind[]) {
+  const examples = kinds.map((kind) => encodeId(kind, exampleUuid as UserId)); // It is an example of any kind.
+  const prefixes = examples.map((example) => example.replace(/_.*/, ""));
+  const prefix = prefixes.length === 1 ? prefixes[0] : `(?:${prefixes.join("|")})`;
+  return { pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, example: examples.at(-1) };
+}
+
+/** The id of something of one of these kinds, in an answer. */
+export function shownId(...kinds: readonly Kind[]) {
+  return z.string().meta(describeIds(...kinds));
+}
 
 /** Admission has read it already, and answered 403 for what is no workspace of the caller's. */
-const workspaceId = z.string().meta({ example: workspaceIdExample });
+const workspaceId = shownId("workspace").meta({ description: "The workspace's id." });
 
 /** A user's id in a path or a query. */
-export const userId = fields.userId.meta({ example: userIdExample });
+export const userId = fields.userId.meta(describeIds("user"));
 
 /** The parameters of a path in a workspace. */
 export const inWorkspace = z.strictObject({ workspaceId });
 
 /** The parameters of a path to a member. */
-export const ofMember = z.strictObject({ workspaceId, userId });
+export const ofMember = z.strictObject({
+  workspaceId,
+  userId: userId.meta({ description: "The id of the member's user." }),
+});

@@ -2,7 +2,7 @@ import { type AuditAction, auditActions } from "@latchkey/db/audit-actions";
 import type { AuditEvent } from "@latchkey/db/audit-events";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { timestamp } from "../schemas.ts";
+import { shownId, timestamp } from "../schemas.ts";
 
 /** What can happen in a workspace. */
 export const auditAction = z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]); // The table's keys.
@@ -12,22 +12,33 @@ const details = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(
 /** A change in a workspace. */
 export const auditEvent = z
   .object({
-    id: z.string().meta({ example: "evt_01h455vb4pex5vsknk084sn02q" }),
+    id: shownId("auditEvent"),
     occurredAt: timestamp,
-    action: auditAction,
+    action: auditAction.meta({ example: "member.role-changed" }),
     actor: z.object({
       kind: z
         .enum(["session", "key", "command"])
-        .meta({ description: "The web app, an API key, or the operator's command." }),
-      userId: z.string().nullable(),
-      name: z.string().nullable().meta({ description: "What that user is called now." }),
-      keyId: z.string().nullable(),
+        .meta({ description: "The web app, an API key, or the operator's command.", example: "key" }),
+      userId: shownId("user").nullable(),
+      name: z
+        .string()
+        .nullable()
+        .meta({ description: "What that user is called now.", example: "Ada Lovelace" }),
+      keyId: shownId("key").nullable(),
     }),
-    target: z.object({ kind: z.enum(["workspace", "member"]), id: z.string() }),
-    before: details.meta({ description: "What changed, as it was." }),
-    after: details.meta({ description: "What changed, as it became." }),
+    target: z.object({
+      kind: z.enum(["workspace", "member"]).meta({ example: "member" }),
+      id: shownId("workspace", "user").meta({
+        description: "The workspace's id, or that of the member's user.",
+      }),
+    }),
+    before: details.meta({ description: "What changed, as it was.", example: { role: "viewer" } }),
+    after: details.meta({ description: "What changed, as it became.", example: { role: "member" } }),
     address: z.string().nullable().meta({ description: "The client's IP address.", example: "192.0.2.7" }),
-    requestId: z.string().nullable().meta({ description: "The `X-Request-Id` of the request." }),
+    requestId: z.string().nullable().meta({
+      description: "The `X-Request-Id` of the request.",
+      example: "0f8fad5b-d9cb-469f-a165-70867728950e",
+    }),
   })
   .meta({ id: "AuditEvent" });
 

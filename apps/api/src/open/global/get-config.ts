@@ -21,7 +21,7 @@ export const getConfig = defineEndpoint({
   path: "/global/config",
   operationId: "getConfiguration",
   summary: "The instance's public configuration",
-  description: "Needs a good key and nothing more, which makes it the first test of a new one.",
+  description: "What the instance says of itself, and what time it is there: the first test of a new key.",
   access: "key",
   request: {},
   response: { status: 200, schema: configuration },

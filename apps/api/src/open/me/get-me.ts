@@ -7,7 +7,7 @@ import { listMemberships } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { timestamp } from "../schemas.ts";
+import { shownId, timestamp } from "../schemas.ts";
 import { presentWorkspace, workspace } from "../workspaces/workspace.ts";
 
 /** Somebody in more workspaces than this pages through `/open/workspaces`. */
@@ -16,16 +16,19 @@ const maxWorkspaces = 100;
 const identity = z
   .object({
     key: z.object({
-      id: z.string().meta({ example: "key_01h455vb4pex5vsknk084sn02q" }),
+      id: shownId("key"),
       name: z.string().meta({ example: "CI deploys" }),
       createdAt: timestamp,
       lastUsedAt: timestamp.nullable(),
-      usageCount: z.int().min(0).meta({ description: "Requests admitted with this key, this one included." }),
+      usageCount: z.int().min(0).meta({
+        description: "Requests admitted with this key, this one included.",
+        example: 42,
+      }),
     }),
     user: z.object({
-      id: z.string().meta({ example: "usr_01h455vb4pex5vsknk084sn02q" }),
-      name: z.string(),
-      email: z.email(),
+      id: shownId("user"),
+      name: z.string().meta({ example: "Ada Lovelace" }),
+      email: z.email().meta({ example: "ada@example.com" }),
     }),
     workspaces: z
       .array(workspace)

@@ -13,7 +13,11 @@ export const changeMemberRole = defineEndpoint({
   description:
     "In force on the next request, for the member's keys and sessions. Nobody gives or takes a role that holds more than their own, and a workspace keeps an owner. With `If-Match`, only if nobody has changed it meanwhile.",
   access: { workspace: "members:manage" },
-  request: { params: ofMember, body: z.strictObject({ role }), ifMatch: true },
+  request: {
+    params: ofMember,
+    body: z.strictObject({ role: role.meta({ example: "viewer" }) }),
+    ifMatch: true,
+  },
   response: { status: 200, schema: member, hasEtag: true },
   errors: ["NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED"],
   handle: async ({ params: { userId }, body }, { transact, access: { scope }, origin, ifMatch }) => {

@@ -2,15 +2,15 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Member } from "@latchkey/db/members";
 import { z } from "zod";
 import { role } from "../../fields.ts";
-import { timestamp, version } from "../schemas.ts";
+import { shownId, timestamp, version } from "../schemas.ts";
 
 /** A user in a workspace. */
 export const member = z
   .object({
-    userId: z.string().meta({ example: "usr_01h455vb4pex5vsknk084sn02q" }),
+    userId: shownId("user"),
     name: z.string().meta({ example: "Ada Lovelace" }),
-    email: z.email(),
-    role,
+    email: z.email().meta({ example: "ada@example.com" }),
+    role: role.meta({ example: "member" }),
     isDisabled: z.boolean().meta({ description: "Whether the user can neither sign in nor use a key." }),
     joinedAt: timestamp,
     version,

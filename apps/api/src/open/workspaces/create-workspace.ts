@@ -11,9 +11,9 @@ export const createWorkspace = defineEndpoint({
   summary: "Create a workspace",
   description: "The key's user becomes its first owner. Its address is made from its name and stays.",
   access: "key",
-  request: { body: z.strictObject({ name: workspaceName }) },
+  request: { body: z.strictObject({ name: workspaceName.meta({ example: "Payments" }) }) },
   response: { status: 201, schema: workspace, hasEtag: true },
-  errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
+  errors: ["CONFLICT"],
   handle: async ({ body: { name } }, { transact, principal: { userId }, origin }) => {
     const created = await transact((trx) => create(trx, { name, ownerId: userId, origin }));
     return presentWorkspace({ ...created, role: "owner" });

@@ -12,7 +12,11 @@ export const renameWorkspace = defineEndpoint({
   summary: "Rename a workspace",
   description: "Its address stays. With `If-Match`, only if nobody has edited it meanwhile.",
   access: { workspace: "workspace:update" },
-  request: { params: inWorkspace, body: z.strictObject({ name: workspaceName }), ifMatch: true },
+  request: {
+    params: inWorkspace,
+    body: z.strictObject({ name: workspaceName.meta({ example: "Payments" }) }),
+    ifMatch: true,
+  },
   response: { status: 200, schema: workspace, hasEtag: true },
   errors: ["PRECONDITION_FAILED"],
   handle: async ({ body: { name } }, { transact, access: { scope, role }, origin, ifMatch }) => {

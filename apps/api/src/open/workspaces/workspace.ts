@@ -3,12 +3,12 @@ import type { Role } from "@latchkey/db/schema";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { role } from "../../fields.ts";
-import { timestamp, version } from "../schemas.ts";
+import { shownId, timestamp, version } from "../schemas.ts";
 
 /** A workspace as a member's key sees it. */
 export const workspace = z
   .object({
-    id: z.string().meta({ example: "ws_01h455vb4pex5vsknk084sn02q" }),
+    id: shownId("workspace"),
     name: z.string().meta({ example: "Payments" }),
     slug: z
       .string()

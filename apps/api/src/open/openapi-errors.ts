@@ -1,0 +1,143 @@
+import { type ErrorCode, errorCatalogue } from "@latchkey/errors";
+import { z } from "zod";
+import type { ZodOpenApiResponseObject } from "zod-openapi";
+import type { Endpoint } from "../http/endpoint.ts";
+import { describeHeaders, type HeaderName } from "./openapi-headers.ts";
+
+const error = z
+  .object({
+    error: z.object({
+      code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]), // The catalogue's keys are the codes.
+      message: z.string(),
+      requestId: z
+        .string()
+        .meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
+      issues: z
+        .array(z.object({ path: z.string(), message: z.string() }))
+        .optional()
+        .meta({ description: "What is wrong with the request, a member each; with `BAD_REQUEST` only." }),
+    }),
+  })
+  .meta({ id: "Error" });
+
+/** One way to fail: several may have one status, and some even one code. */
+interface Failure {
+  /** Unique among them, in PascalCase. */
+  readonly name: string;
+  readonly code: ErrorCode;
+  /** When it happens. */
+  readonly description: string;
+  readonly message?: string;
+  readonly headers?: readonly HeaderName[];
+  readonly issues?: readonly { readonly path: string; readonly message: string }[];
+}
+
+/** What any request under `/open` may be answered with. */
+const everywhere: readonly ErrorCode[] = [
+  "BAD_REQUEST",
+  "UNAUTHORIZED",
+  "FORBIDDEN",
+  "REQUEST_TIMEOUT",
+  "PAYLOAD_TOO_LARGE",
+  "REQUEST_HEADER_FIELDS_TOO_LARGE",
+  "INTERNAL_SERVER_ERROR",
+  "SERVICE_UNAVAILABLE",
+];
+
+/** What there is to say of a code beside its message. */
+const failures: Partial<Record<ErrorCode, Partial<Failure>>> = {
+  BAD_REQUEST: {
+    description: "Something about the request is off; `issues` names each member that is.",
+    issues: [{ path: "limit", message: "must be at most 100" }],
+  },
+  UNAUTHORIZED: {
+    description: "No `Authorization: Bearer <API_KEY>` was sent, or it was not of this form.",
+    headers: ["WWW-Authenticate"],
+  },
+  FORBIDDEN: {
+    description:
+      "The key is no good, or its user may not do this, or does not reach this workspace. The answer does not tell which.",
+  },
+  NOT_FOUND: { description: "The workspace has nothing with this id." },
+  REQUEST_TIMEOUT: { description: "The request took too long to arrive." },
+  CONFLICT: { description: "What is there stands against it; `message` says what." },
+  PRECONDITION_FAILED: {
+    description: "It has changed since the `ETag` of `If-Match`. Get it and edit anew.",
+  },
+  PAYLOAD_TOO_LARGE: { description: "The body is larger than 100 KiB, as sent or as unpacked." },
+  UNSUPPORTED_MEDIA_TYPE: { description: "The body is not `application/json`, or packed in an unknown way." },
+  REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB." },
+  TOO_MANY_REQUESTS: { headers: ["Retry-After"] },
+  INTERNAL_SERVER_ERROR: { description: "A bug of ours. The log has it under `requestId`." },
+  SERVICE_UNAVAILABLE: {
+    description:
+      "The database is away, or too much is going on. A change may have been made all the same; sent again with its `Idempotency-Key` it is made once.",
+    headers: ["Retry-After"],
+  },
+};
+
+/** How a request with an `Idempotency-Key` may fail. */
+const ofNamedRequests: readonly Failure[] = [
+  {
+    name: "RequestUnderWay",
+    code: "CONFLICT",
+    description: "An earlier request with this `Idempotency-Key` is still under way.",
+    message: "A request with this Idempotency-Key is still under way",
+    headers: ["Retry-After"],
+  },
+  {
+    name: "IdempotencyKeyReused",
+    code: "UNPROCESSABLE_CONTENT",
+    description: "The `Idempotency-Key` was used for another request.",
+    message: "This Idempotency-Key was used for another request",
+  },
+];
+
+/** An answer that tells of a failure. `id` is that of its component: equal ones have equal ids. */
+interface ErrorResponse {
+  readonly status: number;
+  readonly id: string;
+  readonly response: ZodOpenApiResponseObject;
+}
+
+/** Every answer of an endpoint that tells of a failure, by status: several failures with one status share one. */
+export function describeErrors({ method, request, errors }: Endpoint): ErrorResponse[] {
+  const codes = new Set([
+    ...everywhere,
+    ...(request.body ? (["UNSUPPORTED_MEDIA_TYPE"] as const) : []),
+    ...errors,
+  ]);
+  const all = [...[...codes].map(describeCode), ...(method === "POST" ? ofNamedRequests : [])];
+  const byStatus = Map.groupBy(all, ({ code }) => errorCatalogue[code].status);
+  return [...byStatus]
+    .toSorted(([one], [other]) => one - other)
+    .map(([status, alike]) => ({
+      status,
+      id: alike.map(({ name }) => name).join("Or"),
+      response: describeResponse(alike),
+    }));
+}
+
+function describeCode(code: ErrorCode): Failure {
+  const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
+  return { name, code, description: `${errorCatalogue[code].message}.`, ...failures[code] };
+}
+
+function describeResponse(alike: readonly Failure[]): ZodOpenApiResponseObject {
+  const has = (header: HeaderName) => (failure: Failure) => failure.headers?.includes(header) === true;
+  const named = [...new Set(alike.flatMap((failure) => failure.headers ?? []))];
+  const always = named.filter((header) => alike.every(has(header)));
+  const sometimes = named.filter((header) => !always.includes(header));
+  const examples = alike.map((failure) => [failure.name, exampleOf(failure)] as const);
+  return {
+    description: alike.map(({ code, description }) => `\`${code}\`: ${description}`).join("\n\n"),
+    headers: describeHeaders(always, sometimes),
+    content: { "application/json": { schema: error, examples: Object.fromEntries(examples) } },
+  };
+}
+
+function exampleOf({ code, description, issues, message = errorCatalogue[code].message }: Failure) {
+  const requestId = "0f8fad5b-d9cb-469f-a165-70867728950e";
+  const value = { error: { code, message, requestId, ...(issues ? { issues } : {}) } };
+  return { summary: description, value };
+}

@@ -1,0 +1,80 @@
+import type { oas32, ZodOpenApiComponentsObject } from "zod-openapi";
+
+/** The headers of answers, by their names. Those marked as required come with every answer that names them. */
+export const headers = {
+  "X-Request-Id": {
+    description: "Names the request; yours, if it sent a well-formed `X-Request-Id`.",
+    required: true,
+    schema: { type: "string", minLength: 1, maxLength: 128 },
+    example: "0f8fad5b-d9cb-469f-a165-70867728950e",
+  },
+  ETag: {
+    description: "The version of what was answered, for `If-Match`.",
+    required: true,
+    schema: { type: "string", pattern: '^"[0-9]+"$' },
+    example: '"3"',
+  },
+  Link: {
+    description: 'The address of the next page, with `rel="next"`; not on the last one.',
+    schema: { type: "string", pattern: '^<.+>; rel="next"$' },
+    example: '<https://keys.example.com/open/workspaces?limit=25&cursor=WyJjcmVhdGVkQXQi>; rel="next"',
+  },
+  "Idempotent-Replayed": {
+    description: "Whether this is the answer to an earlier request with the same `Idempotency-Key`.",
+    schema: { type: "string", const: "true" },
+    example: "true",
+  },
+  "WWW-Authenticate": {
+    description: "How to authenticate.",
+    required: true,
+    schema: { type: "string", const: "Bearer" },
+    example: "Bearer",
+  },
+  "Retry-After": {
+    description: "Seconds after which to try again.",
+    required: true,
+    schema: { type: "integer", minimum: 1 },
+    example: 1,
+  },
+} as const satisfies ZodOpenApiComponentsObject["headers"];
+
+/** The name of a header that an answer may have. */
+export type HeaderName = keyof typeof headers;
+
+/** The headers of an answer: `sometimes` are those that only some answers of its kind have. */
+export function describeHeaders(
+  always: readonly HeaderName[],
+  sometimes: readonly HeaderName[] = [],
+): oas32.HeadersObject {
+  return Object.fromEntries([
+    ...(["X-Request-Id", ...always] as const).map((name) => [name, refer(name)]),
+    ...sometimes.map((name) => [
+      name,
+      "required" in headers[name] ? { ...headers[name], required: false } : refer(name),
+    ]),
+  ]);
+}
+
+function refer(name: HeaderName): oas32.ReferenceObject {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+/** The headers of requests that several operations read. */
+export const parameters = {
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "What you call this request: sent again under the same name, it is carried out once and answered alike. Kept apart for each user and path.",
+    schema: { type: "string", pattern: "^[!-~]{1,255}$" },
+    example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
+  },
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    description:
+      'The `ETag`s that the edit may be made from, such as `"3"`; `*` or nothing for any. With another one it is refused with 412.',
+    schema: { type: "string" },
+    example: '"3"',
+  },
+} as const satisfies ZodOpenApiComponentsObject["parameters"];

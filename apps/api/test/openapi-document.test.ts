@@ -1,0 +1,165 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineEndpoint } from "../src/http/endpoint.ts";
+import { endpoints } from "../src/open/endpoints.ts";
+import { createOpenApiDocument } from "../src/open/openapi-document.ts";
+
+interface Media {
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+interface Part {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly description: string;
+  readonly "x-permission": string | null;
+  readonly parameters: readonly { readonly $ref?: string; readonly in?: string; readonly schema?: object }[];
+  readonly requestBody?: Part;
+  readonly responses: Readonly<Record<string, Part & { readonly $ref?: string }>>;
+}
+interface Document {
+  readonly info: { readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, Part>> };
+}
+
+function describe(list = endpoints): Document {
+  const instance = { baseUrl: "https://keys.latchkey.test", version: "0.1.0" };
+  return createOpenApiDocument(list, instance) as Document; // What of it the tests read.
+}
+
+function operationsOf(document: Document): readonly Operation[] {
+  return Object.values(document.paths).flatMap((path) => Object.values(path));
+}
+
+/** The findings of Redocly's `recommended` rules, its warnings too, in words. */
+async function lint(document: object): Promise<string[]> {
+  const config = await createConfig({
+    extends: ["recommended"],
+    rules: {
+      // The product has no licence to name: its package.json says UNLICENSED.
+      "info-license": "off",
+    },
+  });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  return problems.map(
+    ({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer ?? "the document"})`,
+  );
+}
+
+test("the document keeps Redocly's recommended rules", async () => {
+  expect(await lint(describe())).toEqual([]);
+});
+
+test("the lint finds what is off", async () => {
+  const document = describe();
+  const [operation] = operationsOf(document);
+  const broken = JSON.parse(
+    JSON.stringify(document).replace(
+      `"operationId":"${operation?.operationId}"`,
+      '"operationId":"listMembers"',
+    ),
+  );
+  broken.paths["/me"].get.responses["200"].content["application/json"].example.user.email = 3;
+  expect((await lint(broken)).toSorted()).toEqual([
+    expect.stringContaining("no-invalid-media-type-examples"),
+    expect.stringContaining("operation-operationId-unique"),
+  ]);
+});
+
+test("every body has a full example, and an answer without a body has none", () => {
+  const document = describe();
+  const parts = operationsOf(document).flatMap(({ requestBody, responses }) => [
+    ...(requestBody ? [requestBody] : []),
+    ...Object.values(responses).filter(({ $ref }) => !$ref),
+  ]);
+  for (const part of [...parts, ...Object.values(document.components.responses)]) {
+    const media = part.content?.["application/json"];
+    expect(part.content === undefined || media?.example !== undefined || media?.examples !== undefined).toBe(
+      true,
+    );
+    expect(hasHoles(media?.example)).toBe(false);
+  }
+  const without = operationsOf(document).filter(({ responses }) => responses["204"]);
+  expect(without.map(({ responses }) => responses["204"]?.content)).toEqual(without.map(() => undefined));
+});
+
+/** Whether a member that has no example of its own is missing. */
+function hasHoles(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((member) => member === undefined || hasHoles(member));
+}
+
+test("every operation says which permission it needs, in words and for programs", () => {
+  for (const endpoint of endpoints) {
+    const operation = operationsOf(describe()).find(
+      ({ operationId }) => operationId === endpoint.operationId,
+    );
+    const permission = endpoint.access === "key" ? null : endpoint.access.workspace;
+    expect(operation?.["x-permission"]).toBe(permission);
+    expect(operation?.description).toMatch(
+      permission ? `Needs \`${permission}\`.` : /Needs a good key and nothing more\.$/,
+    );
+  }
+});
+
+test("the roles and what each may do stand in the introduction", () => {
+  const { description } = describe().info;
+  expect(description).toMatch(/\| `members:manage` \| [^|]+ \| owner, admin \|/);
+  expect(description).toMatch(/\| `workspace:read` \| [^|]+ \| owner, admin, member, viewer \|/);
+});
+
+test("operations name the headers that they read", () => {
+  const named = operationsOf(describe()).flatMap(({ operationId, parameters }) =>
+    parameters.flatMap(({ $ref }) => ($ref ? [`${operationId} ${$ref.split("/").at(-1)}`] : [])),
+  );
+  const declared = endpoints.flatMap(({ operationId, method, request }) => [
+    ...(method === "POST" ? [`${operationId} IdempotencyKey`] : []),
+    ...(request.ifMatch ? [`${operationId} IfMatch`] : []),
+  ]);
+  expect(named).toEqual(declared);
+});
+
+test("failures with one status stand beside each other, and only what all have is promised", () => {
+  const document = describe([
+    defineEndpoint({
+      method: "POST",
+      path: "/things",
+      operationId: "createThing",
+      summary: "Create a thing",
+      description: "Makes one.",
+      access: "key",
+      request: { body: z.strictObject({ name: z.string().meta({ example: "Thing" }) }) },
+      response: { status: 201, schema: z.object({ ok: z.boolean() }) },
+      errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
+      handle: () => ({ ok: true }),
+    }),
+  ]);
+  const { responses } = document.components;
+  const conflict = responses.ConflictOrRequestUnderWay;
+  expect(Object.keys(conflict?.content?.["application/json"]?.examples ?? {})).toEqual([
+    "Conflict",
+    "RequestUnderWay",
+  ]);
+  expect(conflict?.headers?.["Retry-After"]?.required).toBe(false);
+  expect(Object.keys(responses)).toContain("UnprocessableContentOrIdempotencyKeyReused");
+  expect(Object.keys(document.paths["/things"]?.post?.responses ?? {})).toEqual([
+    "201",
+    "400",
+    "401",
+    "403",
+    "408",
+    "409",
+    "413",
+    "415",
+    "422",
+    "431",
+    "500",
+    "503",
+  ]);
+});
