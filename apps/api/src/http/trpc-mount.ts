@@ -30,6 +30,8 @@ export function trpcMount({
     if (Number(ctx.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
     // Asked for a stream, tRPC would send the headers before a procedure could set a cookie.
     delete ctx.req.headers["trpc-accept"];
+    // It makes a `Request` of the target, and would fail on one in absolute form that names a user.
+    ctx.req.url = ctx.path + ctx.search;
     ctx.respond = false;
     ctx.res.statusCode = 200;
     ctx.res.setHeader("Cache-Control", "no-store");

@@ -14,7 +14,7 @@ const pageQuery = z.strictObject({
     .meta({
       description: "How many to answer at most.",
       // A query string holds text, and this is what it means.
-      override: ({ jsonSchema }) => {
+      override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
         delete jsonSchema.pattern;
         Object.assign(jsonSchema, { type: "integer", minimum: 1, maximum: maxPageSize, default: 25 });
       },

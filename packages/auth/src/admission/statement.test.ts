@@ -86,8 +86,12 @@ test("resolving uses the indexes meant for it, and locks rows in the order of th
 test("a use leaves no trace in any index, also where a batch uses every row of a page: each is changed in place", async () => {
   const keyIds = Array.from({ length: 1_024 }, () => randomUUID() as KeyId);
   await client.query("begin");
-  // As many as a page takes: what it keeps free is all the room that there is for what a use writes.
-  await asOwner(() => client.query("insert into key_counters (key_id) select unnest($1::uuid[])", [keyIds]));
+  // As many as a page takes, used before: what it keeps free is all the room that there is for what a use writes.
+  await asOwner(() =>
+    client.query("insert into key_counters (key_id, last_used_at) select unnest($1::uuid[]), now()", [
+      keyIds,
+    ]),
+  );
   const readChanges = async (): Promise<{ updated: number; hot: number }> => {
     const { rows } = await client.query(`
       select pg_stat_get_xact_tuples_updated('key_counters'::regclass)::integer as updated,

@@ -1,0 +1,115 @@
+import { hashPassword } from "@latchkey/auth/password";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import type { Origin } from "@latchkey/db/audit-actions";
+import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
+import { insertUserWithPassword } from "@latchkey/db/users";
+import { createKey } from "../../src/domain/api-keys.ts";
+import { addMember, removeMember } from "../../src/domain/members.ts";
+import { createWorkspace } from "../../src/domain/workspaces.ts";
+import { password, type TestApp } from "../test-app.ts";
+import type { Caller } from "./table.ts";
+
+export interface Person {
+  readonly userId: UserId;
+  /** As callers see it. */
+  readonly id: string;
+  readonly email: string;
+}
+
+export interface StagedWorkspace {
+  readonly workspaceId: WorkspaceId;
+  /** As callers see it. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Two tenants that have nothing to do with each other, made for one call. */
+export interface Stage {
+  readonly ours: StagedWorkspace;
+  readonly theirs: StagedWorkspace;
+  /** The stranger and the foreigner are of the other tenant; all others are, or were, of ours. */
+  readonly people: Readonly<Record<Exclude<Caller, "nobody"> | "target" | "coOwner" | "foreigner", Person>>;
+  /** A key of our owner's, which nobody else may know of. */
+  readonly ownersKey: { readonly id: string; readonly name: string; readonly keyId: KeyId };
+  /** What stands for each tenant in an answer: nobody of the other one may ever see it. */
+  readonly marks: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
+}
+
+const byCommand: Origin = { actor: { kind: "command" }, address: null, requestId: null };
+const passwordHash = hashPassword(password);
+
+/** Sets the stage anew, so that what one call does spoils no other. */
+export async function setStage({ instance: { db } }: TestApp): Promise<Stage> {
+  const hash = await passwordHash;
+  const mark = crypto.randomUUID().slice(0, 8);
+  return await db
+    .transaction()
+    .execute(async (trx) => {
+      const add = (name: string): Promise<Person> => addPerson(trx, `${name}-${mark}@example.com`, hash);
+      const people = {
+        stranger: await add("stranger"),
+        foreigner: await add("foreigner"),
+        removed: await add("removed"),
+        viewer: await add("viewer"),
+        member: await add("member"),
+        admin: await add("admin"),
+        owner: await add("owner"),
+        target: await add("target"),
+        coOwner: await add("co-owner"),
+      };
+      const ours = await addWorkspace(trx, `Ours ${mark}`, people.owner);
+      const inOurs = { scope: openAsOperator(ours.workspaceId), origin: byCommand };
+      for (const role of ["admin", "member", "viewer"] as const)
+        await addMember(trx, inOurs, { userId: people[role].userId, role });
+      await addMember(trx, inOurs, { userId: people.target.userId, role: "viewer" });
+      await addMember(trx, inOurs, { userId: people.coOwner.userId, role: "owner" });
+      // Somebody who could do everything, until a moment ago.
+      await addMember(trx, inOurs, { userId: people.removed.userId, role: "owner" });
+      await removeMember(trx, inOurs, people.removed.userId);
+      const theirs = await addWorkspace(trx, `Theirs ${mark}`, people.stranger);
+      const inTheirs = { scope: openAsOperator(theirs.workspaceId), origin: byCommand };
+      await addMember(trx, inTheirs, { userId: people.foreigner.userId, role: "viewer" });
+      return { ours, theirs, people, marks: findMarks({ ours, theirs, people }) };
+    })
+    .then(async (stage) => {
+      const name = `Owner’s ${mark}`;
+      const { id: keyId } = await createKey(db, { userId: stage.people.owner.userId, name, description: "" });
+      return { ...stage, ownersKey: { id: encodeId("key", keyId), name, keyId } };
+    });
+}
+
+async function addPerson(trx: Trx, email: string, hash: string): Promise<Person> {
+  const userId = await insertUserWithPassword(trx, { email, name: email, passwordHash: hash });
+  if (!userId) throw new Error(`${email} is taken.`);
+  return { userId, id: encodeId("user", userId), email };
+}
+
+async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<StagedWorkspace> {
+  const { id } = await createWorkspace(trx, { name, ownerId: owner.userId, origin: byCommand });
+  return { workspaceId: id, id: encodeId("workspace", id), name };
+}
+
+function findMarks({ ours, theirs, people }: Pick<Stage, "ours" | "theirs" | "people">): Stage["marks"] {
+  const { stranger, foreigner, removed: _removed, ...members } = people;
+  const of = (workspace: StagedWorkspace, persons: readonly Person[]): readonly string[] => [
+    workspace.id,
+    workspace.name,
+    ...persons.flatMap(({ id, email }) => [id, email]),
+  ];
+  return { ours: of(ours, Object.values(members)), theirs: of(theirs, [stranger, foreigner]) };
+}
+
+/** What this caller may not find in any answer. */
+export function hiddenFrom(caller: Caller, { marks, ownersKey }: Stage): readonly string[] {
+  const secret = caller === "owner" ? [] : [ownersKey.name, ownersKey.id];
+  switch (caller) {
+    case "nobody":
+      return [...marks.ours, ...marks.theirs, ...secret];
+    case "stranger":
+    case "removed":
+      return [...marks.ours, ...secret, ...(caller === "removed" ? marks.theirs : [])];
+    default:
+      return [...marks.theirs, ...secret];
+  }
+}

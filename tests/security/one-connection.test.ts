@@ -1,0 +1,99 @@
+// Two tenants' keys take turns on one connection: each answer is its own tenant's, and nothing of it is left for the next.
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey, signUp } from "../support/account.ts";
+import { openKeptConnection } from "../support/kept-connection.ts";
+import { getBelonging } from "../support/membership.ts";
+import { startProduct } from "../support/product.ts";
+
+interface Tenant {
+  readonly key: string;
+  /** What stands for the tenant in an answer. */
+  readonly marks: { readonly "/open/me": string; readonly "/open/workspaces": string };
+}
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let tenants: readonly [Tenant, Tenant];
+
+beforeAll(async () => {
+  product = await startProduct();
+  tenants = [await addTenant("ada@example.com"), await addTenant("bob@example.com")];
+});
+
+afterAll(async () => {
+  await product?.stop();
+});
+
+async function addTenant(email: string): Promise<Tenant> {
+  const account = await signUp(product.baseUrl, email);
+  const { key } = await createKey(product.baseUrl, account, email);
+  const { workspaceId } = await getBelonging(product.baseUrl, account);
+  return { key, marks: { "/open/me": email, "/open/workspaces": workspaceId } };
+}
+
+const paths = ["/open/me", "/open/workspaces"] as const;
+
+test("one after the other, 10,000 times", async () => {
+  const connection = openKeptConnection(product.baseUrl);
+  let strays = 0;
+  let ownAnswers = 0;
+  for (let turn = 0; turn < 10_000; turn += 1) {
+    const [own, other] = turn % 2 === 0 ? tenants : tenants.toReversed();
+    const path = paths[Math.floor(turn / 2) % paths.length] ?? paths[0];
+    const answer = await connection.ask(path, { headers: { Authorization: `Bearer ${own?.key}` } });
+    if (answer.isReused !== turn > 0) throw new Error("The connection was not kept.");
+    if (answer.status === 200 && own && answer.body.includes(own.marks[path])) ownAnswers += 1;
+    if (other && Object.values(other.marks).some((mark) => answer.body.includes(mark))) strays += 1;
+  }
+  connection.close();
+  expect({ ownAnswers, strays }).toEqual({ ownAnswers: 10_000, strays: 0 });
+});
+
+test("thirty at once on their way, 10,000 in all, each answered in its place", async () => {
+  const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
+  const answers = readAnswers(socket);
+  let own = 0;
+  for (let turn = 0; turn < 10_000; turn += 30) {
+    const batch = Array.from({ length: Math.min(30, 10_000 - turn) }, (_, index) => turn + index);
+    // Of each three the first two are one tenant's: what is asked for never simply alternates.
+    const tenantOf = (index: number) => tenants[index % 3 === 2 ? 1 : 0];
+    const pathOf = (index: number) => paths[index % 2] ?? paths[0];
+    socket.write(
+      batch
+        .map((index) => {
+          const authorization = `Authorization: Bearer ${tenantOf(index).key}`;
+          return `GET ${pathOf(index)} HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${index}\r\n${authorization}\r\n\r\n`;
+        })
+        .join(""),
+    );
+    for (const index of batch) {
+      const { value: answer = "" } = await answers.next();
+      const [tenant, other] = index % 3 === 2 ? tenants.toReversed() : tenants;
+      expect(answer).toContain("HTTP/1.1 200 ");
+      expect(answer).toContain(`X-Request-Id: ${index}\r\n`);
+      for (const mark of Object.values(other?.marks ?? {})) expect(answer).not.toContain(mark);
+      if (tenant && answer.includes(tenant.marks[pathOf(index)])) own += 1;
+    }
+  }
+  socket.destroy();
+  expect(own).toBe(10_000);
+});
+
+/** The answers that come over a connection, each with its head, in their order. */
+async function* readAnswers(socket: AsyncIterable<Buffer>): AsyncGenerator<string, undefined> {
+  let rest = "";
+  for await (const chunk of socket) {
+    rest += chunk.toString("latin1");
+    for (let end = endOf(rest); end !== undefined && rest.length >= end; end = endOf(rest)) {
+      yield rest.slice(0, end);
+      rest = rest.slice(end);
+    }
+  }
+  return undefined;
+}
+
+/** Where the first answer ends; undefined while its head is not there yet. */
+function endOf(text: string): number | undefined {
+  const head = /^.*?\r\ncontent-length: (\d+)\r\n.*?\r\n\r\n/is.exec(text);
+  return head ? head[0].length + Number(head[1]) : undefined;
+}

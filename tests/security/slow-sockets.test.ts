@@ -1,0 +1,78 @@
+// Callers who send a byte a second, by the hundred, hold up nobody else, and are let go when their time is over.
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey, signUp } from "../support/account.ts";
+import { callOpen, statusOf } from "../support/open-call.ts";
+import { startProduct } from "../support/product.ts";
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let key: string;
+
+beforeAll(async () => {
+  product = await startProduct();
+  key = (await createKey(product.baseUrl, await signUp(product.baseUrl), "key")).key;
+});
+
+afterAll(async () => {
+  await product?.stop();
+});
+
+interface SlowCaller {
+  /** Settles when the server has ended the connection: with which status, after how long. */
+  readonly ended: Promise<{ readonly status: string | undefined; readonly afterMs: number }>;
+  readonly socket: Socket;
+}
+
+/** Sends this at once, and a byte a second from then on. */
+function callSlowly(beginning: string): SlowCaller {
+  const startedAt = performance.now();
+  const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk.toString("latin1");
+  });
+  socket.on("error", () => undefined);
+  socket.write(beginning);
+  const timer = setInterval(() => socket.writable && socket.write("a"), 1_000);
+  const ended = new Promise<{ status: string | undefined; afterMs: number }>((resolve) => {
+    socket.once("close", () => {
+      clearInterval(timer);
+      resolve({
+        status: /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1],
+        afterMs: performance.now() - startedAt,
+      });
+    });
+  });
+  return { ended, socket };
+}
+
+test("500 slow callers do not keep the open API from answering, and none outlasts its limit", async () => {
+  const inTheirHeaders = Array.from({ length: 300 }, () =>
+    callSlowly("GET /open/me HTTP/1.1\r\nHost: x\r\nX-Slow: "),
+  );
+  const authorized = `POST /open/workspaces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}`;
+  const inTheirBodies = Array.from({ length: 200 }, () =>
+    callSlowly(`${authorized}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":"`),
+  );
+  await delay(500);
+  const until = performance.now() + 6_000;
+  let answered = 0;
+  while (performance.now() < until) {
+    const { status, tookMs } = await callOpen(product.baseUrl, key, "/open/me");
+    expect(status).toBe(200);
+    expect(tookMs).toBeLessThan(2_000);
+    answered += 1;
+    await delay(20);
+  }
+  expect(answered).toBeGreaterThan(50);
+  expect(await statusOf(product.baseUrl, "/readyz")).toBe(200);
+  for (const { ended } of inTheirHeaders) {
+    const { status, afterMs } = await ended;
+    expect(status).toBe("408");
+    expect(afterMs).toBeGreaterThan(9_000);
+    expect(afterMs).toBeLessThan(16_000);
+  }
+  for (const { ended } of inTheirBodies) expect((await ended).afterMs).toBeLessThan(36_000);
+  expect((await callOpen(product.baseUrl, key)).status).toBe(200);
+});
