@@ -78,7 +78,7 @@ async function provoke(): Promise<void> {
 }
 
 test("no table has it", async () => {
-  const db = openDatabase(await connectionTo(place.cluster), { applicationName: "test" });
+  const db = openDatabase(await connectionTo(place.cluster), { applicationName: "test", role: "login" });
   try {
     const tables = await db.introspection.getTables();
     expect(tables.map(({ name }) => name)).toEqual(

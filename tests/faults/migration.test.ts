@@ -1,34 +1,29 @@
 import { migrate } from "@latchkey/db/migrate";
 import { migrations } from "@latchkey/db/migrations";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Account, createKey, deleteKey, findSignedIn, signUp } from "../support/account.ts";
+import { createKey, deleteKey, findSignedIn } from "../support/account.ts";
 import { type Connection, holdLocks, readUses, toUuid } from "../support/inspection.ts";
 import { closeLedger, countAnswered, countStatuses, promisedMs, slowestMs } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
-import type { ProductNode } from "../support/product.ts";
+import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 // Two nodes serve while another process, of a version with more migrations, brings the schema up to date. They go on,
 // on the schema of the version after theirs.
 
 type Migrations = NonNullable<NonNullable<Parameters<typeof migrate>[1]>["known"]>;
 
-let place: Place;
-let nodes: readonly [ProductNode, ProductNode];
-let account: Account;
+let nodes: TwoNodes;
 let database: Connection;
 
 beforeAll(async () => {
-  place = await createPlace();
-  nodes = await Promise.all([place.start(), place.start()]);
-  account = await signUp(nodes[0].baseUrl);
-  database = await connectionTo(place.cluster);
+  nodes = await startTwoNodes();
+  database = await connectionTo(nodes.place.cluster);
 });
 
 afterAll(async () => {
-  await place?.close();
+  await nodes?.close();
 });
 
 /** What the versions to come may do: add, to every table that a request touches. */
@@ -48,8 +43,9 @@ function laterMigrations(count: number): Migrations {
 
 /** Puts load on both nodes while the task runs, and expects that every request was admitted and counted. */
 async function expectUnharmed(what: string, task: (keyId: string) => Promise<unknown>): Promise<void> {
-  const { id, key } = await createKey(nodes[0].baseUrl, account, what);
-  const load = startLoad({ baseUrls: nodes.map(({ baseUrl }) => baseUrl), key, connections: 32 });
+  const { left, right, account } = nodes;
+  const { id, key } = await createKey(left.baseUrl, account, what);
+  const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 32 });
   await load.reached(500);
   const startedAt = performance.now();
   await task(id).catch(async (error) => {
@@ -78,7 +74,7 @@ test("a migration of every table that a request touches fails no request", async
 });
 
 test("a migration that must wait for a long transaction steps back again and again, and fails no request", async () => {
-  const { id: other } = await createKey(nodes[0].baseUrl, account, "held");
+  const { id: other } = await createKey(nodes.left.baseUrl, nodes.account, "held");
   await expectUnharmed("a migration that waits for a lock", async () => {
     const lock = await holdLocks(database, "select from key_counters where key_id = $1 for update", [
       toUuid(other),
@@ -94,11 +90,12 @@ test("a migration that must wait for a long transaction steps back again and aga
 });
 
 test("nodes of the version before serve on, on the schema of the version after", async () => {
-  for (const { baseUrl } of nodes) {
+  const { left, right, account } = nodes;
+  for (const { baseUrl } of [left, right]) {
     expect(await findSignedIn(baseUrl, account)).toBe(account.email);
     const { id, key } = await createKey(baseUrl, account, "after");
-    for (const other of nodes) expect((await callOpen(other.baseUrl, key)).status).toBe(200);
+    for (const other of [left, right]) expect((await callOpen(other.baseUrl, key)).status).toBe(200);
     await deleteKey(baseUrl, account, id);
-    for (const other of nodes) expect((await callOpen(other.baseUrl, key)).status).toBe(403);
+    for (const other of [left, right]) expect((await callOpen(other.baseUrl, key)).status).toBe(403);
   }
 });

@@ -22,7 +22,6 @@ afterAll(async () => {
 /** Starts the right node again where it was, as a service manager would. */
 async function startAgain(): Promise<void> {
   nodes.right = await nodes.place.start({ PORT: new URL(nodes.right.baseUrl).port });
-  expect(nodes.right.readyWithinMs).toBeLessThan(5_000);
 }
 
 test("a node killed under load breaks the requests that it had and no others, and is back within five seconds", async () => {
@@ -32,24 +31,27 @@ test("a node killed under load breaks the requests that it had and no others, an
   await nodes.right.stop("SIGKILL");
   await load.reached(load.outcomes.length + 500);
   const outcomes = await load.stop();
-  // Each of its 32 clients lost the request it was waiting for; the other node's lost nothing.
-  expect(outcomes.filter(({ status }) => status === undefined)).toHaveLength(32);
-  const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
-  expect(countStatuses(others)).toEqual({ 200: others.length });
   await startAgain();
-  expect((await callOpen(nodes.right.baseUrl, key)).status).toBe(200);
+  const { status: again } = await callOpen(nodes.right.baseUrl, key);
   closeLedger(
     "kill -9",
     {
-      answered: countAnswered(outcomes) + 1,
+      answered: countAnswered(outcomes) + (again === 200 ? 1 : 0),
       counted: await readUses(await connectionTo(nodes.place.cluster), id),
       received: load.sent() + 1,
     },
     `ready ${Math.round(nodes.right.readyWithinMs)} ms after its start`,
   );
+  // Each of its 32 clients lost the request it was waiting for; the other node's lost nothing.
+  expect(outcomes.filter(({ status }) => status === undefined)).toHaveLength(32);
+  const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
+  expect(countStatuses(others)).toEqual({ 200: others.length });
+  expect(again).toBe(200);
+  expect(nodes.right.readyWithinMs).toBeLessThan(5_000);
 });
 
 test("a node killed again and again under load loses no count, and its clients find it again", async () => {
+  const rounds = 5;
   const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "killed often");
   const load = startLoad({
     baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl],
@@ -58,7 +60,8 @@ test("a node killed again and again under load loses no count, and its clients f
     reconnects: true,
   });
   const readyWithinMs: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
+  let served = 0;
+  for (let round = 0; round < rounds; round += 1) {
     await load.reached(load.outcomes.length + 300);
     await nodes.right.stop("SIGKILL");
     await startAgain();
@@ -70,18 +73,12 @@ test("a node killed again and again under load loses no count, and its clients f
           baseUrl === nodes.right.baseUrl && sentAt > startedAt && status === 200,
       );
     for (let more = 0; more < 20 && !isServed(); more += 1) await load.reached(load.outcomes.length + 50);
-    expect(isServed()).toBe(true);
+    if (isServed()) served += 1;
   }
   const outcomes = await load.stop();
-  // Beside what the killed node had in hand, callers found nobody listening or a node that was starting.
-  const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
-  expect(countStatuses(others)).toEqual({ 200: others.length });
   const broken = outcomes.filter(({ status }) => status !== 200);
-  expect(broken.filter(({ status }) => status !== undefined && status !== 503)).toEqual([]);
-  const { length: cut } = broken.filter(({ isReused, status }) => isReused && status === undefined);
-  expect(cut).toBeLessThanOrEqual(5 * 8);
   closeLedger(
-    "kill -9, five times",
+    `kill -9, ${rounds} times`,
     {
       answered: countAnswered(outcomes),
       counted: await readUses(await connectionTo(nodes.place.cluster), id),
@@ -90,4 +87,12 @@ test("a node killed again and again under load loses no count, and its clients f
     },
     `${JSON.stringify(countStatuses(broken))} otherwise, ready within ${Math.round(Math.max(...readyWithinMs))} ms`,
   );
+  expect(served).toBe(rounds);
+  expect(Math.max(...readyWithinMs)).toBeLessThan(5_000);
+  const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
+  expect(countStatuses(others)).toEqual({ 200: others.length });
+  // Beside what the killed node had in hand, callers found nobody listening or a node that was starting.
+  expect(broken.filter(({ status }) => status !== undefined && status !== 503)).toEqual([]);
+  const { length: cut } = broken.filter(({ isReused, status }) => isReused && status === undefined);
+  expect(cut).toBeLessThanOrEqual(rounds * 8);
 });

@@ -26,7 +26,7 @@ test("a node told to stop under load answers and counts every request that it to
   const load = startLoad({ baseUrls: [nodes.right.baseUrl], key, connections: 64 });
   await load.reached(1_000);
   const signalledAt = performance.now();
-  expect(await nodes.right.stop("SIGTERM")).toBe(0);
+  const exitStatus = await nodes.right.stop("SIGTERM");
   const tookMs = performance.now() - signalledAt;
   await load.ended;
   const { "200": answered = 0, ...others } = countStatuses(load.outcomes);
@@ -36,6 +36,7 @@ test("a node told to stop under load answers and counts every request that it to
     { answered, counted, received: load.sent() },
     `${JSON.stringify(others)} otherwise, gone within ${Math.round(tookMs)} ms`,
   );
+  expect(exitStatus).toBe(0);
   expect(counted).toBe(countAnswered(load.outcomes));
   // Who comes too late finds nobody listening. What is sent over a connection that the node has is answered.
   const late = load.outcomes.filter(({ status }) => status !== 200);

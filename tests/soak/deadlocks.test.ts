@@ -7,44 +7,40 @@ import { env } from "../env.ts";
 import { type Account, type CreatedKey, createKey, deleteKey, signUp } from "../support/account.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import { toUuid } from "../support/inspection.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
-import type { ProductNode } from "../support/product.ts";
+import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 import { countAnsweredByKey, startWalk, sumStatuses, type Walk } from "../support/walk.ts";
 
 // The same keys come to two nodes in opposite orders, while edits lock rows of counters too.
 
 const durationMs = env.soakSeconds * 1_000;
 
-let place: Place;
-let left: ProductNode;
-let right: ProductNode;
+let nodes: TwoNodes;
 let db: Db;
 
 beforeAll(async () => {
-  place = await createPlace();
-  [left, right] = await Promise.all([place.start(), place.start()]);
-  db = openDatabase(await connectionTo(place.cluster), { applicationName: "soak" });
+  nodes = await startTwoNodes();
+  db = openDatabase(await connectionTo(nodes.place.cluster), { applicationName: "soak" });
 });
 
 afterAll(async () => {
   await db?.destroy();
-  await place?.close();
+  await nodes?.close();
 });
 
 /** Keys in the order of their ids, which is the order of their rows. */
 async function createKeys(account: Account, count: number): Promise<readonly CreatedKey[]> {
   const keys: CreatedKey[] = [];
   for (let made = 0; made < count; made += 1)
-    keys.push(await createKey(left.baseUrl, account, `key ${made}`));
+    keys.push(await createKey(nodes.left.baseUrl, account, `key ${made}`));
   return keys.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 /** Clients on both nodes, up on one and down on the other. */
 function walkBothWays(keys: readonly CreatedKey[], connections: number): readonly Walk[] {
   return [
-    startWalk({ baseUrl: left.baseUrl, keys, connections }),
-    startWalk({ baseUrl: right.baseUrl, keys: keys.toReversed(), connections }),
+    startWalk({ baseUrl: nodes.left.baseUrl, keys, connections }),
+    startWalk({ baseUrl: nodes.right.baseUrl, keys: keys.toReversed(), connections }),
   ];
 }
 
@@ -65,12 +61,12 @@ async function keepReplacing(account: Account, until: number): Promise<readonly 
   const walks: Walk[] = [];
   while (performance.now() < until) {
     const keys = [
-      await createKey(left.baseUrl, account, "one of two"),
-      await createKey(right.baseUrl, account, "the other"),
+      await createKey(nodes.left.baseUrl, account, "one of two"),
+      await createKey(nodes.right.baseUrl, account, "the other"),
     ];
     const pair = walkBothWays(keys, 4);
     await Promise.all(pair.map((walk) => walk.reached(20)));
-    await Promise.all(keys.map(({ id }) => deleteKey(left.baseUrl, account, id)));
+    await Promise.all(keys.map(({ id }) => deleteKey(nodes.left.baseUrl, account, id)));
     await Promise.all(pair.map((walk) => walk.stop()));
     walks.push(...pair);
   }
@@ -97,14 +93,13 @@ function sum(numbers: readonly number[]): number {
 }
 
 test("two nodes that meet 500 keys in opposite orders run into no deadlock and no error, beside edits", async () => {
-  const owner = await signUp(left.baseUrl, "ada@example.com");
-  const editor = await signUp(left.baseUrl, "editor@example.com");
-  const keys = await createKeys(owner, 500);
+  const editor = await signUp(nodes.left.baseUrl, "editor@example.com");
+  const keys = await createKeys(nodes.account, 500);
   const leavers = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => signUp(left.baseUrl, `leaver-${index}@example.com`)),
+    Array.from({ length: 6 }, (_, index) => signUp(nodes.left.baseUrl, `leaver-${index}@example.com`)),
   );
   const leaversKeys = await Promise.all(leavers.map((leaver) => createKeys(leaver, 60)));
-  const deadlocks = await watchDeadlocks(place.cluster);
+  const deadlocks = await watchDeadlocks(nodes.place.cluster);
   try {
     const startedAt = performance.now();
     const until = startedAt + durationMs;

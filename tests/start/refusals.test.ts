@@ -103,7 +103,7 @@ test("a schema that a newer Latchkey left behind", async () => {
   const newer = await createPlace();
   try {
     const node = await newer.start();
-    const db = openDatabase(await connectionTo(newer.cluster), { applicationName: "test" });
+    const db = openDatabase(await connectionTo(newer.cluster), { applicationName: "test", role: "login" });
     const migration = { name: "9999-from-the-future", timestamp: "2099-01-01T00:00:00.000Z" };
     await db
       .withTables<{ migrations: typeof migration }>()

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const migrationsOf = async (connection: Parameters<typeof openDatabase>[0]): Promise<string[]> => {
-  const db = openDatabase(connection, { applicationName: "test" });
+  const db = openDatabase(connection, { applicationName: "test", role: "login" });
   try {
     const rows = await db
       .withTables<{ migrations: { name: string } }>()

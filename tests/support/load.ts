@@ -1,5 +1,6 @@
-import { Agent, request } from "node:http";
+import { type Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { startClients } from "./clients.ts";
 
 /** One request of a load, by the clock of `performance.now()`. */
 export interface Outcome {
@@ -47,42 +48,29 @@ export function startLoad(options: {
 }): Load {
   const { baseUrls, key, connections, requests = Number.POSITIVE_INFINITY, reconnects = false } = options;
   const outcomes: Outcome[] = [];
-  const waiting = new Set<{ readonly count: number; readonly settle: () => void }>();
   let sent = 0;
-  let isStopped = false;
-
-  async function run(baseUrl: string): Promise<void> {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    while (!isStopped && sent < requests) {
-      sent += 1;
-      const outcome = await send(agent, baseUrl, key);
-      outcomes.push(outcome);
-      for (const waiter of waiting) if (outcomes.length >= waiter.count) waiter.settle();
-      if (outcome.status !== undefined) continue;
-      if (!reconnects) break;
-      await delay(reconnectPauseMs);
-    }
-    agent.destroy();
-  }
-
-  const clients = Array.from({ length: connections }, (_, index) =>
-    run(baseUrls[index % baseUrls.length] ?? ""),
+  const { reached, ended, stop } = startClients(
+    connections,
+    async ({ index, agent, isStopped, tellEnded }) => {
+      const baseUrl = baseUrls[index % baseUrls.length] ?? "";
+      while (!isStopped() && sent < requests) {
+        sent += 1;
+        const outcome = await send(agent, baseUrl, key);
+        outcomes.push(outcome);
+        tellEnded();
+        if (outcome.status !== undefined) continue;
+        if (!reconnects) break;
+        await delay(reconnectPauseMs);
+      }
+    },
   );
-  const ended = Promise.all(clients).then(() => {
-    for (const waiter of waiting) waiter.settle();
-  });
   return {
     outcomes,
     sent: () => sent,
-    reached: (count) =>
-      new Promise((settle) => {
-        if (outcomes.length >= count) settle();
-        else waiting.add({ count, settle });
-      }),
+    reached,
     ended,
     async stop() {
-      isStopped = true;
-      await ended;
+      await stop();
       return outcomes;
     },
   };

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /**
- * Where a connection is cut under a statement: before Postgres has it, right after it was sent on, or when the answer
- * to it comes back and the caller does not have it yet.
+ * Where a connection is cut under a statement: before Postgres has it; right after it was sent on, which Postgres
+ * carries out all the same; or when the answer to it comes back and the caller does not have it yet.
  */
 export type CutPoint = "before" | "during" | "after";
 
@@ -16,7 +16,10 @@ export interface TcpProxy {
   readonly release: () => void;
   /** Leaves the present connections open and dead for good, as after the loss of a machine; new ones are not touched. */
   readonly strand: () => void;
-  /** Forwards everything later by so many milliseconds, in either direction; 0 is at once. */
+  /**
+   * Forwards everything later by so many milliseconds, in either direction; 0 is at once. What is on its way when either
+   * end of its connection is closed is lost.
+   */
   readonly slow: (milliseconds: number) => void;
   /** Ends all connections, and each new one at once. */
   readonly cut: () => void;

@@ -1,5 +1,5 @@
-import { Agent } from "node:http";
 import type { CreatedKey } from "./account.ts";
+import { startClients } from "./clients.ts";
 import { send } from "./load.ts";
 
 /** How often each status, or error in place of one, was seen of each key, by the key's id. */
@@ -26,42 +26,23 @@ export function startWalk(options: {
 }): Walk {
   const { baseUrl, keys, connections } = options;
   const tally = new Map<string, Record<string, number>>(keys.map(({ id }) => [id, {}]));
-  const waiting = new Set<{ readonly count: number; readonly settle: () => void }>();
-  let answered = 0;
-  let isStopped = false;
-
-  async function walk(start: number): Promise<void> {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    for (let place = start; !isStopped; place += 1) {
+  const { reached, stop } = startClients(connections, async ({ index, agent, isStopped, tellEnded }) => {
+    for (let place = Math.floor((index * keys.length) / connections); !isStopped(); place += 1) {
       const key = keys[place % keys.length];
       if (!key) break;
       const { status, errorCode } = await send(agent, baseUrl, key.key);
       const counts = tally.get(key.id) ?? {};
       const name = String(status ?? errorCode);
       counts[name] = (counts[name] ?? 0) + 1;
-      answered += 1;
-      for (const waiter of waiting) if (answered >= waiter.count) waiter.settle();
+      tellEnded();
       if (status === undefined) break;
     }
-    agent.destroy();
-  }
-
-  const clients = Array.from({ length: connections }, (_, index) =>
-    walk(Math.floor((index * keys.length) / connections)),
-  );
-  const ended = Promise.all(clients).then(() => {
-    for (const waiter of waiting) waiter.settle();
   });
   return {
     tally,
-    reached: (count) =>
-      new Promise((settle) => {
-        if (answered >= count) settle();
-        else waiting.add({ count, settle });
-      }),
+    reached,
     async stop() {
-      isStopped = true;
-      await ended;
+      await stop();
       return tally;
     },
   };

@@ -37,7 +37,9 @@ before its answer is sent.
 
 ${tableOfRequirements(rounds)}
 
-Ratios are taken within a round and the median is of the ratios. One flush is ${milliseconds(flush)} ms here.
+Ratios are taken within a round and the median is of the ratios. What holds is what the median says; it is open where \
+rounds lie on both sides of the bound. One flush is ${milliseconds(flush)} ms here; on another disk it may cost many \
+times as much, and what waits for it with it.
 
 ${options.connections.map((connections) => sectionOf(rounds, connections)).join("\n\n")}
 

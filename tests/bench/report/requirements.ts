@@ -96,13 +96,16 @@ function spread(values: readonly number[], write: (value: number) => string): st
   return `${middle} (${write(Math.min(...values))} to ${write(Math.max(...values))})`;
 }
 
+/** What the median says; open when the rounds lie on both sides of the bound that it says it of. */
 function answerOf(
   values: readonly number[],
-  isEnough: (median: number) => boolean,
-  isStretch: (median: number) => boolean = () => false,
+  isEnough: (value: number) => boolean,
+  isStretch: (value: number) => boolean = () => false,
 ): string {
   const middle = middleOf(values);
   if (middle === undefined) return "not measured";
-  if (isStretch(middle)) return "yes, the stretch too";
-  return isEnough(middle) ? "yes" : "no";
+  const verdict = isStretch(middle) ? "yes, the stretch too" : isEnough(middle) ? "yes" : "no";
+  const holds = isStretch(middle) ? isStretch : isEnough;
+  const isOpen = values.some(holds) && !values.every(holds);
+  return isOpen ? `${verdict} (open)` : verdict;
 }

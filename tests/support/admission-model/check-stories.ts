@@ -1,34 +1,50 @@
 import { openDatabase } from "@latchkey/db/connection";
 import fc from "fast-check";
-import { createPlace } from "../place.ts";
+import { expect } from "vitest";
 import { connectionTo } from "../postmaster.ts";
-import type { Figures } from "./model.ts";
+import { startTwoNodes } from "../two-nodes.ts";
+import { type Figures, noFigures } from "./model.ts";
 import { stories } from "./steps.ts";
 import { type Stage, tellStory } from "./tell-story.ts";
 
 /**
- * Tells so many random stories to two nodes on one database, one after the other, and checks each against the model.
+ * Tells random stories to two nodes on one database, one after the other, and checks each against the model; prints
+ * how much that was, and expects that it was enough to prove anything.
+ *
+ * @param options `runs` stories are told, and as many again until the `seconds` are over, if there are any.
  * @throws an Error with seed, path and the shortest story that was found to fail. Give both to `fc.assert` to see the
  *   same steps again; how requests that overlap fall out is up to the machine.
- * @returns how much all of them checked together.
  */
-export async function checkStories(runs: number): Promise<Figures> {
-  const place = await createPlace();
+export async function checkStories({
+  runs,
+  seconds = 0,
+}: {
+  readonly runs: number;
+  readonly seconds?: number;
+}): Promise<void> {
+  const nodes = await startTwoNodes();
   try {
-    const nodes = await Promise.all([place.start(), place.start()]);
-    const db = openDatabase(await connectionTo(place.cluster), { applicationName: "model" });
+    const baseUrls = [nodes.left.baseUrl, nodes.right.baseUrl];
+    const db = openDatabase(await connectionTo(nodes.place.cluster), { applicationName: "model" });
     try {
-      return await tellStories({ baseUrls: nodes.map(({ baseUrl }) => baseUrl), db }, runs);
+      const until = performance.now() + seconds * 1_000;
+      const total: Figures = { ...noFigures };
+      let told = 0;
+      do {
+        await tellStories({ baseUrls, db }, runs, total);
+        told += runs;
+      } while (performance.now() < until);
+      console.info(`${told} random stories: ${JSON.stringify(total)}`);
+      expectEnough(total, told);
     } finally {
       await db.destroy();
     }
   } finally {
-    await place.close();
+    await nodes.close();
   }
 }
 
-async function tellStories(stage: Stage, runs: number): Promise<Figures> {
-  const total: Figures = { admitted: 0, refused: 0, unknown: 0, open: 0, changes: 0, listings: 0 };
+async function tellStories(stage: Stage, runs: number, total: Figures): Promise<void> {
   await fc.assert(
     fc.asyncProperty(stories, async (steps) => {
       const figures = await tellStory(stage, steps);
@@ -36,5 +52,15 @@ async function tellStories(stage: Stage, runs: number): Promise<Figures> {
     }),
     { numRuns: runs, includeErrorInReport: true },
   );
-  return total;
+}
+
+/** Stories without these would prove little. */
+function expectEnough(total: Figures, told: number): void {
+  const { admitted, refused, open, unknown, ...done } = total;
+  expect(admitted).toBeGreaterThan(20 * told);
+  expect(refused).toBeGreaterThan(10 * told);
+  expect(open).toBeGreaterThan(2 * told);
+  expect(unknown).toBeLessThanOrEqual(admitted / 100);
+  // Each kind of change, and lists.
+  for (const [kind, count] of Object.entries(done)) expect(count, kind).toBeGreaterThan(0);
 }

@@ -44,16 +44,34 @@ export interface Figures {
   unknown: number;
   /** Uses that overlapped a change, so that either answer was right. */
   open: number;
-  changes: number;
+  /** Changes that were done, by their kind; what changed nothing is none. */
+  creations: number;
+  renamings: number;
+  deletions: number;
+  disablings: number;
+  enablings: number;
   listings: number;
 }
+
+export const noFigures: Readonly<Figures> = {
+  admitted: 0,
+  refused: 0,
+  unknown: 0,
+  open: 0,
+  creations: 0,
+  renamings: 0,
+  deletions: 0,
+  disablings: 0,
+  enablings: 0,
+  listings: 0,
+};
 
 /**
  * Each `begin…` answers the function to call when the product has answered. That one throws an Error where no order
  * of the events explains the answer.
  */
 export class AdmissionModel {
-  readonly figures: Figures = { admitted: 0, refused: 0, unknown: 0, open: 0, changes: 0, listings: 0 };
+  readonly figures: Figures = { ...noFigures };
   /** What has happened, to be read when something is wrong. */
   readonly history: string[] = [];
   readonly #watches = new Set<() => void>();
@@ -78,25 +96,28 @@ export class AdmissionModel {
   }
 
   beginDisabling(user: UserModel): () => void {
+    const isChange = user.isEnabled.possible.has(true);
     const change = this.#begin(user.isEnabled, false);
     const ends = [...user.sessions].map(({ isOpen }) => ({ isOpen, end: this.#begin(isOpen, false) }));
     this.#note(`disabling ${user.email} begins`);
     return () => {
       user.isEnabled.acknowledge(change);
       for (const { isOpen, end } of ends) isOpen.acknowledge(end);
-      this.#noteChange(`${user.email} is disabled`);
+      if (isChange) this.figures.disablings += 1;
+      this.#note(`${user.email} is disabled`);
     };
   }
 
   beginEnabling(user: UserModel): () => void {
+    const isChange = user.isEnabled.possible.has(false);
     // It ends what a sign-in left behind that overlapped the disabling; whether there is such a thing is not known.
-    if (user.isEnabled.possible.has(false))
-      for (const { isOpen } of user.sessions) this.#begin(isOpen, false);
+    if (isChange) for (const { isOpen } of user.sessions) this.#begin(isOpen, false);
     const change = this.#begin(user.isEnabled, true);
     this.#note(`enabling ${user.email} begins`);
     return () => {
       user.isEnabled.acknowledge(change);
-      this.#noteChange(`${user.email} is enabled`);
+      if (isChange) this.figures.enablings += 1;
+      this.#note(`${user.email} is enabled`);
     };
   }
 
@@ -124,9 +145,10 @@ export class AdmissionModel {
     return (outcome) => {
       isLive.stop();
       const isDone = outcome !== "refused";
-      this.#noteChange(`${isDone ? outcome.id : "no key"} of ${session.user.email} is created`);
+      this.#note(`${isDone ? outcome.id : "no key"} of ${session.user.email} is created`);
       expectPossible(`a creation was ${isDone ? "done" : "refused"}`, isLive.seen, isDone);
       if (!isDone) return undefined;
+      this.figures.creations += 1;
       const key: KeyModel = {
         id: outcome.id,
         owner: session.user,
@@ -186,7 +208,7 @@ export class AdmissionModel {
     readonly key: KeyModel;
     readonly value: Changing<Value>;
     readonly to: Value;
-    readonly what: string;
+    readonly what: "deletion" | "renaming";
   }): (outcome: EditOutcome) => void {
     const { session, key, value, to, what } = edit;
     const isLive = this.#watchSession(session);
@@ -198,7 +220,8 @@ export class AdmissionModel {
       isPresent.stop();
       if (outcome === "done") value.acknowledge(change);
       else value.cancel(change);
-      this.#noteChange(`a ${what} of ${key.id} is ${outcome}`);
+      if (outcome === "done") this.figures[`${what}s`] += 1;
+      this.#note(`a ${what} of ${key.id} is ${outcome}`);
       expectPossible(`a ${what} of ${key.id} was ${outcome}`, isLive.seen, outcome !== "refused");
       if (outcome !== "refused")
         expectPossible(`a ${what} of ${key.id} was ${outcome}`, isPresent.seen, outcome === "done");
@@ -228,11 +251,6 @@ export class AdmissionModel {
 
   #note(event: string): void {
     this.history.push(event);
-  }
-
-  #noteChange(event: string): void {
-    this.figures.changes += 1;
-    this.#note(event);
   }
 }
 

@@ -50,10 +50,13 @@ export async function tellStory(stage: Stage, steps: readonly Step[]): Promise<F
   try {
     await story.open();
     for (const step of steps) {
-      const done = story.perform(step).catch((error: unknown) => {
-        failures.push(error);
-      });
-      out.add(done.finally(() => out.delete(done)));
+      const done: Promise<void> = story
+        .perform(step)
+        .catch((error: unknown) => {
+          failures.push(error);
+        })
+        .finally(() => out.delete(done));
+      out.add(done);
       if (step.awaits === "itself") await done;
       if (step.awaits === "everything") await Promise.all(out);
       if (failures.length > 0) break;
@@ -98,6 +101,8 @@ class Story {
         for (let count = 0; count < keysEach; count += 1) await this.#create(baseUrl, person);
       }),
     );
+    // Every story has these: what the steps do is counted.
+    this.model.figures.creations = 0;
   }
 
   async perform(step: Step): Promise<void> {

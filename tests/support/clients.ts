@@ -1,0 +1,67 @@
+import { Agent } from "node:http";
+
+/** One of many clients, while it sends one request after the other. */
+export interface Client {
+  /** Counted from 0. */
+  readonly index: number;
+  /** Its own connection, kept alive. */
+  readonly agent: Agent;
+  /** Whether it is to send nothing more. */
+  readonly isStopped: () => boolean;
+  /** Says that a request of its has ended. */
+  readonly tellEnded: () => void;
+}
+
+/** Clients under way. */
+export interface Clients {
+  /** Settles when so many requests have ended in all, or all clients. */
+  readonly reached: (count: number) => Promise<void>;
+  /** Settles when every client has ended. */
+  readonly ended: Promise<void>;
+  /** Lets each client finish its request, and no more. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts so many clients, each with a connection of its own. @param run what one does until it is stopped. */
+export function startClients(connections: number, run: (client: Client) => Promise<void>): Clients {
+  const waiting = new Set<{ readonly count: number; readonly settle: () => void }>();
+  let endedRequests = 0;
+  let isStopped = false;
+
+  function settleUpTo(count: number): void {
+    for (const waiter of waiting) {
+      if (waiter.count > count) continue;
+      waiting.delete(waiter);
+      waiter.settle();
+    }
+  }
+
+  async function runOne(index: number): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const tellEnded = (): void => {
+      endedRequests += 1;
+      settleUpTo(endedRequests);
+    };
+    await run({ index, agent, isStopped: () => isStopped, tellEnded });
+    agent.destroy();
+  }
+
+  const all = Array.from({ length: connections }, (_, index) => runOne(index));
+  let areEnded = false;
+  const ended = Promise.all(all).then(() => {
+    areEnded = true;
+    settleUpTo(Number.POSITIVE_INFINITY);
+  });
+  return {
+    reached: (count) =>
+      new Promise((settle) => {
+        if (areEnded || endedRequests >= count) settle();
+        else waiting.add({ count, settle });
+      }),
+    ended,
+    async stop() {
+      isStopped = true;
+      await ended;
+    },
+  };
+}
