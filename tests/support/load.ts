@@ -77,10 +77,15 @@ export function startLoad(options: {
 }
 
 /** Sends one request over an agent's connection. It never fails: what becomes of it is the outcome. */
-export function send(agent: Agent, baseUrl: string, key: string): Promise<Outcome> {
+export function send(
+  agent: Agent,
+  baseUrl: string,
+  key: string,
+  path = "/open/global/config",
+): Promise<Outcome> {
   const sentAt = performance.now();
   return new Promise((resolve) => {
-    const call = request(`${baseUrl}/open/global/config`, {
+    const call = request(baseUrl + path, {
       agent,
       headers: { Authorization: `Bearer ${key}` },
       timeout: 15_000,

@@ -121,3 +121,29 @@ test("what was answered is counted, what was refused is not, and what is unknown
   model.beginUse(key)("refused");
   expect(() => model.expectFinalCount(key, 3)).toThrow("not 1 to 2");
 });
+
+test("what a role allows is seen by a use that begins after the change was acknowledged", () => {
+  const { model, user, key } = begin();
+  const expectUses = (see: "admitted" | "refused", audit: "admitted" | "refused"): void => {
+    for (const [demand, outcome] of [
+      ["see", see],
+      ["audit", audit],
+    ] as const) {
+      model.beginUse(key, demand)(outcome);
+      const other = outcome === "admitted" ? "refused" : "admitted";
+      expect(() => model.beginUse(key, demand)(other)).toThrow(`a use of key_1 was ${other}`);
+    }
+    model.beginUse(key)("admitted");
+  };
+  expectUses("refused", "refused");
+  model.beginRoleChange(user, undefined, "viewer")();
+  expectUses("admitted", "refused");
+  const end = model.beginRoleChange(user, "viewer", "admin");
+  model.beginUse(key, "audit")("admitted");
+  model.beginUse(key, "audit")("refused");
+  end();
+  expectUses("admitted", "admitted");
+  model.beginRoleChange(user, "admin", undefined)();
+  expectUses("refused", "refused");
+  expect(model.figures).toMatchObject({ additions: 1, roleChanges: 1, removals: 1 });
+});

@@ -4,9 +4,16 @@ import { Changing } from "./changing.ts";
 // the caller saw it, and holds what the product may answer by that. Requests that overlap a change may see either
 // side of it. It knows no clock, no network, no database.
 
+/** A role in the one workspace of the story; undefined for who is no member of it. */
+export type RoleModel = "admin" | "member" | "viewer" | undefined;
+
+/** What a use asks for beside a good key: to see the workspace, or its audit log. */
+export type DemandModel = "see" | "audit";
+
 export interface UserModel {
   readonly email: string;
   readonly isEnabled: Changing<boolean>;
+  readonly role: Changing<RoleModel>;
   readonly sessions: Set<SessionModel>;
   readonly keys: KeyModel[];
 }
@@ -50,7 +57,13 @@ export interface Figures {
   deletions: number;
   disablings: number;
   enablings: number;
+  additions: number;
+  roleChanges: number;
+  removals: number;
   listings: number;
+  /** Uses that a role decided: admitted with one, refused for want of one. */
+  admittedByRole: number;
+  refusedByRole: number;
 }
 
 export const noFigures: Readonly<Figures> = {
@@ -63,7 +76,12 @@ export const noFigures: Readonly<Figures> = {
   deletions: 0,
   disablings: 0,
   enablings: 0,
+  additions: 0,
+  roleChanges: 0,
+  removals: 0,
   listings: 0,
+  admittedByRole: 0,
+  refusedByRole: 0,
 };
 
 /**
@@ -77,16 +95,23 @@ export class AdmissionModel {
   readonly #watches = new Set<() => void>();
 
   addUser(email: string): UserModel {
-    return { email, isEnabled: new Changing(true), sessions: new Set(), keys: [] };
+    const role = new Changing<RoleModel>(undefined);
+    return { email, isEnabled: new Changing(true), role, sessions: new Set(), keys: [] };
   }
 
   /** A request that uses a key; 503 and a broken connection are `unknown`. */
-  beginUse(key: KeyModel): (outcome: "admitted" | "refused" | "unknown") => void {
+  beginUse(key: KeyModel, demand?: DemandModel): (outcome: "admitted" | "refused" | "unknown") => void {
     key.sent += 1;
-    const isGood = this.#watch(() => both(key.isPresent.possible, key.owner.isEnabled.possible));
+    const { isEnabled, role } = key.owner;
+    const isGood = this.#watch(() =>
+      both(both(key.isPresent.possible, isEnabled.possible), allowances(role.possible, demand)),
+    );
     return (outcome) => {
       isGood.stop();
-      this.#note(`a use of ${key.id} is ${outcome}`);
+      this.#note(`a use of ${key.id}${demand ? ` to ${demand}` : ""} is ${outcome}`);
+      if (demand && outcome === "admitted") this.figures.admittedByRole += 1;
+      const isOtherwiseGood = !both(key.isPresent.possible, isEnabled.possible).has(false);
+      if (demand && outcome === "refused" && isOtherwiseGood) this.figures.refusedByRole += 1;
       this.figures[outcome] += 1;
       if (isGood.seen.size > 1) this.figures.open += 1;
       if (outcome === "unknown") return;
@@ -118,6 +143,17 @@ export class AdmissionModel {
       user.isEnabled.acknowledge(change);
       if (isChange) this.figures.enablings += 1;
       this.#note(`${user.email} is enabled`);
+    };
+  }
+
+  /** Another role in the workspace, the first one, or none; one after the other for each user. */
+  beginRoleChange(user: UserModel, from: RoleModel, to: RoleModel): () => void {
+    const change = this.#begin(user.role, to);
+    this.#note(`${user.email} is about to be ${to ?? "no member"}`);
+    return () => {
+      user.role.acknowledge(change);
+      this.figures[from === undefined ? "additions" : to === undefined ? "removals" : "roleChanges"] += 1;
+      this.#note(`${user.email} is ${to ?? "no member"}`);
     };
   }
 
@@ -257,6 +293,11 @@ export class AdmissionModel {
 interface Watch<Value> {
   readonly seen: ReadonlySet<Value>;
   readonly stop: () => void;
+}
+
+function allowances(roles: ReadonlySet<RoleModel>, demand: DemandModel | undefined): ReadonlySet<boolean> {
+  if (!demand) return new Set([true]);
+  return new Set([...roles].map((role) => role === "admin" || (demand === "see" && role !== undefined)));
 }
 
 function both(left: ReadonlySet<boolean>, right: ReadonlySet<boolean>): ReadonlySet<boolean> {

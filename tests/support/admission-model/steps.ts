@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { DemandModel, RoleModel } from "./model.ts";
 
 /**
  * What the next step waits for: with `nothing` it goes at once, so that the two overlap; with `itself` it comes after
@@ -13,6 +14,7 @@ export type Step = { readonly awaits: Awaits } & (
       readonly key: number;
       readonly node: number;
       readonly connection: number;
+      readonly demand: DemandModel | undefined;
       /** One after the other, over the same connection. */
       readonly requests: number;
     }
@@ -24,6 +26,7 @@ export type Step = { readonly awaits: Awaits } & (
       | { readonly kind: "create"; readonly user: number; readonly node: number }
       | { readonly kind: "rename"; readonly key: number; readonly node: number }
       | { readonly kind: "delete"; readonly key: number; readonly node: number }
+      | { readonly kind: "role"; readonly user: number; readonly node: number; readonly role: RoleModel }
       | { readonly kind: "disable"; readonly user: number }
       | { readonly kind: "enable"; readonly user: number }
     ))
@@ -33,6 +36,7 @@ const user = fc.nat({ max: 2 });
 const key = fc.nat({ max: 11 });
 const node = fc.nat({ max: 1 });
 const awaits = fc.constantFrom<Awaits>("nothing", "nothing", "itself", "everything");
+const role = fc.constantFrom<RoleModel[]>("admin", "member", "viewer", undefined);
 const change = { awaits, isTried: fc.boolean() };
 
 const use = fc.record({
@@ -41,6 +45,7 @@ const use = fc.record({
   key,
   node,
   connection: fc.nat({ max: 7 }),
+  demand: fc.constantFrom<(DemandModel | undefined)[]>(undefined, undefined, "see", "audit"),
   requests: fc.integer({ min: 1, max: 8 }),
 });
 
@@ -50,6 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("create" as const), ...change, user, node }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("rename" as const), ...change, key, node }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("delete" as const), ...change, key, node }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("role" as const), ...change, user, node, role }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("disable" as const), ...change, user }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("enable" as const), ...change, user }) },
 );

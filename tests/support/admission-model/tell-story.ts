@@ -1,16 +1,30 @@
 import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, type KeyId } from "@latchkey/db/ids";
-import type { Db } from "@latchkey/db/schema";
+import { insertMember } from "@latchkey/db/members";
+import type { Db, Role } from "@latchkey/db/schema";
 import { disableUser, enableUser, findUserByEmail } from "@latchkey/db/users";
-import { type Account, type Answer, type CreatedKey, callProcedure, signIn, signUp } from "../account.ts";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import {
+  type Account,
+  type Answer,
+  type CreatedKey,
+  callProcedure,
+  createKey,
+  signIn,
+  signUp,
+} from "../account.ts";
 import { send } from "../load.ts";
+import { getBelonging } from "../membership.ts";
 import {
   AdmissionModel,
+  type DemandModel,
   type EditOutcome,
   type Figures,
   type KeyModel,
   type ListedKey,
+  type RoleModel,
   type SessionModel,
   type UserModel,
 } from "./model.ts";
@@ -25,7 +39,17 @@ export interface Stage {
 interface Person {
   readonly model: UserModel;
   readonly account: Account;
+  readonly userId: string;
   session: { readonly model: SessionModel; readonly cookie: string };
+  /** By the changes of the role that were begun, which come one after the other. */
+  role: RoleModel;
+  lastRoleChange: Promise<void>;
+}
+
+/** The workspace that people come to and go from, and its owner, who does nothing else. */
+interface Team {
+  readonly workspaceId: string;
+  readonly ownerKey: string;
 }
 
 interface Key {
@@ -82,21 +106,25 @@ class Story {
   readonly #stage: Stage;
   readonly #people: Person[] = [];
   readonly #keys: Key[] = [];
+  #team: Team | undefined;
   readonly #connections = new Map<string, Connection>();
 
   constructor(stage: Stage) {
     this.#stage = stage;
   }
 
-  /** Signs people up and makes their first keys. */
+  /** Makes the workspace, signs people up and makes their first keys. */
   async open(): Promise<void> {
+    this.#team = await this.#openTeam();
     await Promise.all(
       Array.from({ length: people }, async (_, index) => {
         const baseUrl = this.#baseUrl(index);
         const account = await signUp(baseUrl, `${randomUUID()}@example.com`);
         const user = this.model.addUser(account.email);
         const session = { model: this.model.beginSignIn(user)("done"), cookie: account.cookie };
-        const person = { model: user, account, session };
+        const { userId } = await getBelonging(baseUrl, account);
+        const lastRoleChange = Promise.resolve();
+        const person = { model: user, account, userId, session, role: undefined, lastRoleChange };
         this.#people.push(person);
         for (let count = 0; count < keysEach; count += 1) await this.#create(baseUrl, person);
       }),
@@ -121,6 +149,8 @@ class Story {
         return await this.#rename(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "delete":
         return await this.#delete(this.#baseUrl(step.node), at(this.#keys, step.key));
+      case "role":
+        return await this.#setRole(this.#baseUrl(step.node), at(this.#people, step.user), step.role);
       case "disable":
         return await this.#switch(at(this.#people, step.user), "disable");
       case "enable":
@@ -150,23 +180,78 @@ class Story {
 
   async #use(step: Extract<Step, { kind: "use" }>): Promise<void> {
     const connection = this.#connect(this.#baseUrl(step.node), String(step.connection));
-    await this.#send(connection, at(this.#keys, step.key), step.requests);
+    await this.#send(connection, at(this.#keys, step.key), step.demand, step.requests);
   }
 
-  /** Uses a key once on each node, over connections that nothing else uses. */
+  /** Uses a key on each node in every way, over connections that nothing else uses. */
   async #try(key: Key): Promise<void> {
     await Promise.all(
-      this.#stage.baseUrls.map((baseUrl) => this.#send(this.#connect(baseUrl, key.model.id), key, 1)),
+      this.#stage.baseUrls.flatMap((baseUrl) =>
+        ([undefined, "see", "audit"] as const).map((demand) =>
+          this.#send(this.#connect(baseUrl, key.model.id), key, demand, 1),
+        ),
+      ),
     );
   }
 
-  async #send(connection: Connection, { model, secret }: Key, requests: number): Promise<void> {
+  async #send(
+    connection: Connection,
+    { model, secret }: Key,
+    demand: DemandModel | undefined,
+    requests: number,
+  ): Promise<void> {
+    const workspace = `/open/workspaces/${this.#team?.workspaceId}`;
+    const path = { see: workspace, audit: `${workspace}/audit-events?limit=1` };
     await connection.inTurn(async (ask) => {
       for (let count = 0; count < requests; count += 1) {
-        const end = this.model.beginUse(model);
-        end(outcomeOf(await ask(secret)));
+        const end = this.model.beginUse(model, demand);
+        end(outcomeOf(await ask(secret, demand && path[demand])));
       }
     });
+  }
+
+  async #openTeam(): Promise<Team> {
+    const baseUrl = this.#baseUrl(0);
+    const owner = await signUp(baseUrl, `${randomUUID()}@example.com`);
+    const { workspaceId } = await getBelonging(baseUrl, owner);
+    const { key } = await createKey(baseUrl, owner, "team");
+    return { workspaceId, ownerKey: key };
+  }
+
+  /** Adds somebody to the team as the operator's command does, changes a role and removes through the open API. */
+  async #setRole(baseUrl: string, person: Person, role: RoleModel): Promise<readonly Key[]> {
+    const from = person.role;
+    person.role = role;
+    const turn = person.lastRoleChange.then(async () => {
+      if (from === role) return;
+      const end = this.model.beginRoleChange(person.model, from, role);
+      if (from === undefined)
+        await this.#addMember(person, role as Role); // It is another than undefined.
+      else await this.#editMember(baseUrl, person, role);
+      end();
+    });
+    person.lastRoleChange = turn.catch(() => undefined);
+    await turn;
+    return this.#keys.filter(({ owner }) => owner === person);
+  }
+
+  async #addMember({ userId }: Person, role: Role): Promise<void> {
+    const workspaceId = decodeId("workspace", this.#team?.workspaceId ?? "");
+    const user = decodeId("user", userId);
+    if (!workspaceId || !user) throw new Error("The team is not open.");
+    const scope = openAsOperator(workspaceId);
+    await inWorkspace(this.#stage.db, scope, (trx) => insertMember(trx, scope, { userId: user, role }));
+  }
+
+  async #editMember(baseUrl: string, { userId }: Person, role: RoleModel): Promise<void> {
+    const path = `/open/workspaces/${this.#team?.workspaceId}/members/${userId}`;
+    const headers = {
+      Authorization: `Bearer ${this.#team?.ownerKey}`,
+      "Content-Type": "application/json",
+    };
+    const change = role ? { method: "PATCH", body: JSON.stringify({ role }) } : { method: "DELETE" };
+    const { status } = await fetch(baseUrl + path, { headers, ...change });
+    if (status !== (role ? 200 : 204)) throw new Error(`A change of a role was answered ${status}.`);
   }
 
   async #create(baseUrl: string, person: Person): Promise<readonly Key[]> {
@@ -275,9 +360,11 @@ class Connection {
     this.#baseUrl = baseUrl;
   }
 
-  async inTurn(task: (ask: (secret: string) => Promise<number | undefined>) => Promise<void>): Promise<void> {
+  async inTurn(
+    task: (ask: (secret: string, path?: string) => Promise<number | undefined>) => Promise<void>,
+  ): Promise<void> {
     const turn = this.#last.then(() =>
-      task(async (secret) => (await send(this.#agent, this.#baseUrl, secret)).status),
+      task(async (secret, path) => (await send(this.#agent, this.#baseUrl, secret, path)).status),
     );
     this.#last = turn.catch(() => undefined);
     await turn;
