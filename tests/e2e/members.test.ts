@@ -237,8 +237,8 @@ test("tells all of it in the audit log", async () => {
     );
   expect(lines).toEqual([
     ["Grace Hopper", "left the workspace; was a viewer"],
-    ["Ada Lovelace", "removed margaret@example.com, who was a viewer"],
-    ["The operator’s command", "added margaret@example.com as a viewer"],
+    ["Ada Lovelace", "removed Margaret Hamilton, who was a viewer"],
+    ["The operator’s command", "added Margaret Hamilton as a viewer"],
     ["Ada Lovelace", "changed Linus Torvalds’s role from viewer to admin"],
     ["Ada Lovelace", "changed Linus Torvalds’s role from member to viewer"],
     ["Ada Lovelace", "changed Grace Hopper’s role from admin to viewer"],

@@ -59,7 +59,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
   });
   const admin = `postgres://postgres:a%20password%20for%20tests@127.0.0.1:${port}/postgres`;
   const psql = (sql: string) => run(join(bin, "psql"), [admin, "-v", "ON_ERROR_STOP=1", "-c", sql]);
-  await psql("create role tenant login password 'its own password'");
+  await psql("create role tenant login createrole password 'its own password'");
   await psql("create database tenant owner tenant");
   await psql("create role visitor login password 'its own password'");
   await psql("create database visited");

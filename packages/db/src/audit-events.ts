@@ -21,6 +21,8 @@ export interface AuditEvent {
   readonly actorKeyId: KeyId | null;
   readonly targetKind: (typeof auditActions)[AuditAction];
   readonly targetId: string;
+  /** What a member is called now; null for what is no user. */
+  readonly targetName: string | null;
   readonly before: Details | null;
   readonly after: Details | null;
   readonly address: string | null;
@@ -76,6 +78,9 @@ export async function listAuditEvents(
   let query = trx
     .selectFrom("audit_events")
     .leftJoin("users", "users.id", "audit_events.actor_user_id")
+    .leftJoin("users as target", (join) =>
+      join.onRef("target.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "member"),
+    )
     .select([
       "audit_events.id",
       "audit_events.occurred_at as occurredAt",
@@ -86,6 +91,7 @@ export async function listAuditEvents(
       "audit_events.actor_key_id as actorKeyId",
       "audit_events.target_kind as targetKind",
       "audit_events.target_id as targetId",
+      "target.name as targetName",
       "audit_events.before",
       "audit_events.after",
       "audit_events.address",

@@ -31,6 +31,13 @@ export const auditEvent = z
       id: shownId("workspace", "user").meta({
         description: "The workspace's id, or that of the member's user.",
       }),
+      name: z
+        .string()
+        .nullable()
+        .meta({
+          description: "What that user is called now; null for a workspace.",
+          example: "Grace Hopper",
+        }),
     }),
     before: details.meta({ description: "What changed, as it was.", example: { role: "viewer" } }),
     after: details.meta({ description: "What changed, as it became.", example: { role: "member" } }),
@@ -53,7 +60,7 @@ export function presentAuditEvent(event: AuditEvent): z.input<typeof auditEvent>
       name: event.actorName,
       keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
     },
-    target: { kind: event.targetKind, id: encodeTarget(event) },
+    target: { kind: event.targetKind, id: encodeTarget(event), name: event.targetName },
     before: event.before,
     after: event.after,
     address: event.address,

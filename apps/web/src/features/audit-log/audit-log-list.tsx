@@ -8,12 +8,10 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 import tableClasses from "../../ui/table.module.css";
 import classes from "./audit-log-list.module.css";
 import { describeActor, describeEvent } from "./describe-event.ts";
-import type { Names } from "./names.ts";
 
 interface AuditLogListProps {
   /** Undefined while they load: placeholders of the same shape stand in. */
   readonly events: readonly AuditEvent[] | undefined;
-  readonly names: Names;
   /** Whether they answer the filter before, while those of now load. */
   readonly isOld: boolean;
 }
@@ -26,7 +24,7 @@ export function AuditLogList(props: AuditLogListProps): ReactElement {
 
 const placeholders = ["62%", "40%", "51%", "34%", "58%", "46%"];
 
-function Table({ events, names, isOld }: AuditLogListProps): ReactElement {
+function Table({ events, isOld }: AuditLogListProps): ReactElement {
   return (
     <div className={tableClasses.frame}>
       <table
@@ -54,7 +52,7 @@ function Table({ events, names, isOld }: AuditLogListProps): ReactElement {
         </thead>
         <tbody>
           {events
-            ? events.map((event) => <Row key={event.id} event={event} names={names} />)
+            ? events.map((event) => <Row key={event.id} event={event} />)
             : placeholders.map((width) => <RowSkeleton key={width} width={width} />)}
         </tbody>
       </table>
@@ -64,10 +62,9 @@ function Table({ events, names, isOld }: AuditLogListProps): ReactElement {
 
 interface EventProps {
   readonly event: AuditEvent;
-  readonly names: Names;
 }
 
-function Row({ event, names }: EventProps): ReactElement {
+function Row({ event }: EventProps): ReactElement {
   return (
     <tr>
       <td className={classes.time}>
@@ -77,7 +74,7 @@ function Row({ event, names }: EventProps): ReactElement {
         <Who event={event} />
       </td>
       <td>
-        <What event={event} names={names} />
+        <What event={event} />
       </td>
       <td>{event.address ? <code className={classes.mono}>{event.address}</code> : <None />}</td>
       <td>
@@ -100,7 +97,7 @@ function RowSkeleton({ width }: { readonly width: string }): ReactElement {
   );
 }
 
-function Cards({ events, names, isOld }: AuditLogListProps): ReactElement {
+function Cards({ events, isOld }: AuditLogListProps): ReactElement {
   return (
     <ul
       className={cardClasses.list}
@@ -109,7 +106,7 @@ function Cards({ events, names, isOld }: AuditLogListProps): ReactElement {
       data-old={isOld || undefined}
     >
       {events
-        ? events.map((event) => <Card key={event.id} event={event} names={names} />)
+        ? events.map((event) => <Card key={event.id} event={event} />)
         : [1, 2, 3, 4].map((place) => (
             <li key={place} className={cardClasses.card}>
               <Skeleton h={12} my={4} w="50%" />
@@ -121,7 +118,7 @@ function Cards({ events, names, isOld }: AuditLogListProps): ReactElement {
   );
 }
 
-function Card({ event, names }: EventProps): ReactElement {
+function Card({ event }: EventProps): ReactElement {
   return (
     <li className={cardClasses.card}>
       <div className={classes.cardHead}>
@@ -133,7 +130,7 @@ function Card({ event, names }: EventProps): ReactElement {
         </span>
       </div>
       <p className={classes.what}>
-        <What event={event} names={names} />
+        <What event={event} />
       </p>
       {(event.address ?? event.requestId) && (
         <div className={classes.cardFacts}>
@@ -159,8 +156,8 @@ function Who({ event }: { readonly event: AuditEvent }): ReactElement {
   );
 }
 
-function What({ event, names }: EventProps): ReactElement {
-  const pieces = describeEvent(event, names);
+function What({ event }: EventProps): ReactElement {
+  const pieces = describeEvent(event);
   return (
     <>
       {pieces.map((piece, place) => (

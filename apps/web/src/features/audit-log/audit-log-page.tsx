@@ -16,7 +16,7 @@ import { ShowMore } from "../../ui/show-more.tsx";
 import classes from "../../ui/toolbar.module.css";
 import { AuditLogList } from "./audit-log-list.tsx";
 import { type AuditAction, actionTitles, isAction } from "./audit-log-search.ts";
-import { useAuditLog, useNames } from "./use-audit-log.ts";
+import { useAuditLog } from "./use-audit-log.ts";
 
 const route = getRouteApi("/app/w/$slug/audit");
 const anyAction = { value: "any", label: "Everything" };
@@ -62,7 +62,6 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const log = useAuditLog(workspace.id, search);
-  const names = useNames(workspace.id, log);
   const failure = useLoadingFailure(log);
   const events = log.data?.pages.flatMap(({ items }) => items);
   const choose = (action: AuditAction | undefined) =>
@@ -99,7 +98,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         <Nothing isFiltered={search.action !== undefined} onClear={() => choose(undefined)} />
       ) : (
         <>
-          <AuditLogList events={events} names={names} isOld={log.isPlaceholderData} />
+          <AuditLogList events={events} isOld={log.isPlaceholderData} />
           {events && (log.hasNextPage || events.length > 50) && (
             <ShowMore
               hasMore={log.hasNextPage}

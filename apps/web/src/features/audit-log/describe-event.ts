@@ -1,15 +1,14 @@
 import { isRole, withArticle } from "../../server/roles.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
-import type { Names } from "./names.ts";
 
 /** A piece of a sentence: words of ours, or a name that somebody gave. */
 export type Piece = string | { readonly name: string };
 
 /** What happened, as the rest of a sentence that begins with who did it. */
-export function describeEvent(event: AuditEvent, names: Names): readonly Piece[] {
+export function describeEvent(event: AuditEvent): readonly Piece[] {
   const { action, actor, target, before, after } = event;
   const isOwn = actor.userId === target.id;
-  const person: Piece = { name: names.get(target.id) ?? target.id };
+  const person: Piece = { name: target.name ?? target.id };
   switch (action) {
     case "workspace.created":
       return ["created the workspace ", quote(after?.name)];

@@ -1,7 +1,6 @@
-import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
-import { collectNames, type Names } from "./names.ts";
 
 /** The changes of a workspace, the latest first, page after page. */
 function auditLogQuery(workspaceId: string, { action }: AuditLogSearch) {
@@ -20,13 +19,4 @@ export function useAuditLog(workspaceId: string, search: AuditLogSearch) {
     ...auditLogQuery(workspaceId, search),
     placeholderData: keepPreviousData,
   });
-}
-
-/** What the people in these events are called. Who left long ago may have but an address, or an id. */
-export function useNames(workspaceId: string, log: ReturnType<typeof useAuditLog>): Names {
-  const members = useQuery(
-    trpc.members.list.queryOptions({ workspaceId }, { enabled: log.data !== undefined }),
-  );
-  const events = log.data?.pages.flatMap(({ items }) => items) ?? [];
-  return collectNames(events, members.data?.items ?? []);
 }
