@@ -8,7 +8,7 @@ import { z } from "zod";
 const printable = z
   .string()
   .refine(
-    (text) => text.isWellFormed() && !/[\p{Control}\u202A-\u202E\u2066-\u2069]/u.test(text),
+    (text) => text.isWellFormed() && !/[\p{Control}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u.test(text),
     "Remove the invisible characters.",
   );
 const printableLines = z

@@ -64,7 +64,8 @@ export async function migrate(
       await refuseNewerSchema(db, known);
       const { error, results = [] } = await (upTo ? migrator.migrateTo(upTo) : migrator.migrateToLatest());
       if (!error) return results.map((result) => result.migrationName);
-      if (isRefusal(error)) throw new RolesMissingError(await readLogin(db), { cause: error });
+      if (isRefusal(error) && /create role|to role/.test(String(error)))
+        throw new RolesMissingError(await readLogin(db), { cause: error });
       if (!isLockTimeout(error) || attempt === attempts) throw error;
       await delay(stepBackMs);
     }

@@ -41,7 +41,7 @@ export const membersRouter = createRouter({
 
   /** `version` is the one that the edit was made from. */
   changeRole: workspaceProcedure("members:manage")
-    .input(workspaceInput({ userId, role, version: z.int().min(1) }))
+    .input(workspaceInput({ userId, role, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { userId, role, version } }) => {
       const change = { userId, role, versions: [version] };
       const changed = await ctx.instance.db

@@ -69,7 +69,9 @@ export const createRouter = trpc.router;
 export const publicProcedure = trpc.procedure.use(translateFailures);
 
 /** For whoever is signed in. @throws {AppError} UNAUTHORIZED without a live session. */
-export const sessionProcedure = publicProcedure.use(async ({ ctx, next }) => {
+export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawInput }) => {
+  // The body first: who sends it late must not act by a session that has ended meanwhile.
+  await getRawInput();
   const session = await ctx.instance.sessions.find(ctx.headers);
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
   ctx.setCookies(session.cookies);

@@ -26,7 +26,7 @@ export const workspacesRouter = createRouter({
 
   /** `version` is the one that the edit was made from. */
   rename: workspaceProcedure("workspace:update")
-    .input(workspaceInput({ name: workspaceName, version: z.int().min(1) }))
+    .input(workspaceInput({ name: workspaceName, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { name, version } }) => {
       const change = { name, versions: [version] };
       const renamed = await ctx.instance.db.transaction().execute((trx) => rename(trx, ctx.edit, change));

@@ -81,6 +81,8 @@ export async function disableAccount(db: Db, email: string): Promise<UserId> {
   await db.transaction().execute(async (trx) => {
     await requireOwnersWithout(trx, id);
     await disableUser(trx, id);
+    // Until the user was locked they may have come to own another one.
+    await requireOwnersWithout(trx, id);
   });
   return id;
 }

@@ -14,7 +14,7 @@ import {
 import type { Role, Trx } from "@latchkey/db/schema";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { type Edit, enterToEdit } from "./workspaces.ts";
+import { type Edit, enterToEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<Member> {
@@ -76,7 +76,7 @@ export async function addMember(
   { userId, role }: { readonly userId: UserId; readonly role: Role },
 ): Promise<void> {
   const { scope, origin } = edit;
-  const inside = await enterToEdit(trx, edit);
+  const { inside } = await enterToEdit(trx, edit, "members:manage");
   if (!(await insertMember(inside, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is a member already." });
   }
@@ -88,16 +88,13 @@ export async function addMember(
  * request was let in.
  */
 async function prepare(trx: Trx, edit: Edit, userId: UserId) {
-  const inside = await enterToEdit(trx, edit);
   const { scope, origin } = edit;
-  const { actor } = origin;
-  const self = actor.kind === "command" ? undefined : await findMember(inside, scope, actor.userId);
-  // The operator's command may do all that an owner may.
-  const actorRole = actor.kind === "command" ? "owner" : self?.role;
-  if (!actorRole) throw new AppError("FORBIDDEN");
+  const { inside, role: actorRole } = await enterToEdit(trx, edit, "members:read");
   const member = await getMember(inside, scope, userId);
   await lockUser(inside, userId);
-  return { inside, member, actorRole, isOneself: self?.userId === userId };
+  await requireStillActing(inside, origin);
+  const isOneself = origin.actor.kind !== "command" && origin.actor.userId === userId;
+  return { inside, member, actorRole, isOneself };
 }
 
 /** @throws {AppError} CONFLICT where nobody else owns the workspace and can sign in. */

@@ -1,9 +1,11 @@
+import { type Permission, roleHolds } from "@latchkey/auth/permissions";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { findActingRole, isStillActing } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { countMembers, listWorkspaceIds } from "@latchkey/db/members";
-import type { Db, Trx } from "@latchkey/db/schema";
+import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
@@ -24,12 +26,16 @@ export interface Edit {
 
 const slugAttempts = 5;
 
-/** Makes a workspace with its first owner. @throws {AppError} CONFLICT when no address is free for its name. */
+/**
+ * Makes a workspace with its first owner.
+ * @throws {AppError} CONFLICT when no address is free for its name, FORBIDDEN when whoever asks may not act any more.
+ */
 export async function createWorkspace(
   trx: Trx,
   workspace: { readonly name: string; readonly ownerId: UserId; readonly origin: Origin },
 ): Promise<Workspace> {
   const { name, ownerId, origin } = workspace;
+  await requireStillActing(trx, origin);
   let slug = createSlug(name);
   for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
     const scope = await insertWorkspace(trx, { name, slug, ownerId });
@@ -62,7 +68,8 @@ export async function rename(
   change: { readonly name: string; readonly versions: readonly number[] | undefined },
 ): Promise<Workspace> {
   const { scope, origin } = edit;
-  const inside = await enterToEdit(trx, edit);
+  const { inside } = await enterToEdit(trx, edit, "workspace:update");
+  await requireStillActing(inside, origin);
   const before = await getWorkspace(inside, scope);
   const renamed = await renameWorkspace(inside, scope, change);
   if (!renamed) throw new AppError("PRECONDITION_FAILED");
@@ -77,21 +84,40 @@ export async function rename(
 
 /** Deletes a workspace with everything in it, its audit log too. Once this is committed no key reaches it. */
 export async function remove(trx: Trx, edit: Edit): Promise<void> {
-  const inside = await enterToEdit(trx, edit);
+  const { inside } = await enterToEdit(trx, edit, "workspace:delete");
+  await requireStillActing(inside, edit.origin);
   await deleteWorkspace(inside, edit.scope);
 }
 
 /**
- * Has a transaction enter a workspace that it is to change, and holds off whoever else would change it.
- * @throws {AppError} when it is not there: NOT_FOUND for the operator, FORBIDDEN for everybody else, who may not tell
- *   that it ever was.
+ * Has a transaction enter a workspace that it is to change, and holds off whoever else would change it. What admitted the
+ * request is looked at again behind that lock: since then the role may have changed, the key been deleted, the user
+ * disabled.
+ * @returns the role of who edits; the operator's command may do all that an owner may.
+ * @throws {AppError} FORBIDDEN without the permission, also where the workspace is not there, so that nobody may tell that
+ *   it ever was; NOT_FOUND for the operator then.
  */
-export async function enterToEdit(trx: Trx, { scope, origin }: Edit): Promise<WorkspaceTrx> {
+export async function enterToEdit(
+  trx: Trx,
+  { scope, origin: { actor } }: Edit,
+  permission: Permission,
+): Promise<{ readonly inside: WorkspaceTrx; readonly role: Role }> {
   const inside = await enterWorkspace(trx, scope);
-  if (await lockWorkspace(inside, scope)) return inside;
-  if (origin.actor.kind !== "command") throw new AppError("FORBIDDEN");
-  const id = encodeId("workspace", scope.workspaceId);
-  throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
+  const isThere = await lockWorkspace(inside, scope);
+  if (actor.kind === "command") {
+    if (isThere) return { inside, role: "owner" };
+    const id = encodeId("workspace", scope.workspaceId);
+    throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
+  }
+  const role = isThere ? await findActingRole(inside, scope, actor) : undefined;
+  if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
+  return { inside, role };
+}
+
+/** Last of what is checked: it locks who acts. @throws {AppError} FORBIDDEN when they may not act any more. */
+export async function requireStillActing(trx: Trx, { actor }: Origin): Promise<void> {
+  if (actor.kind === "command" || (await isStillActing(trx, actor))) return;
+  throw new AppError("FORBIDDEN");
 }
 
 /** A workspace as the operator sees it. */

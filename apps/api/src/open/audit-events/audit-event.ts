@@ -31,13 +31,10 @@ export const auditEvent = z
       id: shownId("workspace", "user").meta({
         description: "The workspace's id, or that of the member's user.",
       }),
-      name: z
-        .string()
-        .nullable()
-        .meta({
-          description: "What that user is called now; null for a workspace.",
-          example: "Grace Hopper",
-        }),
+      name: z.string().nullable().meta({
+        description: "What that user is called now; null for a workspace.",
+        example: "Grace Hopper",
+      }),
     }),
     before: details.meta({ description: "What changed, as it was.", example: { role: "viewer" } }),
     after: details.meta({ description: "What changed, as it became.", example: { role: "member" } }),

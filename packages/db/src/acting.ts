@@ -1,0 +1,43 @@
+import type { Actor } from "./audit-actions.ts";
+import type { Role, Trx } from "./schema.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+type Caller = Exclude<Actor, { readonly kind: "command" }>;
+
+/**
+ * Whether somebody may still act: their user is not disabled, and the key that they act by is not deleted. Neither can
+ * change until the transaction ends. A request may have been let in long before its body had come.
+ */
+export async function isStillActing(trx: Trx, actor: Caller): Promise<boolean> {
+  const user = await trx
+    .selectFrom("users")
+    .select("id")
+    .where("id", "=", actor.userId)
+    .where("disabled_at", "is", null)
+    .forShare()
+    .executeTakeFirst();
+  if (!user || actor.kind === "session") return user !== undefined;
+  const key = await trx
+    .selectFrom("api_keys")
+    .select("id")
+    .where("id", "=", actor.keyId)
+    .where("deleted_at", "is", null)
+    .forShare()
+    .executeTakeFirst();
+  return key !== undefined;
+}
+
+/** The role in which somebody acts in a workspace right now. */
+export async function findActingRole(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  actor: Caller,
+): Promise<Role | undefined> {
+  const row = await trx
+    .selectFrom("members")
+    .select("role")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("user_id", "=", actor.userId)
+    .executeTakeFirst();
+  return row?.role;
+}
