@@ -43,3 +43,8 @@ test.each([
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);
   expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} must `));
 });
+
+test("an address of the database that carries options of its own is refused: they would replace ours", () => {
+  const url = "postgres://user@db.example.com/latchkey?options=-c%20search_path%3Dx";
+  expect(() => readEnv({ DATABASE_URL: url, AUTH_SECRET: "a".repeat(32) })).toThrow("must not carry options");
+});

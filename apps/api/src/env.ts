@@ -38,10 +38,16 @@ const schema = z.object({
   ),
   BASE_URL: optional(z.string().refine(isWebOrigin, mustBeOrigin)),
   DATABASE_URL: optional(
-    z.url({
-      protocol: /^postgres(ql)?$/,
-      error: "must be an address such as postgres://user@host:5432/latchkey",
-    }),
+    z
+      .url({
+        protocol: /^postgres(ql)?$/,
+        error: "must be an address such as postgres://user@host:5432/latchkey",
+      })
+      // They would take the place of ours, which put every connection behind the wall between tenants.
+      .refine(
+        (url) => !new URL(url).searchParams.has("options"),
+        "must not carry options; set them for the user",
+      ),
   ),
   DATA_DIR: optional(z.string()),
   AUTH_SECRET: optional(z.string().min(32, "must have at least 32 random characters")),

@@ -5,8 +5,9 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 type Caller = Exclude<Actor, { readonly kind: "command" }>;
 
 /**
- * Whether somebody may still act: their user is not disabled, and the key that they act by is not deleted. Neither can
- * change until the transaction ends. A request may have been let in long before its body had come.
+ * Whether somebody may still act: their user is not disabled, and the key that they act by is not deleted. A request may
+ * have been let in long before its body had come. Lock the user before, with `lockUsers`, so that neither changes until
+ * the transaction ends.
  */
 export async function isStillActing(trx: Trx, actor: Caller): Promise<boolean> {
   const user = await trx
@@ -14,7 +15,6 @@ export async function isStillActing(trx: Trx, actor: Caller): Promise<boolean> {
     .select("id")
     .where("id", "=", actor.userId)
     .where("disabled_at", "is", null)
-    .forShare()
     .executeTakeFirst();
   if (!user || actor.kind === "session") return user !== undefined;
   const key = await trx

@@ -55,7 +55,6 @@ export async function appendAudit(
     .execute();
 }
 
-/** Ids begin with the time, so that their order is that of the events. */
 export const auditOrders = {
   occurredAt: { column: "audit_events.occurred_at", type: "timestamptz", id: "audit_events.id" },
 } as const satisfies Record<string, Order>;

@@ -38,6 +38,9 @@ export async function requireRoles(connection: DatabaseConnection): Promise<void
     });
     try {
       await client.connect();
+      const { rows } = await client.query<{ name: string }>("select current_user::text as name");
+      // Something between us and the database may drop what a connection asks for as it starts.
+      if (rows[0]?.name !== role) throw new RolesMissingError(client.user ?? "");
     } catch (error) {
       if (isRefusal(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
       throw error;

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { UserId, WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
-import type { Db, Role } from "./schema.ts";
+import type { Db, Role, Trx } from "./schema.ts";
 import type { UserTrx, WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** A user in a workspace. */
@@ -126,7 +126,7 @@ export async function insertMember(
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** Gives a member another role. Call {@link lockUser} before and {@link bumpKeyVersions} last. */
+/** Gives a member another role. Call {@link lockUsers} before and {@link bumpKeyVersions} last. */
 export async function updateMemberRole(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -140,7 +140,7 @@ export async function updateMemberRole(
     .execute();
 }
 
-/** Takes a member out of a workspace. Call {@link lockUser} before and {@link bumpKeyVersions} last. */
+/** Takes a member out of a workspace. Call {@link lockUsers} before and {@link bumpKeyVersions} last. */
 export async function deleteMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
   await trx
     .deleteFrom("members")
@@ -157,9 +157,20 @@ export async function forgetMemberKeys(trx: WorkspaceTrx, userId: UserId): Promi
   await bumpKeyVersions(trx, { userIds: [userId] });
 }
 
-/** Holds off new keys of a user until the transaction ends: they would not be among those whose versions move. */
-export async function lockUser(trx: WorkspaceTrx, userId: UserId): Promise<void> {
-  await trx.selectFrom("users").select("id").where("id", "=", userId).forNoKeyUpdate().execute();
+/**
+ * Holds off until the transaction ends whoever would disable these users, and new keys of theirs, which would not be
+ * among those whose versions move. All that a transaction locks it locks here at once, in the order of their ids, so
+ * that no two wait for each other.
+ */
+export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<void> {
+  if (userIds.length === 0) return;
+  await trx
+    .selectFrom("users")
+    .select("id")
+    .where("id", "in", userIds)
+    .orderBy("id")
+    .forNoKeyUpdate()
+    .execute();
 }
 
 /** The workspaces that a user owns. */

@@ -33,7 +33,10 @@ export async function inWorkspace<Result>(
 
 /** Has a transaction see this workspace and no other, until it ends. */
 export async function enterWorkspace(trx: Trx, scope: WorkspaceScope): Promise<WorkspaceTrx> {
-  await sql`select set_config('latchkey.workspace_id', ${scope.workspaceId}, true)`.execute(trx);
+  await sql`
+    select set_config('latchkey.workspace_id', ${scope.workspaceId}, true), set_config('latchkey.user_id', '', true)`.execute(
+    trx,
+  );
   return trx as WorkspaceTrx; // The setting has made it one.
 }
 
@@ -48,6 +51,9 @@ export async function asUser<Result>(
 
 /** Has a transaction see where this user belongs, until it ends. */
 export async function enterAsUser(trx: Trx, userId: UserId): Promise<UserTrx> {
-  await sql`select set_config('latchkey.user_id', ${userId}, true)`.execute(trx);
+  await sql`
+    select set_config('latchkey.user_id', ${userId}, true), set_config('latchkey.workspace_id', '', true)`.execute(
+    trx,
+  );
   return trx as UserTrx; // The setting has made it one.
 }

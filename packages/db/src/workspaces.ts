@@ -145,20 +145,25 @@ export async function renameWorkspace(
     .executeTakeFirst();
 }
 
+/** Everybody who is a member of a workspace. */
+export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<UserId[]> {
+  const rows = await trx
+    .selectFrom("members")
+    .select("user_id")
+    .where("workspace_id", "=", scope.workspaceId)
+    .execute();
+  return rows.map(({ user_id }) => user_id);
+}
+
 /**
  * Deletes a workspace with everything in it; last in the transaction. Once it commits, no node lets a key in there.
- * Members are locked before, so that a key that one of them makes meanwhile is reached too.
+ * @param memberIds all members, locked by `lockUsers`, so that a key that one of them makes meanwhile is reached too.
  */
-export async function deleteWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
-  const members = await trx
-    .selectFrom("users")
-    .select("id")
-    .where("id", "in", (eb) =>
-      eb.selectFrom("members").select("user_id").where("workspace_id", "=", scope.workspaceId),
-    )
-    .orderBy("id")
-    .forNoKeyUpdate()
-    .execute();
+export async function deleteWorkspace(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  memberIds: readonly UserId[],
+): Promise<void> {
   await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
-  await bumpKeyVersions(trx, { userIds: members.map(({ id }) => id) });
+  await bumpKeyVersions(trx, { userIds: memberIds });
 }

@@ -2,7 +2,7 @@ import { hashPassword } from "@latchkey/auth/password";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
-import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
+import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces, lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import {
   disableUser,
@@ -79,19 +79,24 @@ export async function registerAccount(
 export async function disableAccount(db: Db, email: string): Promise<UserId> {
   const { id } = await getAccount(db, email);
   await db.transaction().execute(async (trx) => {
-    await requireOwnersWithout(trx, id);
+    const checked = await requireOwnersWithout(trx, id);
+    await lockUsers(trx, [id]);
+    // Until the user was locked they may have come to own another one; nobody can make them an owner now.
+    const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
+    if (!new Set(owned).isSubsetOf(new Set(checked))) {
+      throw new AppError("CONFLICT", { message: "This user has just become an owner. Try again." });
+    }
     await disableUser(trx, id);
-    // Until the user was locked they may have come to own another one.
-    await requireOwnersWithout(trx, id);
   });
   return id;
 }
 
 /**
+ * Answers the workspaces that the user owns, locked.
  * @throws {AppError} CONFLICT when a workspace with other members would be left without an owner who can sign in. One
  *   that the user is alone in is left as it is, until the user is enabled again.
  */
-async function requireOwnersWithout(trx: Trx, userId: UserId): Promise<void> {
+async function requireOwnersWithout(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
   for (const workspaceId of owned) {
     const scope = openAsOperator(workspaceId);
@@ -102,6 +107,7 @@ async function requireOwnersWithout(trx: Trx, userId: UserId): Promise<void> {
     const message = "This user is the last owner of a workspace that others are members of.";
     throw new AppError("CONFLICT", { message });
   }
+  return owned;
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   forgetMemberKeys,
   hasOtherOwner,
   insertMember,
-  lockUser,
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
@@ -77,6 +76,7 @@ export async function addMember(
 ): Promise<void> {
   const { scope, origin } = edit;
   const { inside } = await enterToEdit(trx, edit, "members:manage");
+  await requireStillActing(inside, origin, [userId]);
   if (!(await insertMember(inside, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is a member already." });
   }
@@ -91,8 +91,7 @@ async function prepare(trx: Trx, edit: Edit, userId: UserId) {
   const { scope, origin } = edit;
   const { inside, role: actorRole } = await enterToEdit(trx, edit, "members:read");
   const member = await getMember(inside, scope, userId);
-  await lockUser(inside, userId);
-  await requireStillActing(inside, origin);
+  await requireStillActing(inside, origin, [userId]);
   const isOneself = origin.actor.kind !== "command" && origin.actor.userId === userId;
   return { inside, member, actorRole, isOneself };
 }

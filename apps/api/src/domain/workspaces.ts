@@ -4,13 +4,14 @@ import { findActingRole, isStillActing } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import { countMembers, listWorkspaceIds } from "@latchkey/db/members";
+import { countMembers, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
   findWorkspace,
   insertWorkspace,
+  listMemberIds,
   lockWorkspace,
   renameWorkspace,
   type Workspace,
@@ -85,8 +86,9 @@ export async function rename(
 /** Deletes a workspace with everything in it, its audit log too. Once this is committed no key reaches it. */
 export async function remove(trx: Trx, edit: Edit): Promise<void> {
   const { inside } = await enterToEdit(trx, edit, "workspace:delete");
-  await requireStillActing(inside, edit.origin);
-  await deleteWorkspace(inside, edit.scope);
+  const memberIds = await listMemberIds(inside, edit.scope);
+  await requireStillActing(inside, edit.origin, memberIds);
+  await deleteWorkspace(inside, edit.scope, memberIds);
 }
 
 /**
@@ -114,10 +116,17 @@ export async function enterToEdit(
   return { inside, role };
 }
 
-/** Last of what is checked: it locks who acts. @throws {AppError} FORBIDDEN when they may not act any more. */
-export async function requireStillActing(trx: Trx, { actor }: Origin): Promise<void> {
-  if (actor.kind === "command" || (await isStillActing(trx, actor))) return;
-  throw new AppError("FORBIDDEN");
+/**
+ * Locks who acts, and the others whom a change is about, and looks whether they may still act.
+ * @throws {AppError} FORBIDDEN
+ */
+export async function requireStillActing(
+  trx: Trx,
+  { actor }: Origin,
+  others: readonly UserId[] = [],
+): Promise<void> {
+  await lockUsers(trx, actor.kind === "command" ? others : [actor.userId, ...others]);
+  if (actor.kind !== "command" && !(await isStillActing(trx, actor))) throw new AppError("FORBIDDEN");
 }
 
 /** A workspace as the operator sees it. */

@@ -5,7 +5,7 @@ import {
   deleteMember,
   forgetMemberKeys,
   insertMember,
-  lockUser,
+  lockUsers,
   updateMemberRole,
 } from "@latchkey/db/members";
 import type { Role } from "@latchkey/db/schema";
@@ -32,7 +32,7 @@ async function addWorkspace(): Promise<WorkspaceScope> {
 /** Adds a member, gives one another role, or with no role removes one; as the product does. */
 async function setRole(scope: WorkspaceScope, userId: UserId, role: Role | undefined): Promise<void> {
   await inWorkspace(database.db, scope, async (trx) => {
-    await lockUser(trx, userId);
+    await lockUsers(trx, [userId]);
     if (!role) await deleteMember(trx, scope, userId);
     else if (!(await insertMember(trx, scope, { userId, role })))
       await updateMemberRole(trx, scope, { userId, role });
@@ -121,7 +121,7 @@ test("a deleted workspace is reached by no key from then on, while other workspa
   for (const scope of [doomed, kept]) await setRole(scope, userId, "member");
   for (const scope of [doomed, kept])
     expect(await node.admit(secret, toSee(scope))).toMatchObject({ kind: "admitted" });
-  await inWorkspace(database.db, doomed, (trx) => deleteWorkspace(trx, doomed));
+  await inWorkspace(database.db, doomed, (trx) => deleteWorkspace(trx, doomed, [userId]));
   expect(await node.admit(secret, toSee(doomed))).toEqual(noMember);
   expect(await node.admit(secret, toSee(kept))).toMatchObject({ kind: "admitted" });
 });

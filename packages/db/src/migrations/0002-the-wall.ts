@@ -77,6 +77,8 @@ async function createAuditEvents(db: Kysely<unknown>): Promise<void> {
       request_id text,
       primary key (workspace_id, id)
     )`.execute(db);
+  await sql`
+    create index audit_events_in_order on audit_events (workspace_id, occurred_at, id)`.execute(db);
 }
 
 async function createIdempotencyRecords(db: Kysely<unknown>): Promise<void> {
