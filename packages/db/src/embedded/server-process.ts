@@ -115,7 +115,8 @@ export async function readPidFile(cluster: string): Promise<{ pid: number; statu
 /** The last failure in the log from an offset in bytes on: the process's own, else any of the server's. */
 async function findLastFailure(log: string, own: { pid: number | undefined; from: number }): Promise<string> {
   const lines = (await readTail(log, own.from)).split("\n").filter(Boolean);
-  const failures = lines.filter((line) => /(FATAL|PANIC): /.test(line));
+  // Who came too early is turned away with a FATAL as well, which tells nothing.
+  const failures = lines.filter((line) => /(FATAL|PANIC): (?!.*the database system is )/.test(line));
   const line =
     failures.findLast((failure) => failure.includes(`[${own.pid}]`)) ?? failures.at(-1) ?? lines.at(-1);
   return line?.trim() ?? "it wrote nothing";
