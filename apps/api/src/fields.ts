@@ -1,6 +1,6 @@
 import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
+import { roles } from "@latchkey/auth/permissions";
 import { decodeId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
 import { z } from "zod";
 
 // Postgres cannot store U+0000, lone surrogates are no text, and control characters have no place in one line. Those
@@ -18,6 +18,15 @@ const printableLines = z
     "Remove the invisible characters.",
   );
 
+// Nothing to be seen: fillers and joiners by themselves, and the empty Braille cell.
+const isBlank = (text: string): boolean => /^[\p{Default_Ignorable_Code_Point}\s\u2800]+$/u.test(text);
+const name = (whenEmpty: string) =>
+  printable
+    .trim()
+    .min(1, whenEmpty)
+    .refine((text) => !isBlank(text), whenEmpty)
+    .max(100, "Use at most 100 characters.");
+
 /** An email address, in lower case. */
 export const email = z
   .string()
@@ -27,7 +36,7 @@ export const email = z
   .pipe(z.email("Enter an email address, such as ada@example.com."));
 
 /** A person's name, 1 to 100 characters. */
-export const personName = printable.trim().min(1, "Enter your name.").max(100, "Use at most 100 characters.");
+export const personName = name("Enter your name.");
 
 /** A password to be set: its length is all that is asked of it. */
 export const newPassword = z
@@ -37,10 +46,10 @@ export const newPassword = z
   .max(maxPasswordLength, `Use at most ${maxPasswordLength} characters.`);
 
 /** What a workspace is called, 1 to 100 characters. */
-export const workspaceName = printable.trim().min(1, "Enter a name.").max(100, "Use at most 100 characters.");
+export const workspaceName = name("Enter a name.");
 
 /** What a key is called, 1 to 100 characters. */
-export const keyName = printable.trim().min(1, "Enter a name.").max(100, "Use at most 100 characters.");
+export const keyName = name("Enter a name.");
 
 /** What a key is for, at most 500 characters, in lines. */
 export const keyDescription = printableLines.trim().max(500, "Use at most 500 characters.");
@@ -58,7 +67,7 @@ export const workspaceId = idOf("workspace", "Not the id of a workspace.");
 export const userId = idOf("user", "Not the id of a user.");
 
 /** A role in a workspace, from most to least powerful. */
-export const role = z.enum(["owner", "admin", "member", "viewer"] as const satisfies Role[]);
+export const role = z.enum(roles);
 
 function idOf<Kind extends "key" | "workspace" | "user">(kind: Kind, message: string) {
   return z.string().transform((text, context) => {

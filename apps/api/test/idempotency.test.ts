@@ -33,9 +33,26 @@ const createThing = defineEndpoint({
     }),
 });
 
+/** Makes a workspace and answers nothing. */
+const orderThing = defineEndpoint({
+  method: "POST",
+  path: "/orders",
+  operationId: "orderThing",
+  summary: "Order a thing",
+  description: "For tests of requests that come again.",
+  access: "key",
+  request: { body: z.strictObject({ name: z.string() }) },
+  response: { status: 204 },
+  errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
+  handle: async ({ body }, { transact, principal: { userId }, origin }) => {
+    await transact((trx) => createWorkspace(trx, { name: body.name, ownerId: userId, origin }));
+    return undefined;
+  },
+});
+
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ more: [createThing] });
+  app = await startTestApp({ more: [createThing, orderThing] });
 });
 afterAll(() => app.close());
 
@@ -61,7 +78,8 @@ async function send({ secret, name, body, path = "/open/workspaces" }: Sending) 
     replayed: response.headers.get("idempotent-replayed"),
     etag: response.headers.get("etag"),
     retryAfter: response.headers.get("retry-after"),
-    body: (await response.json()) as Record<string, unknown>, // What it holds is what is tested.
+    // What it holds is what is tested.
+    body: (response.status === 204 ? undefined : await response.json()) as Record<string, unknown>,
   };
 }
 
@@ -160,6 +178,21 @@ test("a secret is in the first answer, and kept nowhere", async () => {
   expect((await send(sending)).body).not.toHaveProperty("key");
   const kept = await app.owner.selectFrom("idempotency_records").select("answer").execute();
   expect(JSON.stringify(kept)).not.toContain("a secret");
+});
+
+test("an answer without a body comes again without one", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "order", body: { name: "Ordered" }, path: "/open/orders" };
+  expect(await send(sending)).toMatchObject({ status: 204, replayed: null });
+  expect(await send(sending)).toMatchObject({ status: 204, replayed: "true" });
+  expect(await countWorkspaces("Ordered")).toBe(1);
+});
+
+test("a refusal of its own is not kept: once what was in its way is gone, the request is carried out", async () => {
+  const { secret } = await app.addKey();
+  const sending = { secret, name: "early", body: { name: 1 as unknown } };
+  expect(await send(sending)).toMatchObject({ status: 400 });
+  expect(await send({ ...sending, body: { name: "Now" } })).toMatchObject({ status: 201, replayed: null });
 });
 
 test("a day later a name is free again, and its record goes with the next that is written", async () => {

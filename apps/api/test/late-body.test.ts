@@ -81,7 +81,7 @@ test.each(["removed", "demoted", "disabled", "key deleted"] as const)(
     const { workspace, edit, second } = await addPair();
     const { userId, id } = second;
     const status = await sendLate(second, ["PATCH", workspace], async () => {
-      if (how === "removed") await inTransaction((trx) => removeMember(trx, edit, userId));
+      if (how === "removed") await inTransaction((trx) => removeMember(trx, edit, { userId }));
       if (how === "demoted")
         await inTransaction((trx) =>
           changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }),

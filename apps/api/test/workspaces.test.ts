@@ -119,6 +119,9 @@ describe("a workspace", () => {
     { name: 1 },
     { name: "x", slug: "y" },
     { name: "x\u0000" },
+    { name: "\u200B\u2060" },
+    { name: "\u115F \u3164" },
+    { name: "\u2800" },
   ])("is not made from %j", async (body) => {
     const { secret } = await app.addKey();
     expect(await send(secret, ["POST", "/workspaces"], { body })).toMatchObject({
@@ -140,9 +143,21 @@ describe("a workspace", () => {
     });
     expect(await edit("Weak", 'W/"2"')).toMatchObject({ status: 412 });
     expect(await edit("Elsewhere", '"abc"')).toMatchObject({ status: 412 });
+    expect(await edit("Padded", '"02"')).toMatchObject({ status: 412 });
     expect(await edit("Bad", "2")).toMatchObject({ status: 400 });
     expect(await edit("Any", "*")).toMatchObject({ status: 200 });
     expect(await edit("Either", '"1", "3"')).toMatchObject({ status: 200, etag: '"4"' });
+  });
+
+  test("is deleted as whoever asks saw it, or not at all", async () => {
+    const team = await addTeam();
+    const remove = async (etag: string) =>
+      (await send(team.owner.secret, ["DELETE", team.path], { headers: { "If-Match": etag } })).status;
+    await send(team.admin.secret, ["PATCH", team.path], { body: { name: "Renamed" } });
+    expect(await remove('"1"')).toBe(412);
+    expect(await send(team.viewer.secret, ["GET", team.path])).toMatchObject({ status: 200 });
+    expect(await remove('"2"')).toBe(204);
+    expect(await send(team.owner.secret, ["GET", team.path])).toMatchObject({ status: 403 });
   });
 
   test("is listed page by page, sorted, filtered and searched, each once", async () => {
@@ -218,6 +233,29 @@ describe("a member", () => {
     expect(await send(team.admin.secret, ["PATCH", path], { body: { role: "king" } })).toMatchObject({
       status: 400,
     });
+  });
+
+  test("is removed as whoever asks saw it, or not at all", async () => {
+    const team = await addTeam();
+    const path = `${team.path}/members/${team.viewer.name}`;
+    const remove = async (etag: string) =>
+      (await send(team.admin.secret, ["DELETE", path], { headers: { "If-Match": etag } })).status;
+    await send(team.admin.secret, ["PATCH", path], { body: { role: "member" } });
+    expect(await remove('"1"')).toBe(412);
+    expect(await send(team.viewer.secret, ["GET", team.path])).toMatchObject({ status: 200 });
+    expect(await remove('"2"')).toBe(204);
+    expect(await send(team.viewer.secret, ["GET", team.path])).toMatchObject({ status: 403 });
+  });
+
+  test("keeps the role it has from the version that it has, and from no other", async () => {
+    const team = await addTeam();
+    const keep = async (etag: string) => {
+      const again = { body: { role: "owner" }, headers: { "If-Match": etag } };
+      const path = `${team.path}/members/${team.owner.name}`;
+      return await send(team.owner.secret, ["PATCH", path], again);
+    };
+    expect(await keep('"1"')).toMatchObject({ status: 200, etag: '"1"' });
+    expect(await keep('"7"')).toMatchObject({ status: 412 });
   });
 
   test("gives nobody more than they hold, and takes nothing from those who hold more", async () => {

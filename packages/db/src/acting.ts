@@ -1,6 +1,5 @@
 import type { Actor } from "./audit-actions.ts";
-import type { Role, Trx } from "./schema.ts";
-import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+import type { Trx } from "./schema.ts";
 
 type Caller = Exclude<Actor, { readonly kind: "command" }>;
 
@@ -25,19 +24,4 @@ export async function isStillActing(trx: Trx, actor: Caller): Promise<boolean> {
     .forShare()
     .executeTakeFirst();
   return key !== undefined;
-}
-
-/** The role in which somebody acts in a workspace right now. */
-export async function findActingRole(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  actor: Caller,
-): Promise<Role | undefined> {
-  const row = await trx
-    .selectFrom("members")
-    .select("role")
-    .where("workspace_id", "=", scope.workspaceId)
-    .where("user_id", "=", actor.userId)
-    .executeTakeFirst();
-  return row?.role;
 }

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { containing } from "./containing.ts";
 import { createId, type KeyId, type UserId } from "./ids.ts";
 import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
 import type { Db, Trx } from "./schema.ts";
@@ -76,7 +77,7 @@ export async function listApiKeys(
   userId: UserId,
   page: { readonly search: string; readonly offset: number; readonly limit: number },
 ): Promise<ApiKeyPage> {
-  const pattern = `%${page.search.replace(/[\\%_]/g, "\\$&")}%`;
+  const pattern = containing(page.search);
   // The parentheses keep this "or" from undoing the conditions that it stands beside.
   const matches = sql<boolean>`
     (api_keys.name ilike ${pattern} or api_keys.description ilike ${pattern} or api_keys.start ilike ${pattern})`;

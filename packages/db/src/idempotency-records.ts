@@ -15,7 +15,8 @@ export interface IdempotencyRecord {
   /** SHA-256 of the request's body. */
   readonly requestHash: Buffer;
   readonly status: number;
-  readonly answer: Record<string, unknown>;
+  /** Null where it had no body. */
+  readonly answer: Record<string, unknown> | null;
 }
 
 /** Records are kept for a day. */

@@ -1,8 +1,10 @@
 import { sql } from "kysely";
+import { containing } from "./containing.ts";
 import type { UserId, WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Role, Trx } from "./schema.ts";
+import { isAtVersion, type Versions } from "./versions.ts";
 import type { UserTrx, WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** A user in a workspace. */
@@ -62,7 +64,7 @@ export async function countMembers(
 function matches({ role, search }: MemberFilter) {
   const hasRole = role === undefined ? sql<boolean>`true` : sql<boolean>`members.role = ${role}`;
   if (search === undefined || search === "") return hasRole;
-  const pattern = `%${search.replace(/[\\%_]/g, "\\$&")}%`;
+  const pattern = containing(search);
   return sql<boolean>`(${hasRole} and (users.name ilike ${pattern} or users.email ilike ${pattern}))`;
 }
 
@@ -126,27 +128,41 @@ export async function insertMember(
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** Gives a member another role. Call {@link lockUsers} before and {@link bumpKeyVersions} last. */
+/**
+ * Gives a member another role; whether there was one, at a version that the caller asks for. Call {@link lockUsers} before
+ * and {@link forgetMemberKeys} last.
+ */
 export async function updateMemberRole(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  member: { readonly userId: UserId; readonly role: Role },
-): Promise<void> {
-  await trx
+  change: { readonly userId: UserId; readonly role: Role; readonly versions?: Versions },
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
     .updateTable("members")
-    .set((eb) => ({ role: member.role, version: eb("version", "+", 1) }))
+    .set((eb) => ({ role: change.role, version: eb("version", "+", 1) }))
     .where("workspace_id", "=", scope.workspaceId)
-    .where("user_id", "=", member.userId)
-    .execute();
+    .where("user_id", "=", change.userId)
+    .where(isAtVersion(change.versions))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
-/** Takes a member out of a workspace. Call {@link lockUsers} before and {@link bumpKeyVersions} last. */
-export async function deleteMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
-  await trx
+/**
+ * Takes a member out of a workspace; whether there was one, at a version that the caller asks for. Call {@link lockUsers}
+ * before and {@link forgetMemberKeys} last.
+ */
+export async function deleteMember(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { userId, versions }: { readonly userId: UserId; readonly versions?: Versions },
+): Promise<boolean> {
+  const { numDeletedRows } = await trx
     .deleteFrom("members")
     .where("workspace_id", "=", scope.workspaceId)
     .where("user_id", "=", userId)
-    .execute();
+    .where(isAtVersion(versions))
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
 }
 
 /**

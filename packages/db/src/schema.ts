@@ -107,7 +107,7 @@ export interface IdempotencyRecordTable {
   key: string;
   request_hash: Buffer;
   status: number;
-  answer: ColumnType<Record<string, unknown>, string, string>;
+  answer: ColumnType<Record<string, unknown> | null, string, string>;
   created_at: ColumnType<Date, never, Date>;
 }
 

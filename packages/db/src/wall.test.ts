@@ -34,7 +34,8 @@ async function addTenant(): Promise<Tenant> {
     const user = { email, name: "Ada", passwordHash: "hash" };
     const userId = (await insertUserWithPassword(trx, user)) as UserId; // The address is new.
     const workspace = { name: "Workspace", slug: randomUUID(), ownerId: userId };
-    const scope = (await insertWorkspace(trx, workspace)) as WorkspaceScope; // The slug is new.
+    const made = await insertWorkspace(trx, workspace);
+    const scope = made?.scope as WorkspaceScope; // The slug is new.
     await appendAudit(trx as never, scope, origin, {
       action: "workspace.created",
       targetId: scope.workspaceId,

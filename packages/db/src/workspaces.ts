@@ -1,9 +1,11 @@
 import { sql } from "kysely";
+import { containing } from "./containing.ts";
 import { createId, type UserId, type WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role, Trx } from "./schema.ts";
+import { isAtVersion, type Versions } from "./versions.ts";
 import { enterWorkspace, type UserTrx, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
 export interface Workspace {
@@ -22,26 +24,26 @@ export interface Membership extends Workspace {
 
 /**
  * Adds a workspace with its first owner; undefined when the slug is taken. Whoever makes a workspace may act in it: this
- * answers the scope, and has the transaction see that workspace.
+ * answers the scope, and the transaction, which has entered that workspace.
  */
 export async function insertWorkspace(
   trx: Trx,
   workspace: { readonly name: string; readonly slug: string; readonly ownerId: UserId },
-): Promise<WorkspaceScope | undefined> {
+): Promise<{ readonly scope: WorkspaceScope; readonly inside: WorkspaceTrx } | undefined> {
   const scope = mintWorkspaceScope(createId("workspace"));
-  await enterWorkspace(trx, scope);
-  const row = await trx
+  const inside = await enterWorkspace(trx, scope);
+  const row = await inside
     .insertInto("workspaces")
     .values({ id: scope.workspaceId, name: workspace.name, slug: workspace.slug })
     .onConflict((conflict) => conflict.column("slug").doNothing())
     .returning("id")
     .executeTakeFirst();
   if (!row) return undefined;
-  await trx
+  await inside
     .insertInto("members")
     .values({ workspace_id: row.id, user_id: workspace.ownerId, role: "owner" })
     .execute();
-  return scope;
+  return { scope, inside };
 }
 
 const columns = [
@@ -85,22 +87,21 @@ export async function listMemberships(
   }: Page & { readonly sort?: keyof typeof membershipOrders; readonly filter?: MembershipFilter },
 ): Promise<(Membership & { position: string })[]> {
   const { role, search } = filter;
-  const pattern = search && `%${search.replace(/[\\%_]/g, "\\$&")}%`;
   const query = trx
     .selectFrom("members")
     .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
     .select([...columns, "members.role"])
     .where("members.user_id", "=", userId)
     .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Guarded beside it.
-    .$if(pattern !== undefined, (memberships) =>
-      memberships.where("workspaces.name", "ilike", pattern as string),
+    .$if(search !== undefined, (memberships) =>
+      memberships.where("workspaces.name", "ilike", containing(search as string)),
     ); // Guarded beside it.
   return await cutPage(query, membershipOrders[sort], page).execute();
 }
 
 /** The role of a user in a workspace; undefined for who is no member of it, and for a workspace that is not there. */
 export async function findRole(
-  trx: UserTrx,
+  trx: UserTrx | WorkspaceTrx,
   membership: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
 ): Promise<Role | undefined> {
   const row = await trx
@@ -128,19 +129,17 @@ export async function lockWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): P
 
 /**
  * Renames a workspace; undefined when it is not there, or not at one of the versions that the caller asks for.
- * @param versions what the edit was made from; undefined for whatever it is.
  */
 export async function renameWorkspace(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  change: { readonly name: string; readonly versions: readonly number[] | undefined },
+  change: { readonly name: string; readonly versions: Versions },
 ): Promise<Workspace | undefined> {
-  const { versions } = change;
   return await trx
     .updateTable("workspaces")
     .set((eb) => ({ name: change.name, version: eb("version", "+", 1), updated_at: sql`clock_timestamp()` }))
     .where("id", "=", scope.workspaceId)
-    .$if(versions !== undefined, (query) => query.where("version", "in", [...(versions ?? []), -1])) // No row has it.
+    .where(isAtVersion(change.versions))
     .returning(columns)
     .executeTakeFirst();
 }
@@ -156,14 +155,22 @@ export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): P
 }
 
 /**
- * Deletes a workspace with everything in it; last in the transaction. Once it commits, no node lets a key in there.
- * @param memberIds all members, locked by `lockUsers`, so that a key that one of them makes meanwhile is reached too.
+ * Deletes a workspace with everything in it, last in the transaction; whether it was there, at a version that the caller
+ * asks for. Once this commits, no node lets a key in there.
+ * @param deletion.memberIds all members, locked by `lockUsers`, so that a key that one of them makes meanwhile is reached
+ *   too.
  */
 export async function deleteWorkspace(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  memberIds: readonly UserId[],
-): Promise<void> {
-  await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
-  await bumpKeyVersions(trx, { userIds: memberIds });
+  deletion: { readonly memberIds: readonly UserId[]; readonly versions?: Versions },
+): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom("workspaces")
+    .where("id", "=", scope.workspaceId)
+    .where(isAtVersion(deletion.versions))
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return false;
+  await bumpKeyVersions(trx, { userIds: deletion.memberIds });
+  return true;
 }

@@ -1,11 +1,11 @@
 import { mayGrant, roles } from "@latchkey/auth/permissions";
-import { encodeId } from "@latchkey/db/ids";
-import { countMembers, listMembers, type Member } from "@latchkey/db/members";
+import { countMembers, listMembers } from "@latchkey/db/members";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { changeMemberRole, removeMember } from "../domain/members.ts";
 import { role, searchText, userId } from "../fields.ts";
 import { listQuery, readPage, toPage } from "../open/lists.ts";
+import { presentMember } from "../open/members/member.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 /** How many members come at once. */
@@ -54,19 +54,7 @@ export const membersRouter = createRouter({
   remove: workspaceProcedure("members:read")
     .input(workspaceInput({ userId }))
     .mutation(async ({ ctx, input: { userId } }) => {
-      await ctx.instance.db.transaction().execute((trx) => removeMember(trx, ctx.edit, userId));
+      await ctx.instance.db.transaction().execute((trx) => removeMember(trx, ctx.edit, { userId }));
       return null;
     }),
 });
-
-function presentMember({ userId, name, email, role, isDisabled, joinedAt, version }: Member) {
-  return {
-    userId: encodeId("user", userId),
-    name,
-    email,
-    role,
-    isDisabled,
-    joinedAt: joinedAt.toISOString(),
-    version,
-  };
-}

@@ -39,7 +39,7 @@ export function addMemberCommands(program: Command, perform: Perform): void {
         const { workspace, user } = parseOptions(formerMember, options);
         const { id: userId } = await getAccount(db, user);
         const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
-        await db.transaction().execute((trx) => removeMember(trx, edit, userId));
+        await db.transaction().execute((trx) => removeMember(trx, edit, { userId }));
         return {
           workspaceId: encodeId("workspace", workspace),
           userId: encodeId("user", userId),

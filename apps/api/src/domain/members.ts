@@ -11,6 +11,7 @@ import {
   updateMemberRole,
 } from "@latchkey/db/members";
 import type { Role, Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { type Edit, enterToEdit, requireStillActing } from "./workspaces.ts";
@@ -24,23 +25,21 @@ export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId
 
 /**
  * Gives a member another role. Once this is committed it is in force for their keys and sessions, on every node.
- * @param change.versions what the edit may have been made from; undefined for whatever it is.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN when either role holds more than the actor's own,
  *   CONFLICT for the last owner.
  */
 export async function changeMemberRole(
   trx: Trx,
   edit: Edit,
-  change: { readonly userId: UserId; readonly role: Role; readonly versions: readonly number[] | undefined },
+  change: { readonly userId: UserId; readonly role: Role; readonly versions: Versions },
 ): Promise<Member> {
   const { scope, origin } = edit;
   const { userId, role, versions } = change;
   const { inside, member, actorRole } = await prepare(trx, edit, userId);
   if (!mayGrant(actorRole, member.role) || !mayGrant(actorRole, role)) throw new AppError("FORBIDDEN");
-  if (versions && !versions.includes(member.version)) throw new AppError("PRECONDITION_FAILED");
-  if (member.role === role) return member;
+  if (member.role === role && (versions?.includes(member.version) ?? true)) return member;
+  if (!(await updateMemberRole(inside, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
-  await updateMemberRole(inside, scope, { userId, role });
   await appendAudit(inside, scope, origin, {
     action: "member.role-changed",
     targetId: userId,
@@ -55,14 +54,20 @@ export async function changeMemberRole(
 /**
  * Takes a member out of a workspace; anybody may leave one. Once this is committed neither their keys nor their
  * sessions reach it.
- * @throws {AppError} NOT_FOUND, FORBIDDEN when the member holds more than the actor does, CONFLICT for the last owner.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN when the member holds more than the actor does, CONFLICT for
+ *   the last owner.
  */
-export async function removeMember(trx: Trx, edit: Edit, userId: UserId): Promise<void> {
+export async function removeMember(
+  trx: Trx,
+  edit: Edit,
+  removal: { readonly userId: UserId; readonly versions?: Versions },
+): Promise<void> {
   const { scope, origin } = edit;
+  const { userId } = removal;
   const { inside, member, actorRole, isOneself } = await prepare(trx, edit, userId);
   if (!isOneself && !mayGrant(actorRole, member.role)) throw new AppError("FORBIDDEN");
+  if (!(await deleteMember(inside, scope, removal))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
-  await deleteMember(inside, scope, userId);
   const before = { role: member.role, email: member.email };
   await appendAudit(inside, scope, origin, { action: "member.removed", targetId: userId, before });
   await forgetMemberKeys(inside, userId);

@@ -1,14 +1,16 @@
 import { type Permission, roleHolds } from "@latchkey/auth/permissions";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { findActingRole, isStillActing } from "@latchkey/db/acting";
+import { isStillActing } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { countMembers, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
+  findRole,
   findWorkspace,
   insertWorkspace,
   listMemberIds,
@@ -39,9 +41,9 @@ export async function createWorkspace(
   await requireStillActing(trx, origin);
   let slug = createSlug(name);
   for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
-    const scope = await insertWorkspace(trx, { name, slug, ownerId });
-    if (scope) {
-      const inside = await enterWorkspace(trx, scope);
+    const made = await insertWorkspace(trx, { name, slug, ownerId });
+    if (made) {
+      const { scope, inside } = made;
       const change = { action: "workspace.created", targetId: scope.workspaceId, after: { name } } as const;
       await appendAudit(inside, scope, origin, change);
       return await getWorkspace(inside, scope);
@@ -60,13 +62,12 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
 
 /**
  * Gives a workspace another name; its address stays.
- * @param change.versions what the edit may have been made from; undefined for whatever it is.
  * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN when it was deleted meanwhile.
  */
 export async function rename(
   trx: Trx,
   edit: Edit,
-  change: { readonly name: string; readonly versions: readonly number[] | undefined },
+  change: { readonly name: string; readonly versions: Versions },
 ): Promise<Workspace> {
   const { scope, origin } = edit;
   const { inside } = await enterToEdit(trx, edit, "workspace:update");
@@ -83,12 +84,16 @@ export async function rename(
   return renamed;
 }
 
-/** Deletes a workspace with everything in it, its audit log too. Once this is committed no key reaches it. */
-export async function remove(trx: Trx, edit: Edit): Promise<void> {
+/**
+ * Deletes a workspace with everything in it, its audit log too. Once this is committed no key reaches it.
+ * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN when it was deleted meanwhile.
+ */
+export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise<void> {
   const { inside } = await enterToEdit(trx, edit, "workspace:delete");
   const memberIds = await listMemberIds(inside, edit.scope);
   await requireStillActing(inside, edit.origin, memberIds);
-  await deleteWorkspace(inside, edit.scope, memberIds);
+  const isDeleted = await deleteWorkspace(inside, edit.scope, { memberIds, versions });
+  if (!isDeleted) throw new AppError("PRECONDITION_FAILED");
 }
 
 /**
@@ -111,7 +116,9 @@ export async function enterToEdit(
     const id = encodeId("workspace", scope.workspaceId);
     throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
   }
-  const role = isThere ? await findActingRole(inside, scope, actor) : undefined;
+  const role = isThere
+    ? await findRole(inside, { userId: actor.userId, workspaceId: scope.workspaceId })
+    : undefined;
   if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
   return { inside, role };
 }

@@ -22,7 +22,7 @@ export function readIfMatch(ctx: Context): readonly number[] | undefined {
     const issues = [{ path: "If-Match", message: 'must be * or a list of ETags such as "3"' }];
     throw new AppError("BAD_REQUEST", { issues });
   }
-  return Array.from(value.matchAll(/(W\/)?"(\d{1,9})"/g))
+  return Array.from(value.matchAll(/(W\/)?"([1-9]\d{0,8})"/g))
     .filter(([, weak]) => weak === undefined)
     .map(([, , version]) => Number(version));
 }

@@ -28,8 +28,8 @@ interface NamedRequest {
 
 /**
  * Carries a request out once, however often it comes. What it changes and how it was answered are one transaction, so
- * that no crash comes between them: a request that was answered with a failure, or not at all, has left nothing and
- * can be sent again.
+ * that no crash comes between them. One that was answered with a failure of its own has left nothing; one that was
+ * answered 503, or not at all, has either left nothing or is recorded. Both can be sent again (docs/decisions/0011).
  *
  * @throws {AppError} CONFLICT while the first one is still under way, UNPROCESSABLE_CONTENT when the name was given to
  *   another request before, and what the endpoint throws.
@@ -37,7 +37,7 @@ interface NamedRequest {
 export async function onceByName(
   endpoint: Endpoint,
   { name, input, call }: NamedRequest,
-): Promise<{ readonly answer: Answer; readonly isReplayed: boolean }> {
+): Promise<{ readonly status: number; readonly answer: Answer; readonly isReplayed: boolean }> {
   const requestHash = createHash("sha256")
     .update(JSON.stringify(input.body ?? null))
     .digest();
@@ -54,19 +54,21 @@ export async function onceByName(
         message: "This Idempotency-Key was used for another request",
       });
     }
-    if (record) return { answer: record.answer, isReplayed: true };
+    if (record) return { status: record.status, answer: record.answer ?? undefined, isReplayed: true };
     const answer = await endpoint.run(input, { ...call, transact: (work) => work(trx) });
+    const { status } = endpoint.response;
     await insertIdempotencyRecord(trx, name, {
       requestHash,
-      status: endpoint.response.status,
+      status,
       answer: withoutSecret(endpoint, answer),
     });
-    return { answer, isReplayed: false };
+    return { status, answer, isReplayed: false };
   });
 }
 
-function withoutSecret({ response }: Endpoint, answer: Answer): Record<string, unknown> {
+function withoutSecret({ response }: Endpoint, answer: Answer): Record<string, unknown> | null {
+  if (response.status === 204 || !answer) return null;
   const kept = { ...answer };
-  if (response.status !== 204 && response.secret) delete kept[response.secret];
+  if (response.secret) delete kept[response.secret];
   return kept;
 }

@@ -6,6 +6,7 @@ import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";
 import { findAdmitted } from "./admit-early.ts";
 import { answerJson } from "./answer-json.ts";
+import { clientAddress } from "./client-address.ts";
 import { withinDeadline } from "./deadline.ts";
 import { isOpen, requireOneHost } from "./edge-rules.ts";
 import type { Answer, Call, Endpoint, WorkspaceCall } from "./endpoint.ts";
@@ -45,8 +46,8 @@ export function openApi(options: OpenApiOptions): Middleware {
     if (idempotencyKey !== undefined) {
       const name = { userId: principal.userId, method: endpoint.method, path: ctx.path, key: idempotencyKey };
       const running = onceByName(endpoint, { name, input, call });
-      const { answer, isReplayed } = await withinDeadline(budgetMs, running);
-      return answerJson(ctx, endpoint.response.status, answer, [
+      const { status, answer, isReplayed } = await withinDeadline(budgetMs, running);
+      return answerJson(ctx, status, answer, [
         ...describeAnswer(ctx, instance, endpoint, answer),
         ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
       ]);
@@ -71,7 +72,7 @@ function createCall(
     ...(access ? { access } : {}),
     origin: {
       actor: { kind: "key", userId: principal.userId, keyId: principal.keyId },
-      address: ctx.req.socket.remoteAddress ?? null,
+      address: clientAddress(ctx.req),
       requestId: ctx.requestId,
     },
     now: new Date(),

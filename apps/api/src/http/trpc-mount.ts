@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { router } from "../admin/router.ts";
 import { toFailure } from "../admin/trpc.ts";
 import type { Instance } from "../domain/instance.ts";
+import { clientAddress } from "./client-address.ts";
 import { requireSameOrigin } from "./same-site.ts";
 
 const mount = "/trpc/";
@@ -45,7 +46,7 @@ export function trpcMount({
       createContext: () => ({
         instance,
         requestId: ctx.requestId,
-        address: ctx.req.socket.remoteAddress ?? null,
+        address: clientAddress(ctx.req),
         headers: toHeaders(ctx.headers),
         setCookies: (cookies) => {
           for (const cookie of cookies) ctx.res.appendHeader("Set-Cookie", cookie);

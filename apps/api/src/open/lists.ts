@@ -1,6 +1,7 @@
 import type { Page, Position } from "@latchkey/db/page";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
+import { searchText } from "../fields.ts";
 
 const maxPageSize = 100;
 
@@ -39,12 +40,7 @@ export function listQuery<const Orders extends readonly [string, ...string[]]>(o
 }
 
 /** A part of a name to look for, in any letter case. */
-export const searchFilter = z
-  .string()
-  .min(1, "must not be empty")
-  .max(100, "must be at most 100 characters")
-  .refine((text) => text.isWellFormed() && !text.includes("\0"), "must be text")
-  .optional();
+export const searchFilter = searchText.min(1, "must not be empty").optional();
 
 /** The answer of every list. */
 export function pageOf<Item extends z.ZodObject>(item: Item) {

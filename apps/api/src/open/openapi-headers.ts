@@ -65,7 +65,7 @@ export const parameters = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "What you call this request: sent again under the same name, it is carried out once and answered alike. Kept apart for each user and path.",
+      "What you call this request: sent again under the same name, it is carried out once and answered alike. Kept apart for each user and path, for 24 hours. After a failure, or no answer, send it again under the same name.",
     schema: { type: "string", pattern: "^[!-~]{1,255}$" },
     example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
   },

@@ -40,12 +40,10 @@ const successes = { 200: "Here it is.", 201: "Created.", 204: "Done; there is no
 
 function describeSuccess({ method, response }: Endpoint): ZodOpenApiResponseObject {
   const description = successes[response.status];
-  if (response.status === 204) return { description, headers: describeHeaders([]) };
+  const replayed: readonly HeaderName[] = method === "POST" ? ["Idempotent-Replayed"] : [];
+  if (response.status === 204) return { description, headers: describeHeaders([], replayed) };
   const { schema, hasEtag } = response;
-  const sometimes: readonly HeaderName[] = [
-    ...("nextCursor" in schema.shape ? (["Link"] as const) : []),
-    ...(method === "POST" ? (["Idempotent-Replayed"] as const) : []),
-  ];
+  const sometimes: readonly HeaderName[] = "nextCursor" in schema.shape ? ["Link", ...replayed] : replayed;
   return {
     description,
     headers: describeHeaders(hasEtag ? ["ETag"] : [], sometimes),

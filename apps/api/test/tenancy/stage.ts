@@ -66,7 +66,7 @@ export async function setStage({ instance: { db } }: TestApp): Promise<Stage> {
       await addMember(trx, inOurs, { userId: people.coOwner.userId, role: "owner" });
       // Somebody who could do everything, until a moment ago.
       await addMember(trx, inOurs, { userId: people.removed.userId, role: "owner" });
-      await removeMember(trx, inOurs, people.removed.userId);
+      await removeMember(trx, inOurs, people.removed);
       const theirs = await addWorkspace(trx, `Theirs ${mark}`, people.stranger);
       const inTheirs = { scope: openAsOperator(theirs.workspaceId), origin: byCommand };
       await addMember(trx, inTheirs, { userId: people.foreigner.userId, role: "viewer" });

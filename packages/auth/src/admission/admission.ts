@@ -1,15 +1,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { DatabaseConnection } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
-import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
-import pg from "pg";
+import type pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
-import type { WorkspaceAccess } from "../workspace-access.ts";
 import {
   type Batch,
   composeBatches,
   listAsks,
   listWaiters,
+  openWorkspace,
   type Probing,
   type Spending,
   type Waiter,
@@ -17,7 +16,7 @@ import {
 import { FactsMemory } from "./facts-memory.ts";
 import { type Demand, judge, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
-import { type Ask, countUses, type Findings, type Probe, resolveUses } from "./statement.ts";
+import { type Ask, countUses, type Findings, isCertainAbort, type Probe, resolveUses } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 export interface AdmissionOptions {
@@ -26,7 +25,7 @@ export interface AdmissionOptions {
   readonly deadlineMs?: number;
   /** How many requests may be without a verdict at once; one more is answered "unavailable" there and then. */
   readonly maxWaiting?: number;
-  /** How many keys' facts a node remembers. */
+  /** How many keys, and roles of their users in workspaces, a node remembers. */
   readonly maxRemembered?: number;
   /** Told of each statement that is sent: how many keys it spends on, and how many it looks up. */
   readonly onStatement?: (batch: { readonly asks: number; readonly probes: number }) => void;
@@ -74,7 +73,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#link = new AdmissionLink(options.connection);
-    this.#memory = new FactsMemory(options.maxRemembered ?? 100_000);
+    this.#memory = new FactsMemory(options.maxRemembered ?? 200_000);
     this.#deadlineMs = options.deadlineMs ?? 1_500;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
     this.#onStatement = options.onStatement ?? (() => undefined);
@@ -270,10 +269,7 @@ export class Admission {
     const principal = { keyId: facts.keyId, userId: facts.userId };
     const verdict = { kind: "admitted", principal, access: undefined } as const;
     for (const waiter of waiters) {
-      this.#settle(
-        waiter,
-        waiter.demand ? { ...verdict, access: openWorkspace(waiter, waiter.demand) } : verdict,
-      );
+      this.#settle(waiter, waiter.demand ? { ...verdict, access: openWorkspace(waiter) } : verdict);
     }
   }
 
@@ -297,17 +293,6 @@ export class Admission {
   }
 }
 
-/** What a request may do in the workspace it asked for. The facts were judged by that demand, and have just held. */
-function openWorkspace({ facts }: Waiter, { workspaceId }: Demand): WorkspaceAccess | undefined {
-  const role = facts?.roles.get(workspaceId);
-  return facts && role && { scope: mintWorkspaceScope(workspaceId), userId: facts.userId, role };
-}
-
 const unknown = { kind: "refused", reason: "unknown" } as const satisfies Verdict;
 const malformed = { kind: "refused", reason: "malformed" } as const satisfies Verdict;
 const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
-
-/** Deadlock, serialization failure, lock not had in time: Postgres rolled back and said so. */
-function isCertainAbort(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && ["40P01", "40001", "55P03"].includes(error.code ?? "");
-}

@@ -1,4 +1,6 @@
 import type { KeyId } from "@latchkey/db/ids";
+import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
+import type { WorkspaceAccess } from "../workspace-access.ts";
 import type { Demand, KeyFacts } from "./judge.ts";
 import type { Ask, Probe } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
@@ -80,4 +82,10 @@ export function listAsks(spending: Batch["spending"]): Ask[] {
 
 export function listWaiters({ spending, probing }: Batch): Waiter[] {
   return [...spending.values(), ...probing.values()].flatMap(({ waiters }) => waiters);
+}
+
+/** What a request may do in the workspace it asked for. Its facts were judged by its demand, and have just held. */
+export function openWorkspace({ facts, demand }: Waiter): WorkspaceAccess | undefined {
+  const role = demand && facts?.roles.get(demand.workspaceId);
+  return facts && role && { scope: mintWorkspaceScope(demand.workspaceId), userId: facts.userId, role };
 }

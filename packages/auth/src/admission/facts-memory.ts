@@ -7,9 +7,6 @@ interface Remembered extends KeyFacts {
   readonly roles: Map<WorkspaceId, Role>;
 }
 
-/** Past this many workspaces of one key its roles are learned anew. */
-const maxRoles = 1_000;
-
 /**
  * The facts of keys that were admitted, by digest; past its capacity the first one remembered goes first, since to
  * keep track of the latest use would cost every request. Remembering is no permission: the statement spends
@@ -18,8 +15,10 @@ const maxRoles = 1_000;
 export class FactsMemory {
   readonly #facts = new Map<string, Remembered>();
   readonly #capacity: number;
+  /** Keys, and roles of their users. */
+  #size = 0;
 
-  /** @param capacity how many keys to remember at most; at about 400 bytes each. */
+  /** @param capacity how many keys, and roles in workspaces, to remember at most: about 400 and 100 bytes each. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -31,20 +30,25 @@ export class FactsMemory {
   /** Adds what was learned to what is known at the same version; anything older is forgotten. */
   remember(digest: string, facts: KeyFacts): void {
     const known = this.#facts.get(digest);
-    if (known?.version === facts.version && known.roles.size < maxRoles) {
+    if (known?.version === facts.version) {
+      this.#size -= known.roles.size;
       for (const [workspaceId, role] of facts.roles) known.roles.set(workspaceId, role);
-      return;
+      this.#size += known.roles.size;
+    } else {
+      this.forget(digest);
+      this.#facts.set(digest, { ...facts, roles: new Map(facts.roles) });
+      this.#size += 1 + facts.roles.size;
     }
-    if (!known && this.#facts.size >= this.#capacity) this.#forgetOldest();
-    this.#facts.set(digest, { ...facts, roles: new Map(facts.roles) });
+    for (const oldest of this.#facts.keys()) {
+      if (this.#size <= this.#capacity) return;
+      this.forget(oldest);
+    }
   }
 
   forget(digest: string): void {
+    const known = this.#facts.get(digest);
+    if (!known) return;
+    this.#size -= 1 + known.roles.size;
     this.#facts.delete(digest);
-  }
-
-  #forgetOldest(): void {
-    const oldest = this.#facts.keys().next();
-    if (!oldest.done) this.#facts.delete(oldest.value);
   }
 }

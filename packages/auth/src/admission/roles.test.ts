@@ -25,15 +25,15 @@ const { openNode, addUser, addKey } = admissionKit(() => database);
 
 async function addWorkspace(): Promise<WorkspaceScope> {
   const workspace = { name: "Workspace", slug: randomUUID(), ownerId: await addUser() };
-  const scope = await database.db.transaction().execute((trx) => insertWorkspace(trx, workspace));
-  return scope as WorkspaceScope; // The slug is new.
+  const made = await database.db.transaction().execute((trx) => insertWorkspace(trx, workspace));
+  return made?.scope as WorkspaceScope; // The slug is new.
 }
 
 /** Adds a member, gives one another role, or with no role removes one; as the product does. */
 async function setRole(scope: WorkspaceScope, userId: UserId, role: Role | undefined): Promise<void> {
   await inWorkspace(database.db, scope, async (trx) => {
     await lockUsers(trx, [userId]);
-    if (!role) await deleteMember(trx, scope, userId);
+    if (!role) await deleteMember(trx, scope, { userId });
     else if (!(await insertMember(trx, scope, { userId, role })))
       await updateMemberRole(trx, scope, { userId, role });
     await forgetMemberKeys(trx, userId);
@@ -121,7 +121,7 @@ test("a deleted workspace is reached by no key from then on, while other workspa
   for (const scope of [doomed, kept]) await setRole(scope, userId, "member");
   for (const scope of [doomed, kept])
     expect(await node.admit(secret, toSee(scope))).toMatchObject({ kind: "admitted" });
-  await inWorkspace(database.db, doomed, (trx) => deleteWorkspace(trx, doomed, [userId]));
+  await inWorkspace(database.db, doomed, (trx) => deleteWorkspace(trx, doomed, { memberIds: [userId] }));
   expect(await node.admit(secret, toSee(doomed))).toEqual(noMember);
   expect(await node.admit(secret, toSee(kept))).toMatchObject({ kind: "admitted" });
 });

@@ -1,6 +1,6 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
-import type pg from "pg";
+import pg from "pg";
 import type { KeyFacts } from "./judge.ts";
 
 /** The uses of one key in a batch, to be counted if its version is still this. */
@@ -167,6 +167,11 @@ export async function resolveUses(
     else probed[row.position - 1] = readFacts(row, probes[row.position - 1]?.workspaceId);
   }
   return { uncounted, probed };
+}
+
+/** Deadlock, serialization failure, lock not had in time: Postgres rolled back and said so. */
+export function isCertainAbort(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && ["40P01", "40001", "55P03"].includes(error.code ?? "");
 }
 
 /** Postgres's own notation, joined at once: the driver would escape each element, and none of these needs it. */

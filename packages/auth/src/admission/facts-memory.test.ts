@@ -1,0 +1,44 @@
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { expect, test } from "vitest";
+import { FactsMemory } from "./facts-memory.ts";
+import type { KeyFacts } from "./judge.ts";
+
+function factsOf(key: string, workspaces: readonly string[], version = 1): KeyFacts {
+  return {
+    keyId: key as KeyId,
+    userId: "user" as UserId,
+    version,
+    isDeleted: false,
+    isUserDisabled: false,
+    roles: new Map(workspaces.map((workspace) => [workspace as WorkspaceId, "member"])),
+  };
+}
+
+test("roles add up as long as the version stays, and start anew with the next", () => {
+  const memory = new FactsMemory(10);
+  memory.remember("a", factsOf("a", ["one"]));
+  memory.remember("a", factsOf("a", ["two"]));
+  expect(memory.recall("a")?.roles.size).toBe(2);
+  memory.remember("a", factsOf("a", ["three"], 2));
+  expect([...(memory.recall("a")?.roles.keys() ?? [])]).toEqual(["three"]);
+});
+
+test("keys and roles together are bounded, and the first key remembered goes first", () => {
+  const memory = new FactsMemory(5);
+  memory.remember("a", factsOf("a", ["one"]));
+  memory.remember("b", factsOf("b", ["one"]));
+  memory.remember("b", factsOf("b", ["two"]));
+  expect([memory.recall("a"), memory.recall("b")]).not.toContain(undefined);
+  memory.remember("b", factsOf("b", ["three"]));
+  expect(memory.recall("a")).toBeUndefined();
+  expect(memory.recall("b")?.roles.size).toBe(3);
+  memory.forget("b");
+  memory.remember("c", factsOf("c", ["one", "two", "three", "four"]));
+  expect(memory.recall("c")?.roles.size).toBe(4);
+});
+
+test("what alone is too large is not remembered", () => {
+  const memory = new FactsMemory(2);
+  memory.remember("a", factsOf("a", ["one", "two"]));
+  expect(memory.recall("a")).toBeUndefined();
+});
