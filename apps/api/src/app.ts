@@ -34,7 +34,8 @@ export interface AppDependencies {
 /** Everything one port serves, in the order a request meets it. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openDb, admission, endpoints, log, webDirectory, isDraining } = dependencies;
-  const gate = { findRoute: createRoutes(endpoints), admission };
+  const { isTrustedProxy } = instance;
+  const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
   const app = new Koa();
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
   app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { z } from "zod";
 
 /** Everything the environment decides, parsed once. Units are in the names. */
@@ -13,6 +14,10 @@ export interface Env {
   readonly dataDirectory: string;
   readonly authSecret: string | undefined;
   readonly registration: "open" | "invite" | "closed";
+  /** Ranges of addresses whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** How long the hourly history of keys is kept, in days. */
+  readonly historyDays: number;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
 }
 
@@ -52,6 +57,21 @@ const schema = z.object({
   DATA_DIR: optional(z.string()),
   AUTH_SECRET: optional(z.string().min(32, "must have at least 32 random characters")),
   REGISTRATION: optional(z.enum(["open", "invite", "closed"], "must be open, invite or closed")),
+  TRUSTED_PROXIES: optional(
+    z
+      .string()
+      .transform((text) => text.split(",").map((range) => range.trim()))
+      .refine(
+        (ranges) => ranges.every(isIpRange),
+        "must be addresses or ranges such as 10.0.0.0/8, with commas between them",
+      ),
+  ),
+  HISTORY_DAYS: optional(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/, "must be a number of days from 1 to 9999")
+      .transform(Number),
+  ),
   LOG_LEVEL: optional(
     z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug"),
   ),
@@ -75,6 +95,8 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     dataDirectory: resolve(projectRoot, data.DATA_DIR ?? ".data"),
     authSecret: data.AUTH_SECRET,
     registration: data.REGISTRATION ?? "open",
+    trustedProxies: data.TRUSTED_PROXIES ?? [],
+    historyDays: data.HISTORY_DAYS ?? 90,
     logLevel: data.LOG_LEVEL ?? "info",
   };
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Admission } from "@latchkey/auth/admission";
+import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { createSessions } from "@latchkey/auth/sessions";
 import { openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
@@ -46,6 +47,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     baseUrl,
     version,
     registration: env.registration,
+    isTrustedProxy: createIpMatcher(env.trustedProxies),
   };
   let isDraining = false;
   const app = await createApp({

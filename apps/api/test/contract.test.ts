@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { deleteApiKey } from "@latchkey/db/api-keys";
+import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { deleteKey } from "../src/domain/api-keys.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
 import { defineEndpoint } from "../src/http/endpoint.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
@@ -220,7 +219,7 @@ test("a replay is admitted like any request: not for a key that is gone", async 
   const { secret, id, userId } = await app.addKey();
   const sending = { secret, name: "replayed", body: { name: "Replayed" } };
   await send(sending);
-  await deleteKey(app.instance.db, { userId, id });
+  await app.deleteKey({ userId, id });
   expect(await send(sending)).toMatchObject({ status: 403 });
 });
 

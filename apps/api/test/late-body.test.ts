@@ -5,7 +5,6 @@ import type { KeyId, UserId } from "@latchkey/db/ids";
 import { encodeId } from "@latchkey/db/ids";
 import { disableUser } from "@latchkey/db/users";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { deleteKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -87,7 +86,7 @@ test.each(["removed", "demoted", "disabled", "key deleted"] as const)(
           changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }),
         );
       if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
-      if (how === "key deleted") await deleteKey(app.instance.db, { userId, id });
+      if (how === "key deleted") await app.deleteKey({ userId, id });
     });
     expect(status).toBe(403);
     const named = await app.owner
@@ -101,9 +100,7 @@ test.each(["removed", "demoted", "disabled", "key deleted"] as const)(
 
 test("a key that was deleted before the body came makes no workspace", async () => {
   const person: Person = await app.addKey();
-  const status = await sendLate(person, ["POST", "/open/workspaces"], () =>
-    deleteKey(app.instance.db, person),
-  );
+  const status = await sendLate(person, ["POST", "/open/workspaces"], () => app.deleteKey(person));
   expect(status).toBe(403);
 });
 

@@ -7,6 +7,7 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Admission } from "@latchkey/auth/admission";
+import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { createSessions } from "@latchkey/auth/sessions";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
@@ -14,8 +15,9 @@ import { createTestDatabase } from "@latchkey/db/testing/test-database";
 import { pino } from "pino";
 import { inject } from "vitest";
 import { createApp } from "../src/app.ts";
+import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createAccount } from "../src/domain/accounts.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey, deleteKey } from "../src/domain/api-keys.ts";
 import type { Instance } from "../src/domain/instance.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
@@ -34,6 +36,8 @@ export interface TestApp {
   readonly logged: () => string;
   readonly addUser: (email?: string) => Promise<{ userId: UserId; email: string }>;
   readonly addKey: (userId?: UserId) => Promise<{ userId: UserId; id: KeyId; secret: string }>;
+  /** Deletes a key as the operator does. */
+  readonly deleteKey: (key: { readonly userId: UserId; readonly id: KeyId }) => Promise<void>;
   /** How many answers of the open API were held against its document so far. */
   readonly checkedAnswers: () => number;
   /** Ends it. @throws {Error} where an answer under `/open` did not fit the OpenAPI document. */
@@ -47,6 +51,7 @@ export async function startTestApp(
   options: {
     readonly more?: readonly Endpoint[];
     readonly registration?: Instance["registration"];
+    readonly trustedProxies?: readonly string[];
     /** The address people use, where it is not the one it listens on. */
     readonly publicUrl?: string;
     readonly isDraining?: boolean;
@@ -64,6 +69,7 @@ export async function startTestApp(
     baseUrl: publicUrl,
     version: "0.0.0",
     registration: options.registration ?? "open",
+    isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
   const admission = new Admission({ connection: database.connection });
   const log: string[] = [];
@@ -106,6 +112,7 @@ export async function startTestApp(
       const owner = userId ?? (await addUser()).userId;
       return { userId: owner, ...(await createKey(db, { userId: owner, name: "key", description: "" })) };
     },
+    deleteKey: (key) => db.transaction().execute((trx) => deleteKey(trx, { ...key, origin: commandOrigin })),
     checkedAnswers: witness.count,
     async close() {
       await server.close(1_000);

@@ -223,10 +223,12 @@ describe("API keys", () => {
       lastUsedAt: null,
     });
     expect(JSON.stringify(items)).not.toContain(key);
-    expect(await client.apiKeys.update.mutate({ id, name: "CD", description: "" })).toMatchObject({
-      name: "CD",
-      usageCount: 0,
-    });
+    expect(await client.apiKeys.update.mutate({ id, name: "CD", description: "", version: 1 })).toMatchObject(
+      {
+        name: "CD",
+        usageCount: 0,
+      },
+    );
     expect(await client.apiKeys.summary.query()).toEqual({ keyCount: 1, usageCount: 0, lastUsedAt: null });
     await client.apiKeys.delete.mutate({ id });
     expect(await failure(client.apiKeys.delete.mutate({ id }))).toMatchObject({ code: "NOT_FOUND" });
@@ -247,7 +249,7 @@ describe("API keys", () => {
     const { id } = await owner.apiKeys.create.mutate({ name: "mine" });
     expect((await stranger.apiKeys.list.query({})).total).toBe(0);
     expect(
-      await failure(stranger.apiKeys.update.mutate({ id, name: "theirs", description: "" })),
+      await failure(stranger.apiKeys.update.mutate({ id, name: "theirs", description: "", version: 1 })),
     ).toMatchObject({ code: "NOT_FOUND" });
     expect(await failure(stranger.apiKeys.delete.mutate({ id }))).toMatchObject({ code: "NOT_FOUND" });
     expect((await owner.apiKeys.list.query({})).items[0]).toMatchObject({ name: "mine" });
@@ -260,7 +262,7 @@ describe("API keys", () => {
       client.apiKeys.list.query({}),
       client.apiKeys.summary.query(),
       client.apiKeys.create.mutate({ name: "x" }),
-      client.apiKeys.update.mutate({ id, name: "x", description: "" }),
+      client.apiKeys.update.mutate({ id, name: "x", description: "", version: 1 }),
       client.apiKeys.delete.mutate({ id }),
     ]) {
       expect(await failure(attempt)).toMatchObject({ code: "UNAUTHORIZED" });

@@ -36,13 +36,3 @@ export function roleHolds(role: Role, permission: Permission): boolean {
 export function listPermissions(role: Role): readonly Permission[] {
   return permissions.filter((permission) => roleHolds(role, permission));
 }
-
-/**
- * Whether somebody with the role `actor` may give or take the role `granted`: nobody grants more than they hold, and
- * nobody takes from somebody who holds more.
- */
-export function mayGrant(actor: Role, granted: Role): boolean {
-  return (
-    roleHolds(actor, "members:manage") && listPermissions(granted).every((held) => roleHolds(actor, held))
-  );
-}

@@ -1,14 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import {
-  deleteApiKey,
-  findApiKey,
-  insertApiKey,
-  listApiKeys,
-  summarizeApiKeys,
-  updateApiKey,
-} from "./api-keys.ts";
+import { deleteApiKey, insertApiKey, updateApiKey } from "./api-key-changes.ts";
+import { findApiKey, listApiKeys, summarizeApiKeys } from "./api-keys.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { disableUser, insertUserWithPassword } from "./users.ts";
@@ -66,7 +60,9 @@ test("nobody but its user finds, changes or deletes a key", async () => {
   const id = await addKey(userId, "mine");
   const foreign = { userId: stranger, id };
   expect(await findApiKey(database.db, foreign)).toBeUndefined();
-  expect(await updateApiKey(database.db, foreign, { name: "theirs", description: "" })).toBe(false);
+  expect(
+    await database.db.transaction().execute((trx) => updateApiKey(trx, foreign, { name: "theirs" })),
+  ).toBe(false);
   expect(await database.db.transaction().execute((trx) => deleteApiKey(trx, foreign))).toBe(false);
   expect(await findApiKey(database.db, { userId, id })).toMatchObject({ name: "mine" });
 });
@@ -79,7 +75,9 @@ test("of deletions at once, one finds the key; afterwards it is in no list and c
   );
   expect((await Promise.all(deletions)).filter(Boolean)).toHaveLength(1);
   expect(await names(userId, "")).toEqual([]);
-  expect(await updateApiKey(database.db, { userId, id }, { name: "again", description: "" })).toBe(false);
+  expect(
+    await database.db.transaction().execute((trx) => updateApiKey(trx, { userId, id }, { name: "again" })),
+  ).toBe(false);
 });
 
 test("a key that is made while its user is disabled is not made, or is put out of force with the others", async () => {

@@ -1,11 +1,22 @@
 import { sql } from "kysely";
 import { containing } from "./containing.ts";
-import { createId, type KeyId, type UserId } from "./ids.ts";
-import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
-import type { Db, Trx } from "./schema.ts";
+import type { KeyId, UserId } from "./ids.ts";
+import { type KeySettings, selectSettings } from "./key-settings.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { Db } from "./schema.ts";
+
+/** A secret that a key had before, and that is still good. */
+export interface FormerSecret {
+  /** Its first characters. */
+  readonly start: string;
+  readonly retiredAt: Date;
+  readonly goodUntil: Date;
+  /** Good to a minute. */
+  readonly lastUsedAt: Date | null;
+}
 
 /** An API key as its user sees it; never the secret or its hash. */
-export interface ApiKey {
+export interface ApiKey extends KeySettings {
   readonly id: KeyId;
   readonly name: string;
   readonly description: string;
@@ -15,46 +26,12 @@ export interface ApiKey {
   readonly lastUsedAt: Date | null;
   /** Requests admitted with this key, exactly. */
   readonly usageCount: number;
-}
-
-export interface NewApiKey {
-  readonly userId: UserId;
-  readonly name: string;
-  readonly description: string;
-  readonly start: string;
-  /** SHA-256 of the whole secret, 32 bytes. */
-  readonly hash: Buffer;
-}
-
-/**
- * Stores a new key with its counter; undefined when the user is disabled.
- *
- * The user's row stays locked until the transaction ends, so that a change that puts all of the user's keys out of
- * force comes before this key, which then is not made, or sees it and reaches it too. Without the lock a node could
- * remember the new key as good, from before that change, with a version that nobody moves.
- */
-export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId | undefined> {
-  const owner = await trx
-    .selectFrom("users")
-    .select("disabled_at")
-    .where("id", "=", key.userId)
-    .forShare()
-    .executeTakeFirst();
-  if (!owner || owner.disabled_at) return undefined;
-  const { id } = await trx
-    .insertInto("api_keys")
-    .values({
-      id: createId("key"),
-      user_id: key.userId,
-      name: key.name,
-      description: key.description,
-      start: key.start,
-      hash: key.hash,
-    })
-    .returning("id")
-    .executeTakeFirstOrThrow();
-  await insertKeyCounter(trx, id);
-  return id;
+  /** Those that are still good, the latest first. */
+  readonly formerSecrets: readonly FormerSecret[];
+  /** When somebody last presented a secret of it whose time was over, and from where. */
+  readonly rotatedOutUse: { readonly at: Date; readonly address: string | null } | null;
+  /** Moves with every change that its user makes. */
+  readonly version: number;
 }
 
 /** A user's key that has not been deleted. */
@@ -62,7 +39,8 @@ export async function findApiKey(
   db: Db,
   key: { readonly userId: UserId; readonly id: KeyId },
 ): Promise<ApiKey | undefined> {
-  return await selectApiKeys(db, key.userId).where("api_keys.id", "=", key.id).executeTakeFirst();
+  const row = await selectApiKeys(db, key.userId).where("api_keys.id", "=", key.id).executeTakeFirst();
+  return row && toApiKey(row);
 }
 
 export interface ApiKeyPage {
@@ -77,12 +55,8 @@ export async function listApiKeys(
   userId: UserId,
   page: { readonly search: string; readonly offset: number; readonly limit: number },
 ): Promise<ApiKeyPage> {
-  const pattern = containing(page.search);
-  // The parentheses keep this "or" from undoing the conditions that it stands beside.
-  const matches = sql<boolean>`
-    (api_keys.name ilike ${pattern} or api_keys.description ilike ${pattern} or api_keys.start ilike ${pattern})`;
   const items = await selectApiKeys(db, userId)
-    .$if(page.search !== "", (query) => query.where(matches))
+    .where(matches(page.search))
     .orderBy("api_keys.created_at", "desc")
     .orderBy("api_keys.id", "desc")
     .offset(page.offset)
@@ -93,9 +67,51 @@ export async function listApiKeys(
     .select((eb) => eb.fn.countAll<number>().as("total"))
     .where("user_id", "=", userId)
     .where("deleted_at", "is", null)
-    .$if(page.search !== "", (query) => query.where(matches))
+    .where(matches(page.search))
     .executeTakeFirstOrThrow();
-  return { items, total };
+  return { items: items.map(toApiKey), total };
+}
+
+export const apiKeyOrders = {
+  createdAt: { column: "api_keys.created_at", type: "timestamptz", id: "api_keys.id" },
+  name: { column: "api_keys.name", type: "text", id: "api_keys.id" },
+} as const satisfies Record<string, Order>;
+
+export interface ApiKeyFilter {
+  /** Part of a name, a description or the first characters, in any letter case. */
+  readonly search?: string | undefined;
+  readonly isDisabled?: boolean | undefined;
+  /** No key but this one. */
+  readonly id?: KeyId | undefined;
+}
+
+/** A page of a user's keys. */
+export async function pageApiKeys(
+  db: Db,
+  userId: UserId,
+  {
+    sort,
+    filter,
+    ...page
+  }: Page & { readonly sort: keyof typeof apiKeyOrders; readonly filter: ApiKeyFilter },
+): Promise<(ApiKey & { position: string })[]> {
+  const { search = "", isDisabled, id } = filter;
+  const query = selectApiKeys(db, userId)
+    .where(matches(search))
+    .$if(isDisabled !== undefined, (keys) =>
+      keys.where("api_keys.disabled_at", isDisabled ? "is not" : "is", null),
+    )
+    .$if(id !== undefined, (keys) => keys.where("api_keys.id", "=", id as KeyId)); // Guarded beside it.
+  const rows = await cutPage(query, apiKeyOrders[sort], page).execute();
+  return rows.map((row) => ({ ...toApiKey(row), position: row.position }));
+}
+
+/** The parentheses keep this "or" from undoing the conditions that it stands beside. */
+function matches(search: string) {
+  if (search === "") return sql<boolean>`true`;
+  const pattern = containing(search);
+  return sql<boolean>`
+    (api_keys.name ilike ${pattern} or api_keys.description ilike ${pattern} or api_keys.start ilike ${pattern})`;
 }
 
 /** All of a user's keys together. */
@@ -122,39 +138,6 @@ export async function summarizeApiKeys(db: Db, userId: UserId): Promise<ApiKeySu
     .executeTakeFirstOrThrow();
 }
 
-/** Changes what a key is called; whether there was such a key. Neither name nor description matters to admission. */
-export async function updateApiKey(
-  db: Db,
-  key: { readonly userId: UserId; readonly id: KeyId },
-  changes: { readonly name: string; readonly description: string },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable("api_keys")
-    .set({ name: changes.name, description: changes.description, updated_at: sql`clock_timestamp()` })
-    .where("id", "=", key.id)
-    .where("user_id", "=", key.userId)
-    .where("deleted_at", "is", null)
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
-}
-
-/** Deletes a user's key; whether there was such a key. Once the transaction commits, no node admits it. */
-export async function deleteApiKey(
-  trx: Trx,
-  key: { readonly userId: UserId; readonly id: KeyId },
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable("api_keys")
-    .set({ deleted_at: sql`clock_timestamp()`, updated_at: sql`clock_timestamp()` })
-    .where("id", "=", key.id)
-    .where("user_id", "=", key.userId)
-    .where("deleted_at", "is", null)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
-  await bumpKeyVersions(trx, { keyId: key.id });
-  return true;
-}
-
 /** Whose key this is, deleted or not; undefined when there never was one. For the operator's command. */
 export async function findApiKeyOwner(db: Db, id: KeyId): Promise<UserId | undefined> {
   const row = await db.selectFrom("api_keys").select("user_id").where("id", "=", id).executeTakeFirst();
@@ -171,9 +154,47 @@ function selectApiKeys(db: Db, userId: UserId) {
       "api_keys.description",
       "api_keys.start",
       "api_keys.created_at as createdAt",
+      "api_keys.version",
       "key_counters.last_used_at as lastUsedAt",
       "key_counters.use_count as usageCount",
+      ...selectSettings,
+      sql<readonly JsonOf<FormerSecret>[]>`(
+        select coalesce(json_agg(json_build_object('start', former.start, 'retiredAt', retired_at,
+          'goodUntil', good_until, 'lastUsedAt', former.last_used_at) order by retired_at desc), '[]')
+        from retired_secrets former
+        where key_id = api_keys.id and good_until > clock_timestamp())`.as("formerSecrets"),
+      sql<JsonOf<NonNullable<ApiKey["rotatedOutUse"]>> | null>`(
+        select json_build_object('at', refused_at, 'address', refused_address)
+        from retired_secrets
+        where key_id = api_keys.id and refused_at is not null
+        order by refused_at desc limit 1)`.as("rotatedOutUse"),
     ])
     .where("api_keys.user_id", "=", userId)
     .where("api_keys.deleted_at", "is", null);
+}
+
+/** What a value becomes on its way through JSON. */
+type JsonOf<Value> = {
+  readonly [Name in keyof Value]: Value[Name] extends Date
+    ? string
+    : Value[Name] extends Date | null
+      ? string | null
+      : Value[Name];
+};
+
+type ApiKeyRow = Awaited<ReturnType<ReturnType<typeof selectApiKeys>["executeTakeFirstOrThrow"]>>;
+
+function toApiKey(row: ApiKeyRow): ApiKey {
+  const { quota, windowSeconds, formerSecrets, rotatedOutUse, ...facts } = row;
+  return {
+    ...facts,
+    limit: quota !== null && windowSeconds !== null ? { quota, windowSeconds } : null,
+    formerSecrets: formerSecrets.map(({ start, retiredAt, goodUntil, lastUsedAt }) => ({
+      start,
+      retiredAt: new Date(retiredAt),
+      goodUntil: new Date(goodUntil),
+      lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt),
+    })),
+    rotatedOutUse: rotatedOutUse && { at: new Date(rotatedOutUse.at), address: rotatedOutUse.address },
+  };
 }

@@ -14,6 +14,8 @@ export type KeyId = Branded<"key">;
 export type AccountId = Branded<"account">;
 /** The UUIDv7 of an event in a workspace's audit log. */
 export type AuditEventId = Branded<"auditEvent">;
+/** The UUIDv7 of a refused request with a key. */
+export type KeyRefusalId = Branded<"keyRefusal">;
 /** A session's UUIDv7, as Postgres holds it. */
 export type SessionId = Branded<"session">;
 
@@ -24,6 +26,7 @@ interface Ids {
   account: AccountId;
   session: SessionId;
   auditEvent: AuditEventId;
+  keyRefusal: KeyRefusalId;
 }
 
 const prefixes = {
@@ -33,6 +36,7 @@ const prefixes = {
   account: "acc",
   session: "ses",
   auditEvent: "evt",
+  keyRefusal: "ref",
 } as const satisfies Record<keyof Ids, string>;
 
 /** A fresh id. UUIDv7 begins with the time in milliseconds, so that new rows stand together in an index. */

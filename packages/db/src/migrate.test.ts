@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "./connection.ts";
 import { migrate, SchemaTooNewError } from "./migrate.ts";
@@ -94,4 +94,73 @@ test("every foreign key has an index that begins with its columns", async () => 
       where i.indrelid = c.conrelid and (i.indkey::smallint[])[0:cardinality(c.conkey) - 1] = c.conkey
     )`.execute(db);
   expect(rows).toEqual([]);
+});
+
+/** A database whose owner is no superuser, with the roles granted as the start advises, and the schema up to date. */
+async function ordinaryOwnersDatabase() {
+  const { connection, db } = await emptyDatabase();
+  // The roles belong to the cluster: another database's migration makes them, if none has yet.
+  await migrate((await emptyDatabase()).connection);
+  const name = `owner_${randomUUID()}`;
+  const password = "a password for tests";
+  await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(db);
+  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(name)}`.execute(db);
+  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(name)}`.execute(db);
+  const ordinary = { ...connection, user: name, password };
+  await migrate(ordinary);
+  return { connection: ordinary, superuser: db };
+}
+
+/** Three workspaces, each with an owner of its own, which has its id. */
+async function addTenants(superuser: Db): Promise<void> {
+  await sql`
+    with owners as (
+      insert into users (id, email, name)
+      select gen_random_uuid(), 'owner-' || number || '@example.com', 'Ada' from generate_series(1, 3) number
+      returning id
+    ),
+    theirs as (
+      insert into workspaces (id, name, slug) select id, 'before', id::text from owners
+      returning id
+    )
+    insert into members (workspace_id, user_id, role) select id, id, 'owner' from theirs`.execute(superuser);
+}
+
+async function changeAll(db: Kysely<unknown>): Promise<void> {
+  await sql`update workspaces set name = 'after'`.execute(db);
+  await sql`update members set version = version + 1`.execute(db);
+}
+
+/** As CONTRIBUTING.md has it. */
+async function changeAllPastTheWall(db: Kysely<unknown>): Promise<void> {
+  await sql`alter table workspaces no force row level security`.execute(db);
+  await sql`alter table members no force row level security`.execute(db);
+  await changeAll(db);
+  await sql`alter table workspaces force row level security`.execute(db);
+  await sql`alter table members force row level security`.execute(db);
+}
+
+async function readTenants(superuser: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select workspaces.name, members.version from workspaces
+    join members on members.workspace_id = workspaces.id`.execute(superuser);
+  return rows;
+}
+
+test("a migration that lifts the force changes the rows of every tenant for an owner who is no superuser, and leaves the wall as it was", async () => {
+  const { connection, superuser } = await ordinaryOwnersDatabase();
+  await addTenants(superuser);
+  const before = await describeSchema(superuser);
+  const known = { ...migrations, "9999-sample": { up: changeAllPastTheWall } };
+  expect(await migrate(connection, { known })).toEqual(["9999-sample"]);
+  expect(await readTenants(superuser)).toEqual(Array(3).fill({ name: "after", version: 2 }));
+  expect(await describeSchema(superuser)).toEqual(before);
+});
+
+test("one that does not lift it changes none", async () => {
+  const { connection, superuser } = await ordinaryOwnersDatabase();
+  await addTenants(superuser);
+  const known = { ...migrations, "9999-sample": { up: changeAll } };
+  expect(await migrate(connection, { known })).toEqual(["9999-sample"]);
+  expect(await readTenants(superuser)).toEqual(Array(3).fill({ name: "before", version: 1 }));
 });

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, Kysely, Transaction } from "kysely";
 import type { Actor, AuditAction, auditActions, Details } from "./audit-actions.ts";
-import type { AccountId, AuditEventId, KeyId, SessionId, UserId, WorkspaceId } from "./ids.ts";
+import type { AccountId, AuditEventId, KeyId, KeyRefusalId, SessionId, UserId, WorkspaceId } from "./ids.ts";
 
 /** A member's role in a workspace, from most to least powerful. */
 export type Role = "owner" | "admin" | "member" | "viewer";
@@ -123,6 +123,64 @@ export interface ApiKeyTable {
   created_at: CreatedAt;
   updated_at: Generated<Date>;
   deleted_at: Date | null;
+  disabled_at: Date | null;
+  expires_at: Date | null;
+  /** The workspaces it is held to; null for all of its user's. */
+  workspace_ids: readonly WorkspaceId[] | null;
+  /** The permissions it is held to; null for all of its user's. */
+  permissions: readonly string[] | null;
+  is_read_only: Generated<boolean>;
+  /** The ranges of addresses in CIDR notation that it may come from; null for any. */
+  ip_ranges: readonly string[] | null;
+  /** Uses a window, with `limit_window_seconds`; both null where it has no limit. */
+  limit_quota: number | null;
+  limit_window_seconds: number | null;
+  /** Moves with every change that its user makes. */
+  version: Generated<number>;
+}
+
+/** A secret that a key had before it was given another one. */
+export interface RetiredSecretTable {
+  hash: Buffer;
+  key_id: KeyId;
+  start: string;
+  retired_at: ColumnType<Date, never, never>;
+  /** When its overlap ends, or has ended. */
+  good_until: Date;
+  /** When it was last admitted, good to a minute. */
+  last_used_at: ColumnType<Date | null, never, Date>;
+  /** When it was last refused, and to which address. */
+  refused_at: ColumnType<Date | null, never, Date>;
+  refused_address: ColumnType<string | null, never, string | null>;
+}
+
+/** How many requests with a key had an outcome in an hour, in a workspace or in none. */
+export interface KeyUsageHourTable {
+  key_id: KeyId;
+  hour: Date;
+  workspace_id: WorkspaceId | null;
+  outcome: string;
+  count: number;
+}
+
+/** Where a key was used from. */
+export interface KeyAddressTable {
+  key_id: KeyId;
+  address: string;
+  /** Good to a minute. */
+  last_seen_at: Date;
+}
+
+/** A request with a key that was refused. */
+export interface KeyRefusalTable {
+  key_id: KeyId;
+  id: KeyRefusalId;
+  occurred_at: Date;
+  address: string | null;
+  method: string;
+  path: string;
+  request_id: string;
+  reason: string;
 }
 
 /**
@@ -134,6 +192,10 @@ export interface KeyCounterTable {
   version: Generated<number>;
   use_count: Generated<number>;
   last_used_at: Date | null;
+  /** When the limit's window began; null before the first. */
+  window_started_at: Date | null;
+  /** How many uses were asked for in it, let through or not. */
+  window_demand: Generated<number>;
 }
 
 /** Every table, by its name in Postgres. */
@@ -146,6 +208,10 @@ export interface Database {
   members: MemberTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
+  retired_secrets: RetiredSecretTable;
+  key_usage_hours: KeyUsageHourTable;
+  key_addresses: KeyAddressTable;
+  key_refusals: KeyRefusalTable;
   audit_events: AuditEventTable;
   idempotency_records: IdempotencyRecordTable;
 }

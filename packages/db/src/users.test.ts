@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { insertApiKey } from "./api-keys.ts";
+import { insertApiKey } from "./api-key-changes.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { disableUser, enableUser, findUserByEmail, getUser, insertUserWithPassword } from "./users.ts";

@@ -74,6 +74,8 @@ export interface MembershipFilter {
   readonly role?: Role | undefined;
   /** Part of a name, in any letter case. */
   readonly search?: string | undefined;
+  /** None but these. */
+  readonly among?: ReadonlySet<WorkspaceId> | undefined;
 }
 
 /** A page of the workspaces that a user belongs to. */
@@ -86,17 +88,35 @@ export async function listMemberships(
     ...page
   }: Page & { readonly sort?: keyof typeof membershipOrders; readonly filter?: MembershipFilter },
 ): Promise<(Membership & { position: string })[]> {
-  const { role, search } = filter;
+  const { role, search, among } = filter;
   const query = trx
     .selectFrom("members")
     .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
     .select([...columns, "members.role"])
     .where("members.user_id", "=", userId)
+    .$if(among !== undefined, (memberships) =>
+      memberships.where("workspaces.id", "in", [...(among as ReadonlySet<WorkspaceId>)]),
+    ) // Guarded beside it; a key is never held to none.
     .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Guarded beside it.
     .$if(search !== undefined, (memberships) =>
       memberships.where("workspaces.name", "ilike", containing(search as string)),
     ); // Guarded beside it.
   return await cutPage(query, membershipOrders[sort], page).execute();
+}
+
+/** Those of these workspaces that a user belongs to. */
+export async function listOwnWorkspaceIds(
+  trx: UserTrx,
+  userId: UserId,
+  among: readonly WorkspaceId[],
+): Promise<WorkspaceId[]> {
+  const rows = await trx
+    .selectFrom("members")
+    .select("workspace_id")
+    .where("user_id", "=", userId)
+    .where("workspace_id", "in", among)
+    .execute();
+  return rows.map(({ workspace_id }) => workspace_id);
 }
 
 /** The role of a user in a workspace; undefined for who is no member of it, and for a workspace that is not there. */

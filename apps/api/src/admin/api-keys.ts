@@ -1,11 +1,37 @@
-import { type ApiKey, summarizeApiKeys } from "@latchkey/db/api-keys";
+import { summarizeApiKeys } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
 import { z } from "zod";
-import { createKey, deleteKey, listKeys, updateKey } from "../domain/api-keys.ts";
+import {
+  createKey,
+  deleteKey,
+  endKeyOverlap,
+  getKey,
+  listKeys,
+  overlaps,
+  rotateKey,
+  updateKey,
+} from "../domain/api-keys.ts";
 import { keyDescription, keyId, keyName, searchText } from "../fields.ts";
-import { createRouter, sessionProcedure } from "./trpc.ts";
+import { keySettings } from "../key-fields.ts";
+import { presentKey } from "../open/api-keys/api-key.ts";
+import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 const maxPage = 100_000;
+
+/** For a change of one of a person's own keys. */
+const keyProcedure = sessionProcedure.input(z.object({ id: keyId })).use(({ ctx, input, next }) => {
+  const userId = ctx.user.id;
+  const edit = { userId, id: input.id, origin: originOf(ctx, userId) };
+  const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> =>
+    ctx.instance.db.transaction().execute(work);
+  return next({ ctx: { ...ctx, edit, transact } });
+});
+
+/** The input of such a change: which key, and what else it takes. The check has read the id already. */
+function keyInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject({ id: z.string(), ...shape });
+}
 
 /** A signed-in person's own API keys. */
 export const apiKeysRouter = createRouter({
@@ -27,34 +53,58 @@ export const apiKeysRouter = createRouter({
     return { keyCount, usageCount, lastUsedAt: lastUsedAt?.toISOString() ?? null };
   }),
 
+  get: sessionProcedure.input(z.strictObject({ id: keyId })).query(async ({ ctx, input: { id } }) => {
+    return presentKey(await getKey(ctx.instance.db, { userId: ctx.user.id, id }));
+  }),
+
   /** The only answer that has the secret. */
   create: sessionProcedure
-    .input(z.strictObject({ name: keyName, description: keyDescription.default("") }))
+    .input(
+      z.strictObject({
+        name: keyName,
+        description: keyDescription.default(""),
+        settings: z.strictObject(keySettings).default({}),
+      }),
+    )
     .mutation(async ({ ctx, input }) => {
       const { id, secret } = await createKey(ctx.instance.db, { userId: ctx.user.id, ...input });
       return { id: encodeId("key", id), key: secret };
     }),
 
-  update: sessionProcedure
-    .input(z.strictObject({ id: keyId, name: keyName, description: keyDescription }))
-    .mutation(async ({ ctx, input: { id, ...changes } }) => {
-      return presentKey(await updateKey(ctx.instance.db, { userId: ctx.user.id, id }, changes));
+  /**
+   * `version` is the one that the edit was made from. What is not named stays. An edit that widens the key is refused
+   * with UNPROCESSABLE_CONTENT, an issue for each setting, unless it is sent with `mayWiden`.
+   */
+  update: keyProcedure
+    .input(
+      keyInput({
+        name: keyName.optional(),
+        description: keyDescription.optional(),
+        settings: z.strictObject(keySettings).optional(),
+        version: z.int32().min(1),
+        mayWiden: z.boolean().default(false),
+      }),
+    )
+    .mutation(async ({ ctx, input: { id: _id, version, ...changes } }) => {
+      const change = { ...changes, versions: [version] };
+      return presentKey(await ctx.transact((trx) => updateKey(trx, ctx.edit, change)));
     }),
 
-  delete: sessionProcedure.input(z.strictObject({ id: keyId })).mutation(async ({ ctx, input }) => {
-    await deleteKey(ctx.instance.db, { userId: ctx.user.id, id: input.id });
+  /** The only answer that has the new secret. */
+  rotate: keyProcedure
+    .input(keyInput({ overlapSeconds: z.literal(overlaps) }))
+    .mutation(async ({ ctx, input: { overlapSeconds } }) => {
+      const { id, secret } = await ctx.transact((trx) => rotateKey(trx, ctx.edit, overlapSeconds));
+      return { id: encodeId("key", id), key: secret };
+    }),
+
+  /** Ends the overlap of the key's former secrets. */
+  endOverlap: keyProcedure
+    .input(keyInput({}))
+    .mutation(async ({ ctx }) => presentKey(await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit)))),
+
+  delete: keyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
+    await ctx.transact((trx) => deleteKey(trx, ctx.edit));
     return null;
   }),
 });
-
-function presentKey(key: ApiKey) {
-  return {
-    id: encodeId("key", key.id),
-    name: key.name,
-    description: key.description,
-    start: key.start,
-    createdAt: key.createdAt.toISOString(),
-    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
-    usageCount: key.usageCount,
-  };
-}

@@ -1,4 +1,5 @@
-import { mayGrant, roles } from "@latchkey/auth/permissions";
+import { mayGrant } from "@latchkey/auth/narrowing";
+import { roles } from "@latchkey/auth/permissions";
 import { countMembers, listMembers } from "@latchkey/db/members";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
@@ -34,7 +35,7 @@ export const membersRouter = createRouter({
           items: page.data,
           nextCursor: page.nextCursor,
           total: await countMembers(trx, scope, filter),
-          grantableRoles: roles.filter((granted) => mayGrant(access.role, granted)),
+          grantableRoles: roles.filter((granted) => mayGrant(access.role, undefined, granted)),
         };
       });
     }),

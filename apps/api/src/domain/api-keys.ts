@@ -1,28 +1,60 @@
 import { createApiKey } from "@latchkey/auth/key-format";
+import type { Principal } from "@latchkey/auth/verdict";
+import {
+  deleteApiKey,
+  endOverlap,
+  insertApiKey,
+  lockApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from "@latchkey/db/api-key-changes";
 import {
   type ApiKey,
   type ApiKeyPage,
-  deleteApiKey,
   findApiKey,
   findApiKeyOwner,
-  insertApiKey,
   listApiKeys,
-  updateApiKey,
 } from "@latchkey/db/api-keys";
-import type { KeyId, UserId } from "@latchkey/db/ids";
-import type { Db } from "@latchkey/db/schema";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { freeKey, type KeySettings } from "@latchkey/db/key-settings";
+import type { Db, Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
+import { enterAsUser } from "@latchkey/db/workspace-scope";
+import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { listWidened } from "./widening.ts";
+import { requireStillActing } from "./workspaces.ts";
+
+/** Whose key is changed, and who changes it from where. */
+export interface KeyEdit {
+  readonly userId: UserId;
+  readonly id: KeyId;
+  readonly origin: Origin;
+}
+
+/** How long a former secret may be good for, in seconds. */
+export const overlaps = [0, 3_600, 86_400, 604_800] as const;
 
 /**
  * Makes a key for a user. This answer is the only place where the secret ever stands.
- * @throws {AppError} FORBIDDEN when the user is disabled.
+ * @throws {AppError} FORBIDDEN when the user is disabled; BAD_REQUEST for a workspace that is not theirs.
  */
 export async function createKey(
   db: Db,
-  key: { readonly userId: UserId; readonly name: string; readonly description: string },
+  key: {
+    readonly userId: UserId;
+    readonly name: string;
+    readonly description: string;
+    readonly settings?: Partial<KeySettings> | undefined;
+  },
 ): Promise<{ id: KeyId; secret: string }> {
   const { secret, start, hash } = createApiKey();
-  const id = await db.transaction().execute((trx) => insertApiKey(trx, { ...key, start, hash }));
+  const settings = { ...freeKey, ...key.settings };
+  const id = await db.transaction().execute(async (trx) => {
+    await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
+    return await insertApiKey(trx, { ...key, settings, start, hash });
+  });
   if (!id) throw new AppError("FORBIDDEN", { message: "This user is disabled." });
   return { id, secret };
 }
@@ -41,30 +73,104 @@ export async function listKeys(
   return await listApiKeys(db, userId, { search, offset: (page - 1) * pageSize, limit: pageSize });
 }
 
-/** Renames or redescribes a user's key. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
-export async function updateKey(
-  db: Db,
-  key: { readonly userId: UserId; readonly id: KeyId },
-  changes: { readonly name: string; readonly description: string },
-): Promise<ApiKey> {
-  if (!(await updateApiKey(db, key, changes))) notFound();
-  return await getKey(db, key);
+/**
+ * Checks that a key may manage this one: another of its user's, or, for a key that is held to anything, itself alone.
+ * @throws {AppError} FORBIDDEN, the same for a key that is not there and for one that is somebody else's.
+ */
+export async function requireManageable(db: Db, principal: Principal, id: KeyId): Promise<void> {
+  if (principal.isBound && principal.keyId !== id) throw new AppError("FORBIDDEN");
+  if ((await findApiKeyOwner(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
+}
+
+/** What is to be changed of a key. What is not named stays. */
+export interface KeyChanges {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly settings?: Partial<KeySettings> | undefined;
+  readonly versions?: Versions;
+  /** Whether the key may afterwards do what it could not do before. */
+  readonly mayWiden: boolean;
 }
 
 /**
- * Deletes a user's key. When this returns, no node admits it.
- * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs.
+ * Changes a user's key. Once this is committed, what it is held to holds on every node.
+ * @throws {AppError} NOT_FOUND when it is deleted or was never theirs, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT with an
+ *   issue for each setting that would widen it, BAD_REQUEST for a workspace that is not the user's.
  */
-export async function deleteKey(db: Db, key: { readonly userId: UserId; readonly id: KeyId }): Promise<void> {
-  const wasThere = await db.transaction().execute((trx) => deleteApiKey(trx, key));
-  if (!wasThere) notFound();
+export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
+  const key = await lockToEdit(trx, edit);
+  const { name, description, versions } = changes;
+  const settings = changes.settings && { ...pickSettings(key), ...changes.settings };
+  if (settings && !changes.mayWiden) refuseWidening(key, settings);
+  const added = settings?.workspaceIds?.filter((id) => !key.workspaceIds?.includes(id)) ?? [];
+  await requireOwnWorkspaces(trx, edit.userId, added);
+  if (!(await updateApiKey(trx, edit, { name, description, settings, versions }))) {
+    throw new AppError("PRECONDITION_FAILED");
+  }
+  return await getKey(trx, edit);
 }
 
-/** Deletes anybody's key, for the instance's operator. @throws {AppError} NOT_FOUND */
-export async function deleteAnyKey(db: Db, id: KeyId): Promise<void> {
-  const userId = await findApiKeyOwner(db, id);
-  if (!userId) return notFound();
-  await deleteKey(db, { userId, id });
+/**
+ * Gives a key another secret, which stands in this answer alone; the one before is good for the overlap.
+ * @throws {AppError} NOT_FOUND when it is deleted or was never theirs.
+ */
+export async function rotateKey(
+  trx: Trx,
+  edit: KeyEdit,
+  overlapSeconds: number,
+): Promise<{ id: KeyId; secret: string }> {
+  await lockToEdit(trx, edit);
+  const { secret, start, hash } = createApiKey();
+  await rotateApiKey(trx, edit.id, { start, hash, overlapSeconds });
+  return { id: edit.id, secret };
+}
+
+/** Ends the overlap of a key's former secrets. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
+export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+  await lockToEdit(trx, edit);
+  await endOverlap(trx, edit.id);
+  return await getKey(trx, edit);
+}
+
+/**
+ * Deletes a user's key. Once this is committed, no node admits it.
+ * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs.
+ */
+export async function deleteKey(trx: Trx, edit: KeyEdit): Promise<void> {
+  await requireStillActing(trx, edit.origin);
+  if (!(await deleteApiKey(trx, edit))) notFound();
+}
+
+/** Whose key this is, for the instance's operator. @throws {AppError} NOT_FOUND */
+export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
+  return (await findApiKeyOwner(db, id)) ?? notFound();
+}
+
+async function lockToEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+  await requireStillActing(trx, edit.origin);
+  return (await lockApiKey(trx, edit)) ?? notFound();
+}
+
+function pickSettings(key: KeySettings): KeySettings {
+  const { isDisabled, expiresAt, workspaceIds, permissions, isReadOnly, ipRanges, limit } = key;
+  return { isDisabled, expiresAt, workspaceIds, permissions, isReadOnly, ipRanges, limit };
+}
+
+/** @throws {AppError} UNPROCESSABLE_CONTENT */
+function refuseWidening(before: KeySettings, after: KeySettings): void {
+  const issues = listWidened(before, after).map((path) => ({ path, message: "would widen the key" }));
+  if (issues.length === 0) return;
+  throw new AppError("UNPROCESSABLE_CONTENT", { message: "This would widen the key.", issues });
+}
+
+/** @throws {AppError} BAD_REQUEST that names the first one that the user is no member of, or that is not there. */
+async function requireOwnWorkspaces(trx: Trx, userId: UserId, ids: readonly WorkspaceId[]): Promise<void> {
+  if (ids.length === 0) return;
+  const own = new Set(await listOwnWorkspaceIds(await enterAsUser(trx, userId), userId, ids));
+  const index = ids.findIndex((id) => !own.has(id));
+  if (index === -1) return;
+  const issues = [{ path: `workspaceIds.${index}`, message: "Not one of the user’s workspaces." }];
+  throw new AppError("BAD_REQUEST", { issues });
 }
 
 function notFound(): never {

@@ -9,6 +9,8 @@ export interface Instance {
   readonly baseUrl: string;
   readonly version: string;
   readonly registration: "open" | "invite" | "closed";
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly isTrustedProxy: (address: string) => boolean;
 }
 
 /** What anybody may know of an instance. */

@@ -1,4 +1,4 @@
-import { mayGrant } from "@latchkey/auth/permissions";
+import { mayGrant, permits } from "@latchkey/auth/narrowing";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
 import {
@@ -35,8 +35,8 @@ export async function changeMemberRole(
 ): Promise<Member> {
   const { scope, origin } = edit;
   const { userId, role, versions } = change;
-  const { inside, member, actorRole } = await prepare(trx, edit, userId);
-  if (!mayGrant(actorRole, member.role) || !mayGrant(actorRole, role)) throw new AppError("FORBIDDEN");
+  const { inside, member, mayGive } = await prepare(trx, edit, userId);
+  if (!mayGive(member.role) || !mayGive(role)) throw new AppError("FORBIDDEN");
   if (member.role === role && (versions?.includes(member.version) ?? true)) return member;
   if (!(await updateMemberRole(inside, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
@@ -52,7 +52,7 @@ export async function changeMemberRole(
 }
 
 /**
- * Takes a member out of a workspace; anybody may leave one. Once this is committed neither their keys nor their
+ * Takes a member out of a workspace; anybody may leave one, but not by a key that may not manage members. Once this is committed neither their keys nor their
  * sessions reach it.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN when the member holds more than the actor does, CONFLICT for
  *   the last owner.
@@ -64,8 +64,8 @@ export async function removeMember(
 ): Promise<void> {
   const { scope, origin } = edit;
   const { userId } = removal;
-  const { inside, member, actorRole, isOneself } = await prepare(trx, edit, userId);
-  if (!isOneself && !mayGrant(actorRole, member.role)) throw new AppError("FORBIDDEN");
+  const { inside, member, mayGive, mayLeave } = await prepare(trx, edit, userId);
+  if (!mayLeave && !mayGive(member.role)) throw new AppError("FORBIDDEN");
   if (!(await deleteMember(inside, scope, removal))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
   const before = { role: member.role, email: member.email };
@@ -94,11 +94,13 @@ export async function addMember(
  */
 async function prepare(trx: Trx, edit: Edit, userId: UserId) {
   const { scope, origin } = edit;
-  const { inside, role: actorRole } = await enterToEdit(trx, edit, "members:read");
+  const { inside, role, narrowing } = await enterToEdit(trx, edit, "members:read");
   const member = await getMember(inside, scope, userId);
   await requireStillActing(inside, origin, [userId]);
   const isOneself = origin.actor.kind !== "command" && origin.actor.userId === userId;
-  return { inside, member, actorRole, isOneself };
+  const mayLeave = isOneself && permits(narrowing, "members:manage");
+  const mayGive = (granted: Role): boolean => mayGrant(role, narrowing, granted);
+  return { inside, member, mayGive, mayLeave };
 }
 
 /** @throws {AppError} CONFLICT where nobody else owns the workspace and can sign in. */

@@ -1,6 +1,7 @@
-import { type Permission, roleHolds } from "@latchkey/auth/permissions";
+import { holds, type Narrowing, reaches, readNarrowing } from "@latchkey/auth/narrowing";
+import type { Permission } from "@latchkey/auth/permissions";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { isStillActing } from "@latchkey/db/acting";
+import { findActingKey, isStillActing } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
@@ -100,7 +101,8 @@ export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise
  * Has a transaction enter a workspace that it is to change, and holds off whoever else would change it. What admitted the
  * request is looked at again behind that lock: since then the role may have changed, the key been deleted, the user
  * disabled.
- * @returns the role of who edits; the operator's command may do all that an owner may.
+ * @returns the role of who edits, and what the key that they edit with is held to; the operator's command may do all that
+ *   an owner may.
  * @throws {AppError} FORBIDDEN without the permission, also where the workspace is not there, so that nobody may tell that
  *   it ever was; NOT_FOUND for the operator then.
  */
@@ -108,19 +110,27 @@ export async function enterToEdit(
   trx: Trx,
   { scope, origin: { actor } }: Edit,
   permission: Permission,
-): Promise<{ readonly inside: WorkspaceTrx; readonly role: Role }> {
+): Promise<{
+  readonly inside: WorkspaceTrx;
+  readonly role: Role;
+  readonly narrowing: Narrowing | undefined;
+}> {
   const inside = await enterWorkspace(trx, scope);
   const isThere = await lockWorkspace(inside, scope);
   if (actor.kind === "command") {
-    if (isThere) return { inside, role: "owner" };
+    if (isThere) return { inside, role: "owner", narrowing: undefined };
     const id = encodeId("workspace", scope.workspaceId);
     throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
   }
   const role = isThere
     ? await findRole(inside, { userId: actor.userId, workspaceId: scope.workspaceId })
     : undefined;
-  if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
-  return { inside, role };
+  const key = actor.kind === "key" ? await findActingKey(inside, actor.keyId) : undefined;
+  const narrowing = key && readNarrowing(key);
+  if (!role || !reaches(narrowing, scope.workspaceId) || !holds(role, narrowing, permission)) {
+    throw new AppError("FORBIDDEN");
+  }
+  return { inside, role, narrowing };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
 import type { AppError } from "@latchkey/errors";
 import { readBearerToken } from "./bearer-token.ts";
+import { clientAddress } from "./client-address.ts";
 import type { FindRoute, Route } from "./open-routes.ts";
 
 /** What admission said of a request. */
@@ -10,6 +11,8 @@ export interface Admitted {
   /** What the request asks for, which admission has judged it by; a failure where that is nothing. */
   readonly route: Route | AppError;
   readonly verdict: Verdict;
+  /** Where it comes from. */
+  readonly address: string | undefined;
   /** How long admission took, in milliseconds. */
   readonly tookMs: number;
 }
@@ -18,6 +21,8 @@ export interface Admitted {
 export interface Gate {
   readonly findRoute: FindRoute;
   readonly admission: Admission;
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly isTrustedProxy: (address: string) => boolean;
 }
 
 const early = Symbol("what admission said");
@@ -60,14 +65,15 @@ export function findAdmitted(
 }
 
 async function ask(
-  { findRoute, admission }: Gate,
+  { findRoute, admission, isTrustedProxy }: Gate,
   req: IncomingMessage,
   path: string,
 ): Promise<Admitted | undefined> {
   const token = readBearerToken(req.rawHeaders);
   if (token === undefined) return undefined;
   const route = findRoute(req.method ?? "GET", path);
+  const address = clientAddress(req, isTrustedProxy);
   const startedAt = performance.now();
-  const verdict = await admission.admit(token, "demand" in route ? route.demand : undefined);
-  return { route, verdict, tookMs: performance.now() - startedAt };
+  const verdict = await admission.admit(token, "demand" in route ? route.demand : undefined, address);
+  return { route, verdict, address, tookMs: performance.now() - startedAt };
 }

@@ -9,10 +9,11 @@ import type { Instance } from "../domain/instance.ts";
 import { parseInput } from "./parse-input.ts";
 
 /**
- * Who may call an endpoint. `key`: whoever holds a good API key. `workspace`: a key whose user has this permission in
- * the workspace that the path names with `:workspaceId`. It has no default: an endpoint says it or does not compile.
+ * Who may call an endpoint. `key`: whoever holds a good API key. `unnarrowed-key`: the same, but for a key that is held to
+ * some workspaces or permissions. `workspace`: a key that has this permission, and its user too, in the workspace that
+ * the path names with `:workspaceId`. It has no default: an endpoint says it or does not compile.
  */
-export type Access = "key" | { readonly workspace: Permission };
+export type Access = "key" | "unnarrowed-key" | { readonly workspace: Permission };
 
 /** What a handler gets beside its input. */
 export interface Call {
@@ -104,7 +105,7 @@ export function defineEndpoint<
     readonly response: Response;
     readonly handle: (
       input: Parsed<Parts>,
-      call: Allowed extends "key" ? Call : WorkspaceCall,
+      call: Allowed extends string ? Call : WorkspaceCall,
     ) => Input<Response> | Promise<Input<Response>>;
   },
 ): Endpoint {

@@ -2,6 +2,7 @@ import type { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Logger } from "pino";
 import { translateFailure } from "../failure.ts";
+import { rateLimitHeaders } from "./rate-limit-headers.ts";
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
 export function errorBoundary(log: Logger): Middleware {
@@ -47,6 +48,8 @@ function answerError(ctx: Context, error: AppError): void {
   ctx.body = errorBody(error, ctx.requestId);
   ctx.set("X-Request-Id", ctx.requestId);
   ctx.set(error.headers);
+  const limit = rateLimitHeaders(ctx.limit);
+  for (let index = 0; index < limit.length; index += 2) ctx.set(limit[index] ?? "", limit[index + 1] ?? "");
   ctx.set("Cache-Control", "no-store");
   if (error.retryAfterSeconds !== undefined) ctx.set("Retry-After", String(error.retryAfterSeconds));
 }

@@ -41,7 +41,7 @@ export async function onceByName(
   const requestHash = createHash("sha256")
     .update(JSON.stringify(input.body ?? null))
     .digest();
-  return await call.instance.db.transaction().execute(async (trx) => {
+  return await call.transact(async (trx) => {
     if (!(await claimIdempotencyName(trx, name))) {
       throw new AppError("CONFLICT", {
         message: "A request with this Idempotency-Key is still under way",

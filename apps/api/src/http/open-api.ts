@@ -1,12 +1,11 @@
 import type { Admission } from "@latchkey/auth/admission";
-import type { Principal, Verdict } from "@latchkey/auth/verdict";
+import type { LimitState, Principal, Verdict } from "@latchkey/auth/verdict";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";
 import { findAdmitted } from "./admit-early.ts";
 import { answerJson } from "./answer-json.ts";
-import { clientAddress } from "./client-address.ts";
 import { withinDeadline } from "./deadline.ts";
 import { isOpen, requireOneHost } from "./edge-rules.ts";
 import type { Answer, Call, Endpoint, WorkspaceCall } from "./endpoint.ts";
@@ -14,6 +13,15 @@ import { etagOf, readIfMatch } from "./entity-tag.ts";
 import { onceByName, readIdempotencyKey } from "./idempotency.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
 import type { FindRoute } from "./open-routes.ts";
+import { rateLimitHeaders } from "./rate-limit-headers.ts";
+import { Turns } from "./turns.ts";
+
+declare module "koa" {
+  interface ExtendableContext {
+    /** Where the limit of the request's key stands; undefined for a key without one. */
+    limit?: LimitState | undefined;
+  }
+}
 
 /** Callers were promised an answer within two seconds, also with the database away. */
 const answerWithinMs = 1_800;
@@ -22,16 +30,19 @@ export interface OpenApiOptions {
   readonly instance: Instance;
   readonly admission: Admission;
   readonly findRoute: FindRoute;
+  readonly isTrustedProxy: (address: string) => boolean;
 }
 
 /** Everything below `/open`. Authentication comes first: without a good key, nothing here tells anything apart. */
 export function openApi(options: OpenApiOptions): Middleware {
   const { instance } = options;
+  const turns = new Turns();
   return async (ctx, next) => {
     if (!isOpen(ctx.path)) return await next();
     const found = findAdmitted(options, ctx.req, ctx.path);
     const admitted = found instanceof Promise ? await found : found;
     if (!admitted) throw unauthorized();
+    if ("limit" in admitted.verdict) ctx.limit = admitted.verdict.limit;
     const { principal, access } = requireAdmitted(admitted.verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
     const budgetMs = answerWithinMs - admitted.tookMs;
@@ -41,7 +52,14 @@ export function openApi(options: OpenApiOptions): Middleware {
     const { endpoint, params } = admitted.route;
     const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
     const input = { params, query: ctx.querystring === "" ? noQuery : ctx.query, body };
-    const call = createCall(ctx, instance, endpoint, { principal, access });
+    const deadline = performance.now() + budgetMs;
+    const call = createCall(ctx, instance, endpoint, {
+      principal,
+      access,
+      address: admitted.address,
+      transact: (work) =>
+        turns.take(principal.userId, deadline, () => instance.db.transaction().execute(work)),
+    });
     const idempotencyKey = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
     if (idempotencyKey !== undefined) {
       const name = { userId: principal.userId, method: endpoint.method, path: ctx.path, key: idempotencyKey };
@@ -64,20 +82,26 @@ function createCall(
   ctx: Context,
   instance: Instance,
   endpoint: Endpoint,
-  { principal, access }: { readonly principal: Principal; readonly access: WorkspaceAccess | undefined },
+  asked: {
+    readonly principal: Principal;
+    readonly access: WorkspaceAccess | undefined;
+    readonly address: string | undefined;
+    readonly transact: Call["transact"];
+  },
 ): Call & Partial<WorkspaceCall> {
+  const { principal, access, address, transact } = asked;
   return {
     instance,
     principal,
     ...(access ? { access } : {}),
     origin: {
       actor: { kind: "key", userId: principal.userId, keyId: principal.keyId },
-      address: clientAddress(ctx.req),
+      address: address ?? null,
       requestId: ctx.requestId,
     },
     now: new Date(),
     ifMatch: endpoint.request.ifMatch ? readIfMatch(ctx) : undefined,
-    transact: (work) => instance.db.transaction().execute(work),
+    transact,
   };
 }
 
@@ -90,11 +114,12 @@ function describeAnswer(
   { response }: Endpoint,
   answer: Answer,
 ): readonly string[] {
+  const always = ctx.limit ? [...headers, ...rateLimitHeaders(ctx.limit)] : headers;
   const link = nextPageLink(ctx, instance, answer);
-  if (link) return [...headers, "Link", link];
+  if (link) return [...always, "Link", link];
   if (response.status !== 204 && response.hasEtag)
-    return [...headers, "ETag", etagOf(Number(answer?.version))];
-  return headers;
+    return [...always, "ETag", etagOf(Number(answer?.version))];
+  return always;
 }
 
 function unauthorized(): AppError {
@@ -106,6 +131,10 @@ function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "admitted
   switch (verdict.kind) {
     case "admitted":
       return verdict;
+    case "limited": {
+      const { resetsInSeconds } = verdict.limit;
+      throw new AppError("TOO_MANY_REQUESTS", { retryAfterSeconds: resetsInSeconds });
+    }
     case "refused":
       throw new AppError("FORBIDDEN");
     case "unavailable":

@@ -30,7 +30,7 @@ export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
       .filter(({ path }) => !path.includes(":"))
       .map((endpoint): [string, Route] => [
         `${endpoint.method} /open${endpoint.path}`,
-        { endpoint, params: {}, demand: undefined },
+        { endpoint, params: {}, demand: toDemand(endpoint, {}) },
       ]),
   );
   return (method, path) => {
@@ -51,6 +51,7 @@ export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
 
 function toDemand({ access }: Endpoint, params: Readonly<Record<string, string>>): Demand | undefined {
   if (access === "key") return undefined;
+  if (access === "unnarrowed-key") return "unnarrowed";
   const workspaceId = decodeId("workspace", params.workspaceId ?? "") ?? idOfNoWorkspace;
   return { workspaceId, permission: access.workspace };
 }

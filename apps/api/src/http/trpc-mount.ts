@@ -46,7 +46,7 @@ export function trpcMount({
       createContext: () => ({
         instance,
         requestId: ctx.requestId,
-        address: clientAddress(ctx.req),
+        address: clientAddress(ctx.req, instance.isTrustedProxy) ?? null,
         headers: toHeaders(ctx.headers),
         setCookies: (cookies) => {
           for (const cookie of cookies) ctx.res.appendHeader("Set-Cookie", cookie);

@@ -1,4 +1,10 @@
 import type { Endpoint } from "../http/endpoint.ts";
+import { deleteApiKey } from "./api-keys/delete-api-key.ts";
+import { getApiKey } from "./api-keys/get-api-key.ts";
+import { listApiKeys } from "./api-keys/list-api-keys.ts";
+import { revokeCurrentApiKey } from "./api-keys/revoke-current-api-key.ts";
+import { rotateApiKey } from "./api-keys/rotate-api-key.ts";
+import { updateApiKey } from "./api-keys/update-api-key.ts";
 import { listAuditEvents } from "./audit-events/list-audit-events.ts";
 import { getConfig } from "./global/get-config.ts";
 import { getMe } from "./me/get-me.ts";
@@ -16,6 +22,12 @@ import { renameWorkspace } from "./workspaces/rename-workspace.ts";
 export const endpoints: readonly Endpoint[] = [
   getConfig,
   getMe,
+  listApiKeys,
+  revokeCurrentApiKey,
+  getApiKey,
+  updateApiKey,
+  deleteApiKey,
+  rotateApiKey,
   listWorkspaces,
   createWorkspace,
   getWorkspace,

@@ -17,8 +17,10 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
     ...(method === "POST" ? (["IdempotencyKey"] as const) : []),
     ...(ifMatch ? (["IfMatch"] as const) : []),
   ];
-  const permission = access === "key" ? null : access.workspace;
-  const needs = permission === null ? "a good key and nothing more" : `\`${permission}\``;
+  const permission = typeof access === "object" ? access.workspace : null;
+  const needs = permission
+    ? `\`${permission}\``
+    : needsByAccess[access as Extract<Endpoint["access"], string>];
   const errors = describeErrors(endpoint).map(({ status, id }) => [
     String(status),
     { $ref: `#/components/responses/${id}` },
@@ -35,6 +37,11 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
     responses: { [`${response.status}` as const]: describeSuccess(endpoint), ...Object.fromEntries(errors) },
   };
 }
+
+const needsByAccess = {
+  key: "a good key and nothing more",
+  "unnarrowed-key": "a key that is held to no workspaces and permissions",
+} as const;
 
 const successes = { 200: "Here it is.", 201: "Created.", 204: "Done; there is nothing to tell." } as const;
 

@@ -9,6 +9,10 @@ interface Tag {
 const tags: Readonly<Record<string, Tag>> = {
   global: { name: "Instance", description: "This installation of Latchkey." },
   me: { name: "Me", description: "The key of the request, and who it acts for." },
+  "api-keys": {
+    name: "API keys",
+    description: "The keys of the user that the request acts for: what each may do, and its use.",
+  },
   workspaces: {
     name: "Workspaces",
     description: "What people share, and keep from each other: each has its own members, with a role each.",

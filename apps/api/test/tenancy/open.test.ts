@@ -11,6 +11,12 @@ const table = readTable(`
                                           nobody  stranger  removed  viewer  member  admin  owner
   getConfiguration                        401     200       200      200     200     200    200
   getMe                                   401     200       200      200     200     200    200
+  listApiKeys                             401     200       200      200     200     200    200
+  revokeCurrentApiKey                     401     204       204      204     204     204    204
+  getApiKey                               401     403       403      403     403     403    200
+  updateApiKey                            401     403       403      403     403     403    200
+  deleteApiKey                            401     403       403      403     403     403    204
+  rotateApiKey                            401     403       403      403     403     403    200
   listWorkspaces                          401     200       200      200     200     200    200
   createWorkspace                         401     201       201      201     201     201    201
   getWorkspace                            401     403       403      200     200     200    200
@@ -44,6 +50,36 @@ interface Plan {
 const plans: Readonly<Record<string, Plan>> = {
   getConfiguration: { shows: () => ["registration"] },
   getMe: { shows: showsOwnWorkspace },
+  listApiKeys: { shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id] : []) },
+  revokeCurrentApiKey: {
+    effect: (_stage, { userId }) => ({
+      gone: { api_keys: [{ user_id: userId, name: "key", deleted_at: null }] },
+      come: { api_keys: [{ user_id: userId, name: "key", deleted_at: expect.any(String) }] },
+    }),
+  },
+  getApiKey: { shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name] },
+  updateApiKey: {
+    body: { name: "Changed" },
+    effect: ({ ownersKey: { keyId, name } }) => ({
+      gone: { api_keys: [{ id: keyId, name, version: 1 }] },
+      come: { api_keys: [{ id: keyId, name: "Changed", version: 2 }] },
+    }),
+    shows: () => ["Changed"],
+  },
+  deleteApiKey: {
+    effect: ({ ownersKey: { keyId } }) => ({
+      gone: { api_keys: [{ id: keyId, deleted_at: null }] },
+      come: { api_keys: [{ id: keyId, deleted_at: expect.any(String) }] },
+    }),
+  },
+  rotateApiKey: {
+    body: { overlapSeconds: 3_600 },
+    effect: ({ ownersKey: { keyId } }) => ({
+      gone: { api_keys: [{ id: keyId, version: 1 }] },
+      come: { api_keys: [{ id: keyId, version: 2 }], retired_secrets: [{ key_id: keyId }] },
+    }),
+    shows: () => ['"key":"lk_'],
+  },
   listWorkspaces: { shows: showsOwnWorkspace },
   createWorkspace: {
     body: { name: "Made" },
@@ -203,7 +239,11 @@ describe.each(table)("$name", ({ called, name, answers }) => {
     const endpoint = getEndpoint(called);
     const actor = caller === "nobody" ? undefined : stage.people[caller];
     const secret = actor && (await app.addKey(actor.userId)).secret;
-    const path = fillPath(endpoint, { workspaceId: stage.ours.id, userId: plan.user?.(stage, caller).id });
+    const path = fillPath(endpoint, {
+      workspaceId: stage.ours.id,
+      userId: plan.user?.(stage, caller).id,
+      keyId: stage.ownersKey.id,
+    });
 
     const { result, before, after } = await observe(app.owner, () =>
       call(endpoint, path, { secret, body: plan.body }),
@@ -226,7 +266,7 @@ function strip({ head, body }: { readonly head: string; readonly body: string })
   return [...lines, "", body.replace(/"requestId":"[^"]+"/, '"requestId":""')].join("\r\n");
 }
 
-const inWorkspaces = endpoints.filter(({ access }) => access !== "key");
+const inWorkspaces = endpoints.filter(({ access }) => typeof access === "object");
 
 test.each(inWorkspaces)(
   "$operationId tells a workspace that is somebody else's, one that is not there, what is no workspace's id, and too small a role apart to nobody",
@@ -279,7 +319,8 @@ test.each(withBody)(
     const { ours, theirs, people } = stage;
     const plan = plans[endpoint.operationId] ?? {};
     const { secret } = await app.addKey(people.owner.userId);
-    const path = fillPath(endpoint, { workspaceId: ours.id, userId: plan.user?.(stage, "owner").id });
+    const userId = plan.user?.(stage, "owner").id;
+    const path = fillPath(endpoint, { workspaceId: ours.id, userId, keyId: stage.ownersKey.id });
     const unknown = {
       userId: people.stranger.id,
       workspaceId: theirs.id,
@@ -308,7 +349,8 @@ test.each(endpoints)("$operationId refuses parameters that it does not name", as
   const stage = await setStage(app);
   const plan = plans[endpoint.operationId] ?? {};
   const { secret } = await app.addKey(stage.people.owner.userId);
-  const path = fillPath(endpoint, { workspaceId: stage.ours.id, userId: plan.user?.(stage, "owner").id });
+  const userId = plan.user?.(stage, "owner").id;
+  const path = fillPath(endpoint, { workspaceId: stage.ours.id, userId, keyId: stage.ownersKey.id });
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
     const query = `${path}?${name}=${stage.theirs.id}`;
     const { result, before, after } = await observe(app.owner, () =>

@@ -18,8 +18,11 @@ const table = readTable(`
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
   apiKeys.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.summary                         UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  apiKeys.get                             UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.create                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.update                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.rotate                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.endOverlap                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.delete                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   workspaces.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaces.create                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -77,16 +80,32 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id, '"total":1'] : ['"total":0']),
   },
   "apiKeys.summary": { shows: (_stage, caller) => [`"keyCount":${caller === "owner" ? 1 : 0}`] },
+  "apiKeys.get": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id }),
+    shows: ({ ownersKey }) => [ownersKey.id],
+  },
   "apiKeys.create": {
     input: () => ({ name: "Made" }),
     effect: (_stage, actor) => ({ come: { api_keys: [{ name: "Made", user_id: actor?.userId }] } }),
   },
   "apiKeys.update": {
-    input: ({ ownersKey }) => ({ id: ownersKey.id, name: "Changed", description: "" }),
+    input: ({ ownersKey }) => ({ id: ownersKey.id, name: "Changed", description: "", version: 1 }),
     effect: ({ ownersKey }) => ({
       gone: { api_keys: [{ id: ownersKey.keyId, name: ownersKey.name }] },
       come: { api_keys: [{ id: ownersKey.keyId, name: "Changed" }] },
     }),
+  },
+  "apiKeys.rotate": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id, overlapSeconds: 3_600 }),
+    effect: ({ ownersKey: { keyId } }) => ({
+      gone: { api_keys: [{ id: keyId, version: 1 }] },
+      come: { api_keys: [{ id: keyId, version: 2 }], retired_secrets: [{ key_id: keyId }] },
+    }),
+    shows: () => ['"key":"lk_'],
+  },
+  "apiKeys.endOverlap": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id }),
+    shows: ({ ownersKey }) => [ownersKey.id],
   },
   "apiKeys.delete": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { insertApiKey } from "@latchkey/db/api-keys";
+import { insertApiKey } from "@latchkey/db/api-key-changes";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { insertUserWithPassword } from "@latchkey/db/users";

@@ -3,20 +3,28 @@ import type { DatabaseConnection } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
+import { answerCounted, malformed, presentedBy, unavailable, unknown } from "./answer.ts";
 import {
   type Batch,
   composeBatches,
   listAsks,
   listWaiters,
-  openWorkspace,
   type Probing,
   type Spending,
   type Waiter,
 } from "./batch.ts";
 import { FactsMemory } from "./facts-memory.ts";
-import { type Demand, judge, type KeyFacts } from "./judge.ts";
+import { type Demand, judge, judgeKey, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
-import { type Ask, countUses, type Findings, isCertainAbort, type Probe, resolveUses } from "./statement.ts";
+import {
+  type Ask,
+  countUses,
+  type Findings,
+  isCertainAbort,
+  type Probe,
+  resolveUses,
+  type Spent,
+} from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 export interface AdmissionOptions {
@@ -39,7 +47,12 @@ const maxBatch = 1_024;
 const blockedPauseMs = 10;
 const sweepEveryMs = 100;
 /** No key has it, so that asking for it reads the database and changes nothing. */
-const digestOfNoKey = Buffer.alloc(32).toString("base64");
+const requestOfNoKey: Request = {
+  digest: Buffer.alloc(32).toString("base64"),
+  demand: undefined,
+  address: undefined,
+  facts: undefined,
+};
 
 /**
  * The one step that verifies and counts a request.
@@ -83,23 +96,24 @@ export class Admission {
   }
 
   /**
-   * Judges and counts one request with this token, and what it wants beside a good key. The token may be anything that a
-   * caller sent.
+   * Judges and counts one request with this token. The token may be anything that a caller sent.
+   * @param demand what it wants beside a good key.
+   * @param address where it comes from; a key that is held to ranges of addresses is refused without.
    */
-  admit(token: string, demand?: Demand): Promise<Verdict> {
+  admit(token: string, demand?: Demand, address?: string): Promise<Verdict> {
     if (token.length !== apiKeyLength) return Promise.resolve(malformed);
     const digest = digestKey(token);
     const facts = this.#memory.recall(digest);
     // What is remembered was well-formed.
     if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
     // A refusal is never remembered: whoever is to be refused is looked up.
-    const isAllowed = facts && judge(facts, demand).kind === "allowed";
-    return this.#enqueue(digest, demand, isAllowed ? facts : undefined);
+    const isAllowed = facts && judge(facts, { demand, address }).kind === "allowed";
+    return this.#enqueue({ digest, demand, address, facts: isAllowed ? facts : undefined });
   }
 
   /** Whether requests can be admitted right now, found out by asking the database, also while very many wait. */
   async isAvailable(): Promise<boolean> {
-    return !this.#isClosed && (await this.#wait(digestOfNoKey, undefined, undefined)).kind !== "unavailable";
+    return !this.#isClosed && (await this.#wait(requestOfNoKey)).kind !== "unavailable";
   }
 
   /** Finishes the statement under way, answers "unavailable" to what waits, and closes the connection. */
@@ -112,14 +126,14 @@ export class Admission {
     await this.#link.close();
   }
 
-  #enqueue(digest: string, demand: Demand | undefined, facts: KeyFacts | undefined): Promise<Verdict> {
+  #enqueue(request: Request): Promise<Verdict> {
     if (this.#unanswered >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
     // Keys that a node does not know, forged ones among them, take no more than half of the room from those it knows.
-    if (!facts && this.#unknown >= this.#maxWaiting / 2) return Promise.resolve(unavailable);
-    return this.#wait(digest, demand, facts);
+    if (!request.facts && this.#unknown >= this.#maxWaiting / 2) return Promise.resolve(unavailable);
+    return this.#wait(request);
   }
 
-  #wait(digest: string, demand: Demand | undefined, facts: KeyFacts | undefined): Promise<Verdict> {
+  #wait({ digest, demand, address, facts }: Request): Promise<Verdict> {
     this.#unanswered += 1;
     if (!facts) this.#unknown += 1;
     return new Promise((answer) => {
@@ -127,6 +141,7 @@ export class Admission {
         wasKnown: facts !== undefined,
         digest,
         demand,
+        address,
         facts,
         arrivedAt: performance.now(),
         answer,
@@ -143,7 +158,8 @@ export class Admission {
       await turn();
       this.#inFlight = this.#waiting.splice(0, maxBatch);
       this.#giveUpLate(this.#inFlight);
-      const { together, apart } = composeBatches(this.#inFlight, this.#apart);
+      const { together, apart, later } = composeBatches(this.#inFlight, this.#apart);
+      if (later.length > 0) this.#waiting = later.concat(this.#waiting);
       if (together.size > 0) await this.#count(together);
       if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
     }
@@ -161,14 +177,14 @@ export class Admission {
   /** Counts what is remembered, and queues again what was not counted. */
   async #count(spending: Batch["spending"]): Promise<void> {
     try {
-      const uncounted = await this.#send({ spending, probing: new Map() }, countUses);
+      const { uncounted, spent } = await this.#send({ spending, probing: new Map() }, countUses);
       const again: Waiter[] = [];
       for (const keyId of uncounted) {
         this.#apart.add(keyId);
         again.push(...(spending.get(keyId)?.waiters ?? []));
         spending.delete(keyId);
       }
-      for (const counted of spending.values()) this.#admit(counted);
+      for (const [keyId, counted] of spending) this.#admit(counted, spent.get(keyId));
       if (again.length > 0) this.#waiting = again.concat(this.#waiting);
     } catch (error) {
       const batch: Batch = { spending, probing: new Map() };
@@ -214,16 +230,18 @@ export class Admission {
   }
 
   /** Answers what is decided and queues the rest again: keys that have changed, and rows that were held. */
-  #conclude({ spending, probing }: Batch, { uncounted, probed }: Findings): void {
+  #conclude({ spending, probing }: Batch, { uncounted, spent, probed }: Findings): void {
     const again: Waiter[] = [];
-    for (const [keyId, { facts, waiters }] of spending) {
-      if (uncounted.has(keyId) && uncounted.get(keyId) === facts.version) {
+    for (const [keyId, counted] of spending) {
+      const { facts, waiters } = counted;
+      const why = uncounted.get(keyId);
+      if (why && why.version === facts.version && !why.isOver) {
         this.#apart.add(keyId);
         this.#setAside(waiters);
         continue;
       }
       this.#apart.delete(keyId);
-      if (!uncounted.has(keyId)) this.#admit({ facts, waiters });
+      if (!why) this.#admit(counted, spent.get(keyId));
       else for (const waiter of waiters) waiter.facts = undefined;
       again.push(...waiters.filter(({ isAnswered }) => !isAnswered));
     }
@@ -237,11 +255,12 @@ export class Admission {
 
   /** Judges by facts that were read after these requests arrived; what is allowed must still be spent. */
   #learn(facts: KeyFacts | undefined, { probe: { digest }, waiters }: Probing): readonly Waiter[] {
-    if (facts && judge(facts).kind === "allowed") this.#memory.remember(digest, facts);
+    if (facts && judgeKey(facts).kind === "allowed") this.#memory.remember(digest, facts);
     else this.#memory.forget(digest);
+    const presented = facts && presentedBy(facts, digest);
     return waiters.filter((waiter) => {
-      const judgement = facts ? judge(facts, waiter.demand) : unknown;
-      if (judgement.kind === "refused") this.#settle(waiter, judgement);
+      const judgement = facts ? judge(facts, waiter) : unknown;
+      if (judgement.kind === "refused") this.#settle(waiter, { ...judgement, presented });
       else waiter.facts = facts;
       return judgement.kind === "allowed";
     });
@@ -264,13 +283,9 @@ export class Admission {
     }, blockedPauseMs);
   }
 
-  /** Tells requests that were counted. */
-  #admit({ facts, waiters }: Spending): void {
-    const principal = { keyId: facts.keyId, userId: facts.userId };
-    const verdict = { kind: "admitted", principal, access: undefined } as const;
-    for (const waiter of waiters) {
-      this.#settle(waiter, waiter.demand ? { ...verdict, access: openWorkspace(waiter) } : verdict);
-    }
+  /** Tells requests that were counted, or that found nothing left of their key's limit. */
+  #admit(counted: Spending, spent: Spent | undefined): void {
+    answerCounted(counted, spent, (waiter, verdict) => this.#settle(waiter, verdict));
   }
 
   #settle(waiter: Waiter, verdict: Verdict): void {
@@ -293,6 +308,5 @@ export class Admission {
   }
 }
 
-const unknown = { kind: "refused", reason: "unknown" } as const satisfies Verdict;
-const malformed = { kind: "refused", reason: "malformed" } as const satisfies Verdict;
-const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
+/** A request as it comes. */
+type Request = Pick<Waiter, "digest" | "demand" | "address" | "facts">;

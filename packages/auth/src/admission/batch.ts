@@ -1,4 +1,4 @@
-import type { KeyId } from "@latchkey/db/ids";
+import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
 import type { Demand, KeyFacts } from "./judge.ts";
@@ -11,6 +11,7 @@ export interface Waiter {
   readonly wasKnown: boolean;
   readonly digest: string;
   readonly demand: Demand | undefined;
+  readonly address: string | undefined;
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
   /** What the node believes of its key, and judged it by; undefined for a key that it must look up. */
@@ -18,8 +19,9 @@ export interface Waiter {
   isAnswered: boolean;
 }
 
-/** The requests of one key that a statement is to count, by the facts they were judged by. */
+/** The requests with one secret of a key that a statement is to count, by the facts they were judged by. */
 export interface Spending {
+  readonly digest: string;
   readonly facts: KeyFacts;
   readonly waiters: Waiter[];
 }
@@ -38,14 +40,16 @@ export interface Batch {
 
 /**
  * Sorts requests into what can be counted by remembered facts and what must be looked up. With the latter go the
- * keys set apart, so that nobody else waits for them.
+ * keys set apart, so that nobody else waits for them. `later` are those with another secret of a key that is counted
+ * now: a statement counts a key once.
  */
 export function composeBatches(
   waiters: readonly Waiter[],
   setApart: ReadonlySet<KeyId>,
-): { readonly together: Batch["spending"]; readonly apart: Batch } {
+): { readonly together: Batch["spending"]; readonly apart: Batch; readonly later: readonly Waiter[] } {
   const together: Batch["spending"] = new Map();
   const apart: Batch = { spending: new Map(), probing: new Map() };
+  const later: Waiter[] = [];
   for (const waiter of waiters) {
     if (waiter.isAnswered) continue;
     const { facts } = waiter;
@@ -57,25 +61,28 @@ export function composeBatches(
     const others = spending.get(facts.keyId);
     // Counted by one version of the facts, and judged by another? It must be looked up.
     if (others && others.facts.version !== facts.version) addProbe(apart.probing, waiter);
+    else if (others && others.digest !== waiter.digest) later.push(waiter);
     else if (others) others.waiters.push(waiter);
-    else spending.set(facts.keyId, { facts, waiters: [waiter] });
+    else spending.set(facts.keyId, { digest: waiter.digest, facts, waiters: [waiter] });
   }
-  return { together, apart };
+  return { together, apart, later };
 }
 
 function addProbe(probing: Batch["probing"], waiter: Waiter): void {
-  const { digest, demand } = waiter;
-  const name = demand ? digest + demand.workspaceId : digest;
+  const { digest } = waiter;
+  const workspaceId = workspaceOf(waiter);
+  const name = workspaceId ? digest + workspaceId : digest;
   const others = probing.get(name);
   if (others) others.waiters.push(waiter);
-  else probing.set(name, { probe: { digest, workspaceId: demand?.workspaceId }, waiters: [waiter] });
+  else probing.set(name, { probe: { digest, workspaceId }, waiters: [waiter] });
 }
 
 /** What a statement is told of the uses that it is to count. */
 export function listAsks(spending: Batch["spending"]): Ask[] {
   const asks: Ask[] = [];
   for (const { facts, waiters } of spending.values()) {
-    asks.push({ keyId: facts.keyId, uses: waiters.length, version: facts.version });
+    const { keyId, version, goodUntil, limit } = facts;
+    asks.push({ keyId, uses: waiters.length, version, goodUntil, limit });
   }
   return asks;
 }
@@ -85,7 +92,13 @@ export function listWaiters({ spending, probing }: Batch): Waiter[] {
 }
 
 /** What a request may do in the workspace it asked for. Its facts were judged by its demand, and have just held. */
-export function openWorkspace({ facts, demand }: Waiter): WorkspaceAccess | undefined {
-  const role = demand && facts?.roles.get(demand.workspaceId);
-  return facts && role && { scope: mintWorkspaceScope(demand.workspaceId), userId: facts.userId, role };
+export function openWorkspace(waiter: Waiter): WorkspaceAccess | undefined {
+  const { facts } = waiter;
+  const workspaceId = workspaceOf(waiter);
+  const role = workspaceId && facts?.roles.get(workspaceId);
+  return facts && role && { scope: mintWorkspaceScope(workspaceId), userId: facts.userId, role };
+}
+
+function workspaceOf({ demand }: Waiter): WorkspaceId | undefined {
+  return typeof demand === "object" ? demand.workspaceId : undefined;
 }

@@ -1,17 +1,12 @@
-import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
+import { goodFacts } from "./facts.test-kit.ts";
 import { FactsMemory } from "./facts-memory.ts";
 import type { KeyFacts } from "./judge.ts";
 
 function factsOf(key: string, workspaces: readonly string[], version = 1): KeyFacts {
-  return {
-    keyId: key as KeyId,
-    userId: "user" as UserId,
-    version,
-    isDeleted: false,
-    isUserDisabled: false,
-    roles: new Map(workspaces.map((workspace) => [workspace as WorkspaceId, "member"])),
-  };
+  const roles = new Map(workspaces.map((workspace) => [workspace as WorkspaceId, "member"] as const));
+  return { ...goodFacts, keyId: key as KeyId, version, roles };
 }
 
 test("roles add up as long as the version stays, and start anew with the next", () => {

@@ -1,37 +1,95 @@
-import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
-import { expect, test } from "vitest";
+import type { WorkspaceId } from "@latchkey/db/ids";
+import { describe, expect, test } from "vitest";
+import { createIpMatcher } from "../ip-ranges.ts";
+import { readNarrowing } from "../narrowing.ts";
 import { permissions, roleHolds, roles } from "../permissions.ts";
-import { judge, type KeyFacts } from "./judge.ts";
+import { goodFacts } from "./facts.test-kit.ts";
+import { type Demand, judge, type KeyFacts } from "./judge.ts";
 
 const ours = "w" as WorkspaceId;
-const good: KeyFacts = {
-  keyId: "k" as KeyId,
-  userId: "u" as UserId,
-  version: 1,
-  isDeleted: false,
-  isUserDisabled: false,
-  roles: new Map(),
-};
+const theirs = "x" as WorkspaceId;
 const allowed = { kind: "allowed" };
 const refused = (reason: string) => ({ kind: "refused", reason });
 
-test.each([
-  ["a live key of a live user", {}, allowed],
-  ["a deleted key", { isDeleted: true }, refused("deleted")],
-  ["a disabled user's key", { isUserDisabled: true }, refused("user-disabled")],
-  ["a disabled user's deleted key", { isDeleted: true, isUserDisabled: true }, refused("deleted")],
-] as const)("judges %s", (_what, change, judgement) => {
-  expect(judge({ ...good, ...change })).toEqual(judgement);
+function judged(change: Partial<KeyFacts>, demand?: Demand, address?: string) {
+  return judge({ ...goodFacts, ...change }, { demand, address });
+}
+
+describe("of the key itself", () => {
+  test.each([
+    ["one in force", {}, allowed],
+    ["a deleted one", { isDeleted: true }, refused("deleted")],
+    ["a disabled user's", { isUserDisabled: true }, refused("user-disabled")],
+    ["a disabled user's deleted one", { isDeleted: true, isUserDisabled: true }, refused("deleted")],
+    ["a disabled one", { isDisabled: true }, refused("disabled")],
+    ["an expired one", { isExpired: true }, refused("expired")],
+    ["a former secret in its overlap", { isRetired: true }, allowed],
+    ["a former secret past its overlap", { isRetired: true, isRotatedOut: true }, refused("rotated-out")],
+  ] as const)("judges %s, whatever is asked for", (_what, change, judgement) => {
+    expect(judged(change)).toEqual(judgement);
+    const demand = { workspaceId: ours, permission: "workspace:read" } as const;
+    expect(judged({ ...change, roles: new Map([[ours, "owner"]]) }, demand)).toEqual(judgement);
+  });
+
+  test("lets it come from its ranges alone, and from nowhere when nobody knows where from", () => {
+    const isWithinRanges = createIpMatcher(["10.0.0.0/8", "2001:db8::/32"]);
+    expect(judged({ isWithinRanges }, undefined, "10.1.2.3")).toEqual(allowed);
+    expect(judged({ isWithinRanges }, undefined, "2001:db8::1")).toEqual(allowed);
+    expect(judged({ isWithinRanges }, undefined, "11.0.0.1")).toEqual(refused("address"));
+    expect(judged({ isWithinRanges }, undefined, "2001:db9::1")).toEqual(refused("address"));
+    expect(judged({ isWithinRanges })).toEqual(refused("address"));
+  });
 });
 
-test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
-  "judges what %s may do by the table: %s",
-  (role, permission) => {
-    const facts = { ...good, roles: new Map([[ours, role]]) };
+describe("of what is asked for", () => {
+  test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
+    "judges what %s may do by the table: %s",
+    (role, permission) => {
+      const change = { roles: new Map([[ours, role]]) };
+      const demand = { workspaceId: ours, permission };
+      const byRole = roleHolds(role, permission) ? allowed : refused("no-permission");
+      expect(judged(change, demand)).toEqual(byRole);
+      expect(judged(change, { ...demand, workspaceId: theirs })).toEqual(refused("no-member"));
+    },
+  );
+
+  const stored = { workspaceIds: null, permissions: null, isReadOnly: false };
+  const owner = { roles: new Map([ours, theirs].map((id) => [id, "owner"] as const)) };
+
+  test("a key reaches the workspaces that it is held to", () => {
+    const held = { ...owner, narrowing: readNarrowing({ ...stored, workspaceIds: [ours] }) };
+    const permission = "workspace:delete";
+    expect(judged(held, { workspaceId: ours, permission })).toEqual(allowed);
+    expect(judged(held, { workspaceId: theirs, permission })).toEqual(refused("workspace-not-in-key"));
+  });
+
+  test.each(permissions)("a key that only reads, and one held to a permission: %s", (permission) => {
     const demand = { workspaceId: ours, permission };
-    expect(judge(facts, demand)).toEqual(roleHolds(role, permission) ? allowed : refused("no-permission"));
-    expect(judge({ ...facts, isDeleted: true }, demand)).toEqual(refused("deleted"));
-    expect(judge({ ...facts, isUserDisabled: true }, demand)).toEqual(refused("user-disabled"));
-    expect(judge(facts, { ...demand, workspaceId: "x" as WorkspaceId })).toEqual(refused("no-member"));
-  },
-);
+    const reading = { ...owner, narrowing: readNarrowing({ ...stored, isReadOnly: true }) };
+    const held = { ...owner, narrowing: readNarrowing({ ...stored, permissions: ["members:manage"] }) };
+    const notInKey = refused("permission-not-in-key");
+    expect(judged(reading, demand)).toEqual(permission.endsWith(":read") ? allowed : notInKey);
+    expect(judged(held, demand)).toEqual(permission === "members:manage" ? allowed : notInKey);
+  });
+
+  test("a key has no more than its user, whatever it is held to", () => {
+    const held = {
+      roles: new Map([[ours, "viewer"] as const]),
+      narrowing: readNarrowing({ ...stored, permissions: ["members:manage"] }),
+    };
+    const demand = { workspaceId: ours, permission: "members:manage" } as const;
+    expect(judged(held, demand)).toEqual(refused("no-permission"));
+  });
+
+  test("what no narrowed key may do", () => {
+    expect(judged({}, "unnarrowed")).toEqual(allowed);
+    for (const change of [
+      { workspaceIds: [ours] },
+      { permissions: [...permissions] },
+      { isReadOnly: true },
+    ]) {
+      const narrowing = readNarrowing({ ...stored, ...change });
+      expect(judged({ narrowing }, "unnarrowed")).toEqual(refused("narrowed"));
+    }
+  });
+});

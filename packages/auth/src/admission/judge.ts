@@ -1,5 +1,6 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
+import { type Narrowing, permits, reaches } from "../narrowing.ts";
 import { type Permission, roleHolds } from "../permissions.ts";
 
 /** What decides about a key, as it stood in the database at one instant. */
@@ -10,15 +11,38 @@ export interface KeyFacts {
   readonly version: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
+  readonly isDisabled: boolean;
+  readonly isExpired: boolean;
+  /** Whether the secret presented is one that the key had before. */
+  readonly isRetired: boolean;
+  /** Whether that one's overlap is over. */
+  readonly isRotatedOut: boolean;
+  /** When key or secret end, by the database's clock and in its words; null for never. */
+  readonly goodUntil: string | null;
+  readonly limit: Limit | null;
+  readonly narrowing: Narrowing | undefined;
+  /** Whether the key is held to anything at all, be it a time, a place or a limit. */
+  readonly isBound: boolean;
+  /** Whether the key may be used from an address; undefined for from anywhere. */
+  readonly isWithinRanges: ((address: string) => boolean) | undefined;
   /** The user's role in workspaces that were asked for; one that is absent was not asked for, or has no such member. */
   readonly roles: ReadonlyMap<WorkspaceId, Role>;
 }
 
-/** What a request wants beside a good key. */
-export interface Demand {
+/** At most `quota` uses in a window of this length. */
+export interface Limit {
+  readonly quota: number;
+  readonly windowSeconds: number;
+}
+
+/** What a request wants in a workspace. */
+export interface WorkspaceDemand {
   readonly workspaceId: WorkspaceId;
   readonly permission: Permission;
 }
+
+/** What a request wants beside a good key: something in a workspace, or what no narrowed key may do. */
+export type Demand = WorkspaceDemand | "unnarrowed";
 
 /** Why a key is refused. For logs and for the key's owner; a caller only ever learns that it was. */
 export type RefusalReason =
@@ -26,27 +50,69 @@ export type RefusalReason =
   | "unknown"
   | "deleted"
   | "user-disabled"
+  | "disabled"
+  | "expired"
+  | "rotated-out"
+  | "address"
+  | "narrowed"
+  | "workspace-not-in-key"
   | "no-member"
-  | "no-permission";
+  | "no-permission"
+  | "permission-not-in-key";
 
 export type Judgement =
   | { readonly kind: "allowed" }
   | { readonly kind: "refused"; readonly reason: RefusalReason };
 
-/** The one place where the rules live: from facts and a demand to a judgement, with no clock, no database, no surprise. */
-export function judge(facts: KeyFacts, demand?: Demand): Judgement {
-  if (facts.isDeleted) return refused.deleted;
-  if (facts.isUserDisabled) return refused.userDisabled;
-  if (!demand) return allowed;
-  const role = facts.roles.get(demand.workspaceId);
-  if (!role) return refused.noMember;
-  return roleHolds(role, demand.permission) ? allowed : refused.noPermission;
+/** What a request is judged by, beside its key. */
+export interface Circumstances {
+  readonly demand: Demand | undefined;
+  /** Where it comes from; undefined where nobody knows. */
+  readonly address: string | undefined;
 }
 
-const allowed = { kind: "allowed" } as const;
-const refused = {
-  deleted: { kind: "refused", reason: "deleted" },
-  userDisabled: { kind: "refused", reason: "user-disabled" },
-  noMember: { kind: "refused", reason: "no-member" },
-  noPermission: { kind: "refused", reason: "no-permission" },
-} as const satisfies Record<string, Judgement>;
+/** The one place where the rules live: from facts and circumstances to a judgement, with no clock, no database, no surprise. */
+export function judge(facts: KeyFacts, { demand, address }: Circumstances): Judgement {
+  const judgement = judgeKey(facts);
+  if (judgement.kind === "refused") return judgement;
+  const { isWithinRanges, narrowing } = facts;
+  if (isWithinRanges && (address === undefined || !isWithinRanges(address))) return refusals.address;
+  if (!demand) return allowed;
+  if (demand === "unnarrowed") return narrowing ? refusals.narrowed : allowed;
+  const { workspaceId, permission } = demand;
+  if (!reaches(narrowing, workspaceId)) return refusals["workspace-not-in-key"];
+  const role = facts.roles.get(workspaceId);
+  if (!role) return refusals["no-member"];
+  if (!roleHolds(role, permission)) return refusals["no-permission"];
+  return permits(narrowing, permission) ? allowed : refusals["permission-not-in-key"];
+}
+
+/** Whether a key is in force at all, whatever is asked for with it. */
+export function judgeKey(facts: KeyFacts): Judgement {
+  if (facts.isDeleted) return refusals.deleted;
+  if (facts.isUserDisabled) return refusals["user-disabled"];
+  if (facts.isDisabled) return refusals.disabled;
+  if (facts.isExpired) return refusals.expired;
+  return facts.isRotatedOut ? refusals["rotated-out"] : allowed;
+}
+
+const allowed = { kind: "allowed" } as const satisfies Judgement;
+
+/** Each refusal once, so that none is made anew for a request. */
+const refusals = Object.fromEntries(
+  (
+    [
+      "deleted",
+      "user-disabled",
+      "disabled",
+      "expired",
+      "rotated-out",
+      "address",
+      "narrowed",
+      "workspace-not-in-key",
+      "no-member",
+      "no-permission",
+      "permission-not-in-key",
+    ] as const
+  ).map((reason) => [reason, { kind: "refused", reason }] as const),
+) as Record<Exclude<RefusalReason, "malformed" | "unknown">, Judgement & { kind: "refused" }>; // One for each.

@@ -57,10 +57,10 @@ test("a key is admitted to its user's workspaces alone, with the role that the u
     principal: { keyId: id, userId },
     access: { scope: { workspaceId: own.workspaceId }, userId, role: "viewer" },
   });
-  expect(await node.admit(secret, toManage(own))).toEqual(noPermission);
-  expect(await node.admit(secret, toSee(foreign))).toEqual(noMember);
+  expect(await node.admit(secret, toManage(own))).toMatchObject(noPermission);
+  expect(await node.admit(secret, toSee(foreign))).toMatchObject(noMember);
   const nowhere = { workspaceId: randomUUID() as WorkspaceId, permission: "workspace:read" } as const;
-  expect(await node.admit(secret, nowhere)).toEqual(noMember);
+  expect(await node.admit(secret, nowhere)).toMatchObject(noMember);
   expect(await node.admit(secret)).toMatchObject({ kind: "admitted", access: undefined });
   // What was refused is no use.
   expect(await findApiKey(database.db, { userId, id })).toMatchObject({ usageCount: 2 });
@@ -122,7 +122,7 @@ test("a deleted workspace is reached by no key from then on, while other workspa
   for (const scope of [doomed, kept])
     expect(await node.admit(secret, toSee(scope))).toMatchObject({ kind: "admitted" });
   await inWorkspace(database.db, doomed, (trx) => deleteWorkspace(trx, doomed, { memberIds: [userId] }));
-  expect(await node.admit(secret, toSee(doomed))).toEqual(noMember);
+  expect(await node.admit(secret, toSee(doomed))).toMatchObject(noMember);
   expect(await node.admit(secret, toSee(kept))).toMatchObject({ kind: "admitted" });
 });
 
@@ -170,6 +170,6 @@ test("a key made while its user is being removed reaches the workspace no more",
       }),
       setRole(scope, userId, undefined),
     ]);
-    expect(await node.admit(secret, toSee(scope))).toEqual(noMember);
+    expect(await node.admit(secret, toSee(scope))).toMatchObject(noMember);
   }
 });

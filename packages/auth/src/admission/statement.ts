@@ -1,13 +1,17 @@
-import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import pg from "pg";
-import type { KeyFacts } from "./judge.ts";
+import { type FoundFacts, foundFacts, readFacts } from "./found-facts.ts";
+import type { KeyFacts, Limit } from "./judge.ts";
+import { spend, spentState } from "./spend.ts";
 
 /** The uses of one key in a batch, to be counted if its version is still this. */
 export interface Ask {
   readonly keyId: KeyId;
   readonly uses: number;
   readonly version: number;
+  /** To be counted only before this, by the database's clock and in its words. */
+  readonly goodUntil: string | null;
+  readonly limit: Limit | null;
 }
 
 /** A key that the node must look up, and the workspace in which it must know its user's role. */
@@ -17,23 +21,58 @@ export interface Probe {
   readonly workspaceId: WorkspaceId | undefined;
 }
 
+/** How much of a batch the limit of a key let through, and where that leaves the limit. */
+export interface Spent {
+  /** So many of the uses asked for, of which those that asked first are meant. */
+  readonly granted: number;
+  readonly remaining: number;
+  /** Seconds until the window ends, rounded up. */
+  readonly resetsInSeconds: number;
+}
+
+/** What came of the uses that a statement was to count. */
+export interface Counted {
+  /** Keys that were not counted: their version has moved, they are over, or their row is gone. */
+  readonly uncounted: readonly KeyId[];
+  /** For each key with a limit that was. */
+  readonly spent: ReadonlyMap<KeyId, Spent>;
+}
+
+/** Why an ask was not counted. */
+interface Uncounted {
+  /** The version of the key as it is now; null for a key that is gone. */
+  readonly version: number | null;
+  /** Whether its time is over. */
+  readonly isOver: boolean;
+}
+
 /** What a batch met beside what it counted. */
 export interface Findings {
-  /** Asks that were not counted, with the version of their key as it is now; undefined for a key that is gone. */
-  readonly uncounted: ReadonlyMap<KeyId, number | undefined>;
+  readonly uncounted: ReadonlyMap<KeyId, Uncounted>;
+  readonly spent: ReadonlyMap<KeyId, Spent>;
   /** The facts of each probe, in their order; undefined for a digest that no key has. */
   readonly probed: readonly (KeyFacts | undefined)[];
 }
 
-/** The batch, in the order of its keys: a row a key, with its uses and the version that the node judged by. */
-const asked = `
+/** A batch of keys without an end and a limit, in the order of its keys: a row a key, with its uses and the version
+ * that the node judged by. */
+const askedPlainly = `
 asked as materialized (
   select * from unnest($1::uuid[], $2::integer[], $3::integer[]) as asked (key_id, uses, version)
   order by key_id
 )`;
 
+/** The same for any keys. All of the statement goes by one instant, after its requests came and before they are answered. */
+const asked = `
+asked as materialized (
+  select *, clock_timestamp() as now
+  from unnest($1::uuid[], $2::integer[], $3::integer[], $4::timestamptz[], $5::integer[], $6::integer[])
+    as asked (key_id, uses, version, good_until, quota, window_seconds)
+  order by key_id
+)`;
+
 /**
- * Counts a batch of remembered keys in one statement, which is one transaction and one WAL flush for all. Answers
+ * Counts a batch of remembered keys that have neither an end nor a limit in one statement, which is one transaction and one WAL flush for all. Answers
  * only the exceptions: the keys that it did not count, because their version has moved or their row is gone.
  *
  * - The update meets a row that another transaction has changed by waiting for it, and then looks at the version
@@ -44,7 +83,7 @@ asked as materialized (
  *   timeout would end the wait, and that is an abort that certainly changed nothing.
  */
 export const countText = `
-with ${asked},
+with ${askedPlainly},
 counted as (
   update key_counters counter
   set use_count = counter.use_count + asked.uses,
@@ -56,66 +95,86 @@ counted as (
 select key_id from asked where key_id not in (select key_id from counted)`;
 
 /**
- * For all that the first statement cannot settle: keys that were not counted, and keys of which the node does not know
+ * The same where a key of the batch has an end or a limit. Answers the exceptions, and how each limit stands.
+ */
+export const spendText = `
+with ${asked},
+spent as (
+  update key_counters counter
+  set ${spend}
+  from asked
+  where counter.key_id = asked.key_id and counter.version = asked.version
+    and (asked.good_until is null or asked.good_until > asked.now)
+  returning asked.key_id, asked.quota, ${spentState}
+)
+select key_id, granted, remaining, resets_in_seconds from spent where quota is not null
+union all
+select key_id, null, null, null from asked where key_id not in (select key_id from spent)`;
+
+/**
+ * For all that the first two cannot settle: keys that were not counted, and keys of which the node does not know
  * enough. Counts what can be counted without waiting for anybody, and reads what there is to know of the others.
  *
  * - `locked` takes the rows whose version still holds and that nobody else has.
- * - The first half of the answer names the asks that were not counted, with the version of their key. One whose version
- *   still holds is locked by another.
- * - The second half has the facts of the keys probed, each with its user's role in the workspace asked for. All of it
- *   sees one snapshot, taken after the requests arrived, so that facts and version belong together.
+ * - The answer names the asks that were not counted, with the version of their key. One whose version still holds, and
+ *   that is not over, is locked by another.
+ * - It has how each limit stands that was counted.
+ * - It has the facts of the keys probed, each with its user's role in the workspace asked for. All of it sees one
+ *   snapshot, taken after the requests arrived, so that facts and version belong together.
  */
 export const resolveText = `
 with ${asked},
 probed as materialized (
-  select * from unnest($4::bytea[], $5::uuid[]) with ordinality as probed (hash, workspace_id, position)
+  select * from unnest($7::bytea[], $8::uuid[]) with ordinality as probed (hash, workspace_id, position)
 ),
 locked as materialized (
-  select counter.key_id, asked.uses
+  select asked.*
   from asked
   join key_counters counter on counter.key_id = asked.key_id
-  where counter.version = asked.version
+  where counter.version = asked.version and (asked.good_until is null or asked.good_until > asked.now)
   order by counter.key_id
   for no key update of counter skip locked
 ),
-counted as (
+spent as (
   update key_counters counter
-  set use_count = counter.use_count + locked.uses,
-      last_used_at = greatest(counter.last_used_at, clock_timestamp())
-  from locked
-  where counter.key_id = locked.key_id
-  returning counter.key_id
+  set ${spend}
+  from locked asked
+  where counter.key_id = asked.key_id
+  returning asked.key_id, asked.quota, ${spentState}
 )
-select null::bigint as position, asked.key_id, counter.version,
-  null::uuid as user_id, null::boolean as is_deleted, null::boolean as is_user_disabled, null::text as role
+select 'uncounted' as kind, null::bigint as position, asked.key_id,
+  json_build_object('version', counter.version, 'isOver', coalesce(asked.good_until <= asked.now, false)) as detail
 from asked
 left join key_counters counter on counter.key_id = asked.key_id
-where asked.key_id not in (select key_id from counted)
+where asked.key_id not in (select key_id from spent)
 union all
-select probed.position, key.id, counter.version,
-  key.user_id, key.deleted_at is not null, account.disabled_at is not null,
-  (select role from members where workspace_id = probed.workspace_id and user_id = key.user_id)
+select 'spent', null, key_id,
+  json_build_object('granted', granted, 'remaining', remaining, 'resetsInSeconds', resets_in_seconds)
+from spent
+where quota is not null
+union all
+select 'probed', probed.position, key.id, ${foundFacts}
 from probed
-join api_keys key on key.hash = probed.hash
+join lateral (
+  select id, null::timestamptz as good_until from api_keys where hash = probed.hash
+  union all
+  select key_id, good_until from retired_secrets where hash = probed.hash
+) secret on true
+join api_keys key on key.id = secret.id
 join key_counters counter on counter.key_id = key.id
 join users account on account.id = key.user_id`;
 
-interface UncountedRow {
-  readonly position: null;
+interface ResolvedRow<Kind extends string, Detail> {
+  readonly kind: Kind;
   readonly key_id: KeyId;
-  readonly version: number | null;
+  readonly detail: Detail;
 }
 
-interface ProbedRow {
-  /** Of the probe, counted from 1. */
-  readonly position: number;
-  readonly key_id: KeyId;
-  readonly user_id: UserId;
-  readonly version: number;
-  readonly is_deleted: boolean;
-  readonly is_user_disabled: boolean;
-  readonly role: Role | null;
-}
+type Row =
+  | ResolvedRow<"uncounted", Uncounted>
+  | ResolvedRow<"spent", Spent>
+  /** The position of the probe counts from 1. */
+  | (ResolvedRow<"probed", FoundFacts> & { readonly position: number });
 
 /**
  * Session settings for the connection that runs the statements. Their plans are made once, for any batch; without
@@ -134,15 +193,36 @@ export const sessionSettings = [
   "statement_timeout=1400",
 ] as const;
 
-/** Runs {@link countText}; answers the keys that were not counted. @throws what the driver throws. */
-export async function countUses(client: pg.Client, asks: readonly Ask[]): Promise<readonly KeyId[]> {
+/** Counts a batch, by {@link spendText} where it has a key with an end or a limit. @throws what the driver throws. */
+export async function countUses(client: pg.Client, asks: readonly Ask[]): Promise<Counted> {
+  if (asks.some(({ goodUntil, limit }) => goodUntil !== null || limit !== null)) {
+    return await spendUses(client, asks);
+  }
   const { rows } = await client.query<[KeyId]>({
     name: "admit-count",
     text: countText,
-    values: toArrays(asks),
+    values: listPlainly(asks),
     rowMode: "array",
   });
-  return rows.map(([keyId]) => keyId);
+  return { uncounted: rows.map(([keyId]) => keyId), spent: nothingSpent };
+}
+
+const nothingSpent: ReadonlyMap<KeyId, Spent> = new Map();
+
+async function spendUses(client: pg.Client, asks: readonly Ask[]): Promise<Counted> {
+  const { rows } = await client.query<[KeyId, number | null, number, number]>({
+    name: "admit-spend",
+    text: spendText,
+    values: list(asks),
+    rowMode: "array",
+  });
+  const uncounted: KeyId[] = [];
+  const spent = new Map<KeyId, Spent>();
+  for (const [keyId, granted, remaining, resetsInSeconds] of rows) {
+    if (granted === null) uncounted.push(keyId);
+    else spent.set(keyId, { granted, remaining, resetsInSeconds });
+  }
+  return { uncounted, spent };
 }
 
 /** Runs {@link resolveText}. @throws what the driver throws. */
@@ -151,22 +231,24 @@ export async function resolveUses(
   asks: readonly Ask[],
   probes: readonly Probe[],
 ): Promise<Findings> {
-  const { rows } = await client.query<UncountedRow | ProbedRow>({
+  const { rows } = await client.query<Row>({
     name: "admit-resolve",
     text: resolveText,
     values: [
-      ...toArrays(asks),
+      ...list(asks),
       probes.map(({ digest }) => Buffer.from(digest, "base64")),
       probes.map(({ workspaceId }) => workspaceId ?? null),
     ],
   });
-  const uncounted = new Map<KeyId, number | undefined>();
+  const uncounted = new Map<KeyId, Uncounted>();
+  const spent = new Map<KeyId, Spent>();
   const probed: (KeyFacts | undefined)[] = probes.map(() => undefined);
   for (const row of rows) {
-    if (row.position === null) uncounted.set(row.key_id, row.version ?? undefined);
-    else probed[row.position - 1] = readFacts(row, probes[row.position - 1]?.workspaceId);
+    if (row.kind === "uncounted") uncounted.set(row.key_id, row.detail);
+    else if (row.kind === "spent") spent.set(row.key_id, row.detail);
+    else probed[row.position - 1] = readFacts(row.detail, probes[row.position - 1]?.workspaceId);
   }
-  return { uncounted, probed };
+  return { uncounted, spent, probed };
 }
 
 /** Deadlock, serialization failure, lock not had in time: Postgres rolled back and said so. */
@@ -175,7 +257,7 @@ export function isCertainAbort(error: unknown): boolean {
 }
 
 /** Postgres's own notation, joined at once: the driver would escape each element, and none of these needs it. */
-function toArrays(asks: readonly Ask[]): [keyIds: string, uses: string, versions: string] {
+function listPlainly(asks: readonly Ask[]): string[] {
   return [
     `{${asks.map(({ keyId }) => keyId).join()}}`,
     `{${asks.map(({ uses }) => uses).join()}}`,
@@ -183,13 +265,11 @@ function toArrays(asks: readonly Ask[]): [keyIds: string, uses: string, versions
   ];
 }
 
-function readFacts(row: ProbedRow, workspaceId: WorkspaceId | undefined): KeyFacts {
-  return {
-    keyId: row.key_id,
-    userId: row.user_id,
-    version: row.version,
-    isDeleted: row.is_deleted,
-    isUserDisabled: row.is_user_disabled,
-    roles: new Map(workspaceId && row.role ? [[workspaceId, row.role]] : []),
-  };
+function list(asks: readonly Ask[]): string[] {
+  return [
+    ...listPlainly(asks),
+    `{${asks.map(({ goodUntil }) => goodUntil ?? "null").join()}}`,
+    `{${asks.map(({ limit }) => limit?.quota ?? "null").join()}}`,
+    `{${asks.map(({ limit }) => limit?.windowSeconds ?? "null").join()}}`,
+  ];
 }

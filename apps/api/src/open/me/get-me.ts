@@ -51,7 +51,11 @@ export const getMe = defineEndpoint({
       findApiKey(db, { userId: principal.userId, id: principal.keyId }),
       getUser(db, principal.userId),
       asUser(db, principal.userId, (trx) =>
-        listMemberships(trx, principal.userId, { limit: maxWorkspaces, direction: "asc" }),
+        listMemberships(trx, principal.userId, {
+          limit: maxWorkspaces,
+          direction: "asc",
+          filter: { among: principal.narrowing?.workspaceIds },
+        }),
       ),
     ]);
     // Deleted since it was admitted: the same answer as to the next request.

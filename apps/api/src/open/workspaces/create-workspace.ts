@@ -10,7 +10,7 @@ export const createWorkspace = defineEndpoint({
   operationId: "createWorkspace",
   summary: "Create a workspace",
   description: "The key's user becomes its first owner. Its address is made from its name and stays.",
-  access: "key",
+  access: "unnarrowed-key",
   request: { body: z.strictObject({ name: workspaceName.meta({ example: "Payments" }) }) },
   response: { status: 201, schema: workspace, hasEtag: true },
   errors: ["CONFLICT"],

@@ -20,9 +20,9 @@ export const listWorkspaces = defineEndpoint({
   request: { query },
   response: { status: 200, schema: pageOf(workspace) },
   errors: [],
-  handle: async ({ query }, { instance, principal: { userId } }) => {
+  handle: async ({ query }, { instance, principal: { userId, narrowing } }) => {
     const { role, search } = query;
-    const page = { ...readPage(query), filter: { role, search } };
+    const page = { ...readPage(query), filter: { role, search, among: narrowing?.workspaceIds } };
     const rows = await asUser(instance.db, userId, (trx) => listMemberships(trx, userId, page));
     return toPage(rows, query, { present: presentWorkspace, idOf: ({ id }) => id });
   },

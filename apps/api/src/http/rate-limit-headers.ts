@@ -1,0 +1,18 @@
+import type { LimitState } from "@latchkey/auth/verdict";
+
+/**
+ * The headers that tell where a key's limit stands: name, value, name, value.
+ * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ */
+export function rateLimitHeaders(limit: LimitState | undefined): readonly string[] {
+  if (!limit) return none;
+  const { quota, windowSeconds, remaining, resetsInSeconds } = limit;
+  return [
+    "RateLimit",
+    `"key";r=${remaining};t=${resetsInSeconds}`,
+    "RateLimit-Policy",
+    `"key";q=${quota};w=${windowSeconds}`,
+  ];
+}
+
+const none: readonly string[] = [];

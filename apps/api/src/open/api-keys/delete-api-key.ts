@@ -1,0 +1,20 @@
+import { deleteKey, requireManageable } from "../../domain/api-keys.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { ofKey } from "./api-key.ts";
+
+export const deleteApiKey = defineEndpoint({
+  method: "DELETE",
+  path: "/api-keys/:keyId",
+  operationId: "deleteApiKey",
+  summary: "Delete an API key",
+  description: "No node admits it once this is answered. There is no way back.",
+  access: "key",
+  request: { params: ofKey },
+  response: { status: 204 },
+  errors: ["NOT_FOUND"],
+  handle: async ({ params: { keyId } }, { instance, transact, principal, origin }) => {
+    await requireManageable(instance.db, principal, keyId);
+    await transact((trx) => deleteKey(trx, { userId: principal.userId, id: keyId, origin }));
+    return undefined;
+  },
+});

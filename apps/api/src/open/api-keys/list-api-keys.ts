@@ -1,0 +1,35 @@
+import { pageApiKeys } from "@latchkey/db/api-keys";
+import { z } from "zod";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { listQuery, pageOf, readPage, searchFilter, toPage } from "../lists.ts";
+import { apiKey, presentKey } from "./api-key.ts";
+
+const query = listQuery(["createdAt", "name"]).extend({
+  search: searchFilter.meta({
+    description: "Only those with this in their name, description or first characters, in any letter case.",
+  }),
+  isDisabled: z
+    .enum(["true", "false"])
+    .transform((text) => text === "true")
+    .optional()
+    .meta({ description: "Only those that are disabled, or that are not." }),
+});
+
+export const listApiKeys = defineEndpoint({
+  method: "GET",
+  path: "/api-keys",
+  operationId: "listApiKeys",
+  summary: "List API keys",
+  description:
+    "The keys of the key's user, oldest first, without their secrets. A key that is held to anything (a time, a place, a limit, workspaces or permissions) sees itself alone.",
+  access: "key",
+  request: { query },
+  response: { status: 200, schema: pageOf(apiKey) },
+  errors: [],
+  handle: async ({ query }, { instance, principal: { userId, keyId, isBound } }) => {
+    const { search, isDisabled } = query;
+    const filter = { search, isDisabled, id: isBound ? keyId : undefined };
+    const rows = await pageApiKeys(instance.db, userId, { ...readPage(query), filter });
+    return toPage(rows, query, { present: presentKey, idOf: ({ id }) => id });
+  },
+});

@@ -1,0 +1,43 @@
+import { encodeId } from "@latchkey/db/ids";
+import { z } from "zod";
+import { overlaps, requireManageable, rotateKey } from "../../domain/api-keys.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { shownId } from "../schemas.ts";
+import { ofKey } from "./api-key.ts";
+
+const rotated = z
+  .object({
+    id: shownId("key"),
+    key: z.string().meta({
+      description: "The new secret. It stands in this answer alone.",
+      example: "lk_4fTq0aVb7Xk2mPz9Wc8sYd3nRe5jLg1hQu6t",
+    }),
+  })
+  .meta({ id: "RotatedKey" });
+
+export const rotateApiKey = defineEndpoint({
+  method: "POST",
+  path: "/api-keys/:keyId/rotate",
+  operationId: "rotateApiKey",
+  summary: "Give an API key a new secret",
+  description:
+    "The key stays what it is; the secret that it had is good for the overlap, so that it can be replaced where it is used without an outage, and is refused afterwards.",
+  access: "key",
+  request: {
+    params: ofKey,
+    body: z.strictObject({
+      overlapSeconds: z.literal(overlaps).default(86_400).meta({
+        description: "How long the old secret stays good: not at all, an hour, a day or a week.",
+        example: 86_400,
+      }),
+    }),
+  },
+  response: { status: 200, schema: rotated, secret: "key" },
+  errors: ["NOT_FOUND"],
+  handle: async ({ params: { keyId }, body }, { instance, transact, principal, origin }) => {
+    await requireManageable(instance.db, principal, keyId);
+    const edit = { userId: principal.userId, id: keyId, origin };
+    const { id, secret } = await transact((trx) => rotateKey(trx, edit, body.overlapSeconds));
+    return { id: encodeId("key", id), key: secret };
+  },
+});

@@ -1,0 +1,60 @@
+import { openWorkspace, type Spending, type Waiter } from "./batch.ts";
+import type { KeyFacts, Limit } from "./judge.ts";
+import type { Spent } from "./statement.ts";
+import type { LimitState, Presented, Verdict } from "./verdict.ts";
+
+/** For a token that no key has. */
+export const unknown = {
+  kind: "refused",
+  reason: "unknown",
+  presented: undefined,
+} as const satisfies Verdict;
+/** For a token that cannot be a key. */
+export const malformed = {
+  kind: "refused",
+  reason: "malformed",
+  presented: undefined,
+} as const satisfies Verdict;
+/** For a request that the database has not confirmed in time. */
+export const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
+
+/** What is told of the key that a secret of this digest belongs to. */
+export function presentedBy({ keyId, isRetired }: KeyFacts, digest: string): Presented {
+  return { keyId, retiredSecret: isRetired ? digest : undefined };
+}
+
+/**
+ * Answers requests that were counted together, or that found nothing left of their key's limit.
+ * @param spent how much the limit let through; undefined for a key without one.
+ */
+export function answerCounted(
+  { digest, facts, waiters }: Spending,
+  spent: Spent | undefined,
+  answer: (waiter: Waiter, verdict: Verdict) => void,
+): void {
+  const { keyId, userId, narrowing, isBound, limit } = facts;
+  const presented = presentedBy(facts, digest);
+  const principal = { keyId, userId, narrowing, isBound };
+  const admitted = {
+    kind: "admitted",
+    presented,
+    principal,
+    access: undefined,
+    limit: undefined,
+  } as const;
+  if (!limit || !spent) {
+    for (const waiter of waiters)
+      answer(waiter, waiter.demand ? { ...admitted, access: openWorkspace(waiter) } : admitted);
+    return;
+  }
+  for (const [place, waiter] of waiters.entries()) {
+    const state = stateAt(place, limit, spent);
+    if (place >= spent.granted) answer(waiter, { kind: "limited", presented, limit: state });
+    else answer(waiter, { ...admitted, access: openWorkspace(waiter), limit: state });
+  }
+}
+
+/** How the limit stands for the request at this place of its batch, counted from 0. */
+function stateAt(place: number, limit: Limit, { granted, remaining, resetsInSeconds }: Spent): LimitState {
+  return { ...limit, remaining: remaining + Math.max(0, granted - 1 - place), resetsInSeconds };
+}

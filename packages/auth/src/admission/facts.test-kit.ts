@@ -1,0 +1,21 @@
+import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { KeyFacts } from "./judge.ts";
+
+/** The facts of a key that is held to nothing, of a user in no workspace. */
+export const goodFacts: KeyFacts = {
+  keyId: "key" as KeyId,
+  userId: "user" as UserId,
+  version: 1,
+  isDeleted: false,
+  isUserDisabled: false,
+  isDisabled: false,
+  isExpired: false,
+  isRetired: false,
+  isRotatedOut: false,
+  goodUntil: null,
+  limit: null,
+  narrowing: undefined,
+  isBound: false,
+  isWithinRanges: undefined,
+  roles: new Map(),
+};

@@ -1,0 +1,42 @@
+import { BlockList, isIPv4, isIPv6 } from "node:net";
+
+interface IpRange {
+  readonly network: string;
+  readonly prefix: number;
+  readonly family: "ipv4" | "ipv6";
+}
+
+/** Whether a text is a range of addresses in CIDR notation, such as `10.0.0.0/8` or `2001:db8::/32`, or one address. */
+export function isIpRange(text: string): boolean {
+  return parse(text) !== undefined;
+}
+
+/**
+ * Tells whether an address is in one of these ranges.
+ * @param ranges each one that {@link isIpRange} knows.
+ */
+export function createIpMatcher(ranges: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const text of ranges) {
+    const range = parse(text);
+    if (range) list.addSubnet(range.network, range.prefix, range.family);
+  }
+  return (address) => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+/** Whether every address of the range `inner` is in the range `outer`. */
+export function containsIpRange(outer: string, inner: string): boolean {
+  const [around, within] = [parse(outer), parse(inner)];
+  if (!around || around.family !== within?.family || around.prefix > within.prefix) return false;
+  return createIpMatcher([outer])(within.network);
+}
+
+function parse(text: string): IpRange | undefined {
+  const [network = "", digits, ...more] = text.split("/");
+  const family = isIPv4(network) ? "ipv4" : isIPv6(network) && !network.includes("%") ? "ipv6" : undefined;
+  if (!family || more.length > 0) return undefined;
+  const most = family === "ipv4" ? 32 : 128;
+  if (digits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(digits)) return undefined;
+  const prefix = Number(digits ?? most);
+  return prefix <= most ? { network, prefix, family } : undefined;
+}

@@ -1,0 +1,162 @@
+import { sql } from "kysely";
+import { type ApiKey, findApiKey } from "./api-keys.ts";
+import { createId, type KeyId, type UserId } from "./ids.ts";
+import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
+import { freeKey, type KeySettings, toColumns } from "./key-settings.ts";
+import type { Trx } from "./schema.ts";
+import { isAtVersion, type Versions } from "./versions.ts";
+
+export interface NewApiKey {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly description: string;
+  readonly start: string;
+  /** SHA-256 of the whole secret, 32 bytes. */
+  readonly hash: Buffer;
+  /** What it is held to; nothing unless told. */
+  readonly settings?: KeySettings;
+}
+
+/**
+ * Stores a new key with its counter; undefined when the user is disabled.
+ *
+ * The user's row stays locked until the transaction ends, so that a change that puts all of the user's keys out of
+ * force comes before this key, which then is not made, or sees it and reaches it too. Without the lock a node could
+ * remember the new key as good, from before that change, with a version that nobody moves.
+ */
+export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId | undefined> {
+  const owner = await trx
+    .selectFrom("users")
+    .select("disabled_at")
+    .where("id", "=", key.userId)
+    .forShare()
+    .executeTakeFirst();
+  if (!owner || owner.disabled_at) return undefined;
+  const { id } = await trx
+    .insertInto("api_keys")
+    .values({
+      id: createId("key"),
+      user_id: key.userId,
+      name: key.name,
+      description: key.description,
+      start: key.start,
+      hash: key.hash,
+      ...toColumns(key.settings ?? freeKey),
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await insertKeyCounter(trx, id);
+  return id;
+}
+
+/**
+ * Locks a user's key, so that nobody else changes it until the transaction ends; undefined when it is deleted or was never
+ * theirs.
+ */
+export async function lockApiKey(
+  trx: Trx,
+  key: { readonly userId: UserId; readonly id: KeyId },
+): Promise<ApiKey | undefined> {
+  const locked = await trx
+    .selectFrom("api_keys")
+    .select("id")
+    .where("id", "=", key.id)
+    .where("user_id", "=", key.userId)
+    .where("deleted_at", "is", null)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return locked && (await findApiKey(trx, key));
+}
+
+/** What of a key can be edited. */
+export interface ApiKeyChanges {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  /** What it is held to from now on. Once the transaction commits, that is so on every node. */
+  readonly settings?: KeySettings | undefined;
+}
+
+/** Changes a key; whether it is there, at a version that the caller asks for. */
+export async function updateApiKey(
+  trx: Trx,
+  { id, userId }: { readonly userId: UserId; readonly id: KeyId },
+  { name, description, settings, versions }: ApiKeyChanges & { readonly versions?: Versions },
+): Promise<boolean> {
+  const quota = settings && (await readQuota(trx, id));
+  const { numUpdatedRows } = await trx
+    .updateTable("api_keys")
+    .set((eb) => ({
+      ...(name === undefined ? {} : { name }),
+      ...(description === undefined ? {} : { description }),
+      ...(settings ? toColumns(settings) : {}),
+      version: eb("version", "+", 1),
+      updated_at: sql`clock_timestamp()`,
+    }))
+    .where("id", "=", id)
+    .where("user_id", "=", userId)
+    .where("deleted_at", "is", null)
+    .where(isAtVersion(versions))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (settings) await bumpKeyVersions(trx, { keyId: id, ...(quota ? { demandAtMost: quota } : {}) });
+  return true;
+}
+
+async function readQuota(trx: Trx, id: KeyId): Promise<number | null> {
+  const row = await trx.selectFrom("api_keys").select("limit_quota").where("id", "=", id).executeTakeFirst();
+  return row?.limit_quota ?? null;
+}
+
+/**
+ * Gives a key another secret; the one that it had is good for as long as the overlap lasts. Lock the key before.
+ * @param secret.hash SHA-256 of the whole secret, 32 bytes.
+ */
+export async function rotateApiKey(
+  trx: Trx,
+  id: KeyId,
+  secret: { readonly start: string; readonly hash: Buffer; readonly overlapSeconds: number },
+): Promise<void> {
+  await sql`
+    insert into retired_secrets (hash, key_id, start, good_until)
+    select hash, id, start, clock_timestamp() + ${secret.overlapSeconds}::integer * interval '1 second'
+    from api_keys where id = ${id}`.execute(trx);
+  await trx
+    .updateTable("api_keys")
+    .set((eb) => ({
+      hash: secret.hash,
+      start: secret.start,
+      version: eb("version", "+", 1),
+      updated_at: sql`clock_timestamp()`,
+    }))
+    .where("id", "=", id)
+    .execute();
+  await bumpKeyVersions(trx, { keyId: id });
+}
+
+/** Ends the overlap of all secrets that a key had before. Once the transaction commits, no node admits one. Lock the key before. */
+export async function endOverlap(trx: Trx, id: KeyId): Promise<void> {
+  await trx
+    .updateTable("retired_secrets")
+    .set({ good_until: sql<Date>`clock_timestamp()` })
+    .where("key_id", "=", id)
+    .where("good_until", ">", sql<Date>`clock_timestamp()`)
+    .execute();
+  await bumpKeyVersions(trx, { keyId: id });
+}
+
+/** Deletes a user's key; whether there was such a key. Once the transaction commits, no node admits it. */
+export async function deleteApiKey(
+  trx: Trx,
+  key: { readonly userId: UserId; readonly id: KeyId },
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("api_keys")
+    .set({ deleted_at: sql`clock_timestamp()`, updated_at: sql`clock_timestamp()` })
+    .where("id", "=", key.id)
+    .where("user_id", "=", key.userId)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  await bumpKeyVersions(trx, { keyId: key.id });
+  return true;
+}
