@@ -130,8 +130,8 @@ test("finds keys, pages and actions with Ctrl K", async () => {
   await page.keyboard.type("scratch");
   await page.getByRole("option", { name: "Scratch", selected: true }).waitFor();
   await page.keyboard.press("Enter");
-  await page.waitForURL("**/account/api-keys?q=Scratch");
-  await page.getByRole("rowheader", { name: "Scratch" }).waitFor();
+  await page.waitForURL("**/account/api-keys/key_*");
+  await page.getByRole("heading", { name: "Scratch", level: 1 }).waitFor();
 
   await page.keyboard.press("Control+k");
   await page.locator("input:focus").waitFor();

@@ -168,7 +168,7 @@ function expectDisabled(ending: Ending): void {
 /** Refused where they came to own one more under the command's eyes. */
 function expectDisabledOrRefused(ending: Ending): void {
   if (ending.status === 0) expectDisabled(ending);
-  else expectFailure(ending, { status: 1, code: "CONFLICT", message: /just become an owner/ });
+  else expectFailure(ending, { status: 1, code: "CONFLICT", message: /becomes an owner time and again/ });
 }
 
 test.each([

@@ -1,5 +1,6 @@
 import type { RequestListener } from "node:http";
 import type { Admission } from "@latchkey/auth/admission";
+import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
 import type { Logger } from "pino";
@@ -9,6 +10,7 @@ import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import { errorBoundary } from "./http/error-boundary.ts";
+import { createExplainer } from "./http/explain-request.ts";
 import { health } from "./http/health.ts";
 import { openApi } from "./http/open-api.ts";
 import { createRoutes } from "./http/open-routes.ts";
@@ -23,6 +25,9 @@ export interface AppDependencies {
   /** For `/open` alone: what people do in the web app, however much, takes no connection from integrators. */
   readonly openDb: Db;
   readonly admission: Admission;
+  /** In the admission role, to look at keys of all tenants without counting. */
+  readonly admissionDb: Db;
+  readonly recorder: UsageRecorder;
   readonly endpoints: readonly Endpoint[];
   readonly log: Logger;
   /** Where the built web app lies. */
@@ -33,7 +38,8 @@ export interface AppDependencies {
 
 /** Everything one port serves, in the order a request meets it. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
-  const { instance, openDb, admission, endpoints, log, webDirectory, isDraining } = dependencies;
+  const { instance, openDb, admission, admissionDb, recorder, endpoints } = dependencies;
+  const { log, webDirectory, isDraining } = dependencies;
   const { isTrustedProxy } = instance;
   const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
   const app = new Koa();
@@ -43,11 +49,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(nameRequest());
   app.use(errorBoundary(log));
   app.use(edgeRules());
-  app.use(openApi({ instance: { ...instance, db: openDb }, ...gate }));
+  app.use(openApi({ instance: { ...instance, db: openDb }, recorder, ...gate }));
   app.use(tellRequestId());
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
-  app.use(trpcMount({ instance, log }));
+  app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
   app.use(documentation(createOpenApiDocument(endpoints, instance)));
   app.use(await webApp(webDirectory));
   return admitEarly(gate, app.callback());

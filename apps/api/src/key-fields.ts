@@ -48,3 +48,31 @@ export const keySettings = {
     .nullable()
     .exactOptional(),
 };
+
+const maxBuckets = 1_000;
+const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
+
+const instant = z.iso
+  .datetime({ error: "Enter a time in ISO 8601, in UTC." })
+  .transform((text) => new Date(text));
+
+/** Which part of a key's history: what began at `from` or later and before `to`, in buckets in UTC. */
+export const usagePeriod = {
+  from: instant.meta({ example: "2026-03-01T00:00:00Z" }),
+  to: instant.meta({ example: "2026-03-02T00:00:00Z" }),
+  bucket: z.enum(["hour", "day"]),
+};
+
+type UsagePeriod = z.output<z.ZodObject<typeof usagePeriod>>;
+
+/** Whether a period begins before it ends, and has no more buckets than an answer takes. */
+export function isAnswerable({ from, to, bucket }: UsagePeriod): boolean {
+  const length = to.getTime() - from.getTime();
+  return length > 0 && length <= maxBuckets * bucketMs[bucket];
+}
+
+/** What to say of another period. */
+export const unanswerable = {
+  path: ["to"],
+  message: `must be after "from", by at most ${maxBuckets} buckets`,
+};

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Admission } from "@latchkey/auth/admission";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { createSessions } from "@latchkey/auth/sessions";
+import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
@@ -41,6 +42,18 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     onFailure: (err) => log.error({ err }, "admission cannot reach the database"),
   });
   stack.defer(() => admission.close());
+  const recorder = new UsageRecorder({
+    connection: ground.connection,
+    keepDays: env.historyDays,
+    onFailure: (err) => log.error({ err }, "the history of keys cannot be written"),
+  });
+  stack.defer(() => recorder.close());
+  const admissionDb = openDatabase(ground.connection, {
+    applicationName: "latchkey inspection",
+    role: "latchkey_admission",
+    maxConnections: 1,
+  });
+  stack.defer(() => leave(admissionDb));
   const instance = {
     db,
     sessions: createSessions({ db, secret, baseUrl }),
@@ -54,6 +67,8 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     instance,
     openDb,
     admission,
+    admissionDb,
+    recorder,
     endpoints,
     log,
     webDirectory: join(projectRoot, "apps/web/dist"),

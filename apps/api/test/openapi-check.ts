@@ -57,7 +57,14 @@ const general = new Set([
 ]);
 
 /** Where an answer belongs to no operation, for it may be a 401, a 404 or a 405, these may come with it. */
-const ofFailures = ["X-Request-Id", "Allow", "Retry-After", "WWW-Authenticate"];
+const ofFailures = [
+  "X-Request-Id",
+  "Allow",
+  "Retry-After",
+  "WWW-Authenticate",
+  "RateLimit",
+  "RateLimit-Policy",
+];
 
 /**
  * Holds answers under `/open` against an OpenAPI document. It is stricter than the document, which lets answers gain

@@ -163,6 +163,7 @@ test("failures with one status stand beside each other, and only what all have i
     "413",
     "415",
     "422",
+    "429",
     "431",
     "500",
     "503",

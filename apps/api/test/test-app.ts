@@ -9,6 +9,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Admission } from "@latchkey/auth/admission";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { createSessions } from "@latchkey/auth/sessions";
+import { UsageRecorder } from "@latchkey/auth/usage-recorder";
+import { openDatabase } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { createTestDatabase } from "@latchkey/db/testing/test-database";
@@ -72,6 +74,12 @@ export async function startTestApp(
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
   const admission = new Admission({ connection: database.connection });
+  const recorder = new UsageRecorder({ connection: database.connection, flushEveryMs: 50 });
+  const admissionDb = openDatabase(database.connection, {
+    applicationName: "test inspection",
+    role: "latchkey_admission",
+    maxConnections: 1,
+  });
   const log: string[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -83,6 +91,8 @@ export async function startTestApp(
     instance,
     openDb: db,
     admission,
+    admissionDb,
+    recorder,
     endpoints: [...endpoints, ...(options.more ?? [])],
     log: pino(stream),
     webDirectory,
@@ -117,6 +127,8 @@ export async function startTestApp(
     async close() {
       await server.close(1_000);
       await admission.close();
+      await recorder.close();
+      await admissionDb.destroy();
       await database.drop();
       await rm(webDirectory, { recursive: true, force: true });
       witness.conclude();

@@ -1,9 +1,9 @@
 import { disableUser } from "@latchkey/db/users";
-import { createTRPCClient, httpBatchLink, TRPCClientError } from "@trpc/client";
+import { TRPCClientError } from "@trpc/client";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { AppRouter } from "../src/admin/router.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient as openClientAt } from "./trpc-client.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -11,29 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** A browser's worth of client: it keeps cookies. */
-function openClient(origin: TestApp = app) {
-  const jar = new Map<string, string>();
-  const client = createTRPCClient<AppRouter>({
-    links: [
-      httpBatchLink({
-        url: `${origin.baseUrl}/trpc`,
-        fetch: async (url, init) => {
-          const headers = new Headers(init?.headers);
-          headers.set("Cookie", [...jar].map(([name, value]) => `${name}=${value}`).join("; "));
-          const response = await fetch(url, { ...(init as RequestInit), headers });
-          for (const cookie of response.headers.getSetCookie()) {
-            const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-            if (/max-age=0/i.test(cookie)) jar.delete(name);
-            else jar.set(name, value);
-          }
-          return response;
-        },
-      }),
-    ],
-  });
-  return { client, jar, cookie: () => [...jar].map(([name, value]) => `${name}=${value}`).join("; ") };
-}
+const openClient = (origin = app) => openClientAt(origin.baseUrl);
 
 async function signedIn() {
   const { email, userId } = await app.addUser();

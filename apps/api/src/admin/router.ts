@@ -1,6 +1,7 @@
 import { apiKeysRouter } from "./api-keys.ts";
 import { auditRouter } from "./audit.ts";
 import { instanceRouter } from "./instance.ts";
+import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
 import { sessionRouter } from "./session.ts";
 import { createRouter } from "./trpc.ts";
@@ -11,6 +12,7 @@ export const router = createRouter({
   instance: instanceRouter,
   session: sessionRouter,
   apiKeys: apiKeysRouter,
+  keyHistory: keyHistoryRouter,
   workspaces: workspacesRouter,
   members: membersRouter,
   audit: auditRouter,

@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { toIssues, translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
+import type { ExplainRequest } from "../http/explain-request.ts";
 
 /** What every procedure gets. */
 export interface Context {
@@ -17,6 +18,8 @@ export interface Context {
   readonly address: string | null;
   /** The request's headers, for better-auth to read the cookie from. */
   readonly headers: Headers;
+  /** Tells what a request to the open API would be answered. */
+  readonly explain: ExplainRequest;
   /** Adds `Set-Cookie` values to the answer. */
   readonly setCookies: (cookies: readonly string[]) => void;
 }

@@ -128,7 +128,14 @@ const newKey = z
     user: email,
     name: keyName,
     description: keyDescription,
-    expiresIn: duration.optional(),
+    expiresIn: duration
+      .pipe(
+        z
+          .int()
+          .min(1, "Use at least 1s.")
+          .max(36_500 * secondsByUnit.d, "Use at most 36500d."),
+      )
+      .optional(),
     limit: limit.optional(),
     workspace: keySettings.workspaceIds.unwrap().optional(),
     permission: keySettings.permissions.unwrap().optional(),

@@ -71,6 +71,9 @@ export async function registerAccount(
   await createAccount(instance.db, account, { kind: "session", ...from });
 }
 
+/** How often to begin anew where the user has just become an owner: somebody might do that on purpose. */
+const disablingAttempts = 20;
+
 /**
  * Disables a user: their sessions end, and no node admits a key of theirs once this returns.
  * @param email in lower case.
@@ -78,17 +81,23 @@ export async function registerAccount(
  */
 export async function disableAccount(db: Db, email: string): Promise<UserId> {
   const { id } = await getAccount(db, email);
-  await db.transaction().execute(async (trx) => {
-    const checked = await requireOwnersWithout(trx, id);
-    await lockUsers(trx, [id]);
-    // Until the user was locked they may have come to own another one; nobody can make them an owner now.
-    const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
-    if (!new Set(owned).isSubsetOf(new Set(checked))) {
-      throw new AppError("CONFLICT", { message: "This user has just become an owner. Try again." });
-    }
-    await disableUser(trx, id);
-  });
-  return id;
+  for (let attempt = 1; attempt <= disablingAttempts; attempt += 1) {
+    if (await db.transaction().execute((trx) => disableUnlessMoreOwned(trx, id))) return id;
+  }
+  throw new AppError("CONFLICT", { message: "This user becomes an owner time and again. Try again." });
+}
+
+/**
+ * False where the user has come to own another workspace since those they own were locked. Workspaces are locked before
+ * users, by everybody; once the user is, nobody can make them an owner.
+ */
+async function disableUnlessMoreOwned(trx: Trx, id: UserId): Promise<boolean> {
+  const checked = await requireOwnersWithout(trx, id);
+  await lockUsers(trx, [id]);
+  const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
+  if (!new Set(owned).isSubsetOf(new Set(checked))) return false;
+  await disableUser(trx, id);
+  return true;
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { Admission } from "@latchkey/auth/admission";
+import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { LimitState, Principal, Verdict } from "@latchkey/auth/verdict";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
+import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Instance } from "../domain/instance.ts";
-import { findAdmitted } from "./admit-early.ts";
+import { type Admitted, findAdmitted } from "./admit-early.ts";
 import { answerJson } from "./answer-json.ts";
 import { withinDeadline } from "./deadline.ts";
 import { isOpen, requireOneHost } from "./edge-rules.ts";
@@ -31,17 +33,25 @@ export interface OpenApiOptions {
   readonly admission: Admission;
   readonly findRoute: FindRoute;
   readonly isTrustedProxy: (address: string) => boolean;
+  readonly recorder: UsageRecorder;
 }
 
 /** Everything below `/open`. Authentication comes first: without a good key, nothing here tells anything apart. */
 export function openApi(options: OpenApiOptions): Middleware {
-  const { instance } = options;
+  const { instance, recorder } = options;
   const turns = new Turns();
   return async (ctx, next) => {
     if (!isOpen(ctx.path)) return await next();
     const found = findAdmitted(options, ctx.req, ctx.path);
     const admitted = found instanceof Promise ? await found : found;
     if (!admitted) throw unauthorized();
+    recorder.record(admitted.verdict, {
+      workspaceId: workspaceOf(admitted),
+      address: admitted.address,
+      method: ctx.method,
+      path: ctx.path,
+      requestId: ctx.requestId,
+    });
     if ("limit" in admitted.verdict) ctx.limit = admitted.verdict.limit;
     const { principal, access } = requireAdmitted(admitted.verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
@@ -74,6 +84,11 @@ export function openApi(options: OpenApiOptions): Middleware {
     const answer = running instanceof Promise ? await withinDeadline(budgetMs, running) : running;
     answerJson(ctx, endpoint.response.status, answer, describeAnswer(ctx, instance, endpoint, answer));
   };
+}
+
+function workspaceOf({ route }: Admitted): WorkspaceId | undefined {
+  const demand = "demand" in route ? route.demand : undefined;
+  return typeof demand === "object" ? demand.workspaceId : undefined;
 }
 
 const noQuery = {};

@@ -6,6 +6,7 @@ import { router } from "../admin/router.ts";
 import { toFailure } from "../admin/trpc.ts";
 import type { Instance } from "../domain/instance.ts";
 import { clientAddress } from "./client-address.ts";
+import type { ExplainRequest } from "./explain-request.ts";
 import { requireSameOrigin } from "./same-site.ts";
 
 const mount = "/trpc/";
@@ -16,9 +17,11 @@ const maxCalls = 10;
 /** tRPC for the web app: session cookie only, JSON only, from our own pages only, bounded in size and number. */
 export function trpcMount({
   instance,
+  explain,
   log,
 }: {
   readonly instance: Instance;
+  readonly explain: ExplainRequest;
   readonly log: Logger;
 }): Middleware {
   return async (ctx, next) => {
@@ -45,6 +48,7 @@ export function trpcMount({
       maxBatchSize: maxCalls,
       createContext: () => ({
         instance,
+        explain,
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, instance.isTrustedProxy) ?? null,
         headers: toHeaders(ctx.headers),

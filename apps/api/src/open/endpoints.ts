@@ -1,6 +1,7 @@
 import type { Endpoint } from "../http/endpoint.ts";
 import { deleteApiKey } from "./api-keys/delete-api-key.ts";
 import { getApiKey } from "./api-keys/get-api-key.ts";
+import { getApiKeyUsage } from "./api-keys/get-api-key-usage.ts";
 import { listApiKeys } from "./api-keys/list-api-keys.ts";
 import { revokeCurrentApiKey } from "./api-keys/revoke-current-api-key.ts";
 import { rotateApiKey } from "./api-keys/rotate-api-key.ts";
@@ -28,6 +29,7 @@ export const endpoints: readonly Endpoint[] = [
   updateApiKey,
   deleteApiKey,
   rotateApiKey,
+  getApiKeyUsage,
   listWorkspaces,
   createWorkspace,
   getWorkspace,

@@ -39,6 +39,7 @@ const everywhere: readonly ErrorCode[] = [
   "FORBIDDEN",
   "REQUEST_TIMEOUT",
   "PAYLOAD_TOO_LARGE",
+  "TOO_MANY_REQUESTS",
   "REQUEST_HEADER_FIELDS_TOO_LARGE",
   "INTERNAL_SERVER_ERROR",
   "SERVICE_UNAVAILABLE",
@@ -67,7 +68,10 @@ const failures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   PAYLOAD_TOO_LARGE: { description: "The body is larger than 100 KiB, as sent or as unpacked." },
   UNSUPPORTED_MEDIA_TYPE: { description: "The body is not `application/json`, or packed in an unknown way." },
   REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB." },
-  TOO_MANY_REQUESTS: { headers: ["Retry-After"] },
+  TOO_MANY_REQUESTS: {
+    description: "The key is past its limit. The request was neither carried out nor counted as a use.",
+    headers: ["Retry-After"],
+  },
   INTERNAL_SERVER_ERROR: { description: "A bug of ours. The log has it under `requestId`." },
   SERVICE_UNAVAILABLE: {
     description:

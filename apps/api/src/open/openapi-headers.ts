@@ -36,19 +36,30 @@ export const headers = {
     schema: { type: "integer", minimum: 1 },
     example: 1,
   },
+  RateLimit: {
+    description:
+      "For a key with a limit: how many requests (`r`) are left, and in how many seconds (`t`) its window ends.",
+    schema: { type: "string", pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
+    example: '"key";r=50;t=30',
+  },
+  "RateLimit-Policy": {
+    description: "For a key with a limit: so many requests (`q`) in a window of so many seconds (`w`).",
+    schema: { type: "string", pattern: '^"key";q=[0-9]+;w=[0-9]+$' },
+    example: '"key";q=100;w=60',
+  },
 } as const satisfies ZodOpenApiComponentsObject["headers"];
 
 /** The name of a header that an answer may have. */
 export type HeaderName = keyof typeof headers;
 
-/** The headers of an answer: `sometimes` are those that only some answers of its kind have. */
+/** The headers of an answer: `sometimes` are those that only some answers of its kind have, as all have a key's limit. */
 export function describeHeaders(
   always: readonly HeaderName[],
   sometimes: readonly HeaderName[] = [],
 ): oas32.HeadersObject {
   return Object.fromEntries([
     ...(["X-Request-Id", ...always] as const).map((name) => [name, refer(name)]),
-    ...sometimes.map((name) => [
+    ...([...sometimes, "RateLimit", "RateLimit-Policy"] as const).map((name) => [
       name,
       "required" in headers[name] ? { ...headers[name], required: false } : refer(name),
     ]),

@@ -17,6 +17,7 @@ const table = readTable(`
   updateApiKey                            401     403       403      403     403     403    200
   deleteApiKey                            401     403       403      403     403     403    204
   rotateApiKey                            401     403       403      403     403     403    200
+  getApiKeyUsage                          401     403       403      403     403     403    200
   listWorkspaces                          401     200       200      200     200     200    200
   createWorkspace                         401     201       201      201     201     201    201
   getWorkspace                            401     403       403      200     200     200    200
@@ -41,6 +42,7 @@ type Member = Exclude<Caller, "nobody">;
 /** What a call sends, and what it does and shows where it is allowed. What is not said is: nothing. */
 interface Plan {
   readonly body?: object;
+  readonly query?: string;
   /** Whom the path names. */
   readonly user?: (stage: Stage, caller: Caller) => Person;
   readonly effect?: (stage: Stage, actor: Person) => Effect;
@@ -79,6 +81,10 @@ const plans: Readonly<Record<string, Plan>> = {
       come: { api_keys: [{ id: keyId, version: 2 }], retired_secrets: [{ key_id: keyId }] },
     }),
     shows: () => ['"key":"lk_'],
+  },
+  getApiKeyUsage: {
+    query: "from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00Z&bucket=hour",
+    shows: () => ['{"data":[]}'],
   },
   listWorkspaces: { shows: showsOwnWorkspace },
   createWorkspace: {
@@ -246,7 +252,7 @@ describe.each(table)("$name", ({ called, name, answers }) => {
     });
 
     const { result, before, after } = await observe(app.owner, () =>
-      call(endpoint, path, { secret, body: plan.body }),
+      call(endpoint, `${path}?${plan.query ?? ""}`, { secret, body: plan.body }),
     );
 
     expect(String(result.status)).toBe(answers[caller]);
@@ -352,7 +358,7 @@ test.each(endpoints)("$operationId refuses parameters that it does not name", as
   const userId = plan.user?.(stage, "owner").id;
   const path = fillPath(endpoint, { workspaceId: stage.ours.id, userId, keyId: stage.ownersKey.id });
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
-    const query = `${path}?${name}=${stage.theirs.id}`;
+    const query = `${path}?${plan.query ?? ""}&${name}=${stage.theirs.id}`;
     const { result, before, after } = await observe(app.owner, () =>
       call(endpoint, query, { secret, body: plan.body }),
     );

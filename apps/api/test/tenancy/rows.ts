@@ -13,8 +13,8 @@ export interface Effect {
   readonly come?: Readonly<Record<string, readonly Row[]>>;
 }
 
-/** What the migrations keep, and how often a key was used: that is counted whatever becomes of the request. */
-const apart = /^kysely_|^key_counters$/;
+/** What the migrations keep, and what is told of each use of a key, whatever becomes of the request. */
+const apart = /^kysely_|^key_(counters|usage_hours|addresses|refusals)$/;
 
 /** Reads all that there is, past the wall, so that what a call did is found wherever it did it. */
 async function readRows(owner: Db): Promise<Rows> {

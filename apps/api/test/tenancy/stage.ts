@@ -31,7 +31,12 @@ export interface Stage {
   /** The stranger and the foreigner are of the other tenant; all others are, or were, of ours. */
   readonly people: Readonly<Record<Exclude<Caller, "nobody"> | "target" | "coOwner" | "foreigner", Person>>;
   /** A key of our owner's, which nobody else may know of. */
-  readonly ownersKey: { readonly id: string; readonly name: string; readonly keyId: KeyId };
+  readonly ownersKey: {
+    readonly id: string;
+    readonly name: string;
+    readonly keyId: KeyId;
+    readonly secret: string;
+  };
   /** What stands for each tenant in an answer: nobody of the other one may ever see it. */
   readonly marks: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
 }
@@ -74,8 +79,12 @@ export async function setStage({ instance: { db } }: TestApp): Promise<Stage> {
     })
     .then(async (stage) => {
       const name = `Owner’s ${mark}`;
-      const { id: keyId } = await createKey(db, { userId: stage.people.owner.userId, name, description: "" });
-      return { ...stage, ownersKey: { id: encodeId("key", keyId), name, keyId } };
+      const { id: keyId, secret } = await createKey(db, {
+        userId: stage.people.owner.userId,
+        name,
+        description: "",
+      });
+      return { ...stage, ownersKey: { id: encodeId("key", keyId), name, keyId, secret } };
     });
 }
 

@@ -24,6 +24,11 @@ const table = readTable(`
   apiKeys.rotate                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.endOverlap                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.delete                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.usage                        UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.refusals                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.addresses                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.explainRequest               UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  keyHistory.tryOut                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   workspaces.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaces.create                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   workspaces.rename                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -113,6 +118,29 @@ const plans: Readonly<Record<string, Plan>> = {
       gone: { api_keys: [{ id: ownersKey.keyId, deleted_at: null }] },
       come: { api_keys: [{ id: ownersKey.keyId, deleted_at: expect.any(String) }] },
     }),
+  },
+  "keyHistory.usage": {
+    input: ({ ownersKey }) => ({
+      id: ownersKey.id,
+      from: "2026-03-01T00:00:00Z",
+      to: "2026-03-02T00:00:00Z",
+      bucket: "hour",
+    }),
+    shows: () => ['{"data":[]}'],
+  },
+  "keyHistory.refusals": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id }),
+    shows: () => ['{"data":[]}'],
+  },
+  "keyHistory.addresses": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id }),
+    shows: () => ['{"data":[]}'],
+  },
+  "keyHistory.explainRequest": { input: () => ({ requestId: "some" }), shows: () => ['{"data":[]}'] },
+  "keyHistory.tryOut": {
+    input: ({ ownersKey }) => ({ key: ownersKey.secret, method: "GET", path: "/open/me" }),
+    shows: ({ ownersKey }, caller) =>
+      caller === "owner" ? ['"outcome":"admitted"', ownersKey.id] : ['"outcome":"unknown"', '"keyId":null'],
   },
   "workspaces.get": { input: inOurs(), shows: ({ ours }) => [ours.id, ours.name] },
   "workspaces.create": {

@@ -7,6 +7,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { parseApiKeysSearch } from "../features/api-keys/api-keys-search.ts";
+import { parseKeyPageSearch } from "../features/api-keys/usage.ts";
 import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
 import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
 import { parseMembersSearch } from "../features/members/members-search.ts";
@@ -152,6 +153,21 @@ const apiKeysRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/api-keys/api-keys-page.tsx"), "ApiKeysPage"),
 });
 
+const apiKeyRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/account/api-keys/$keyId",
+  validateSearch: parseKeyPageSearch,
+  loader: ({ params: { keyId } }) =>
+    void queryClient.prefetchQuery(trpc.apiKeys.get.queryOptions({ id: keyId })),
+  component: lazyRouteComponent(() => import("../features/api-keys/key-page.tsx"), "KeyPage"),
+});
+
+const requestRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/account/requests/$requestId",
+  component: lazyRouteComponent(() => import("../features/requests/request-page.tsx"), "RequestPage"),
+});
+
 const notFoundRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "$",
@@ -166,6 +182,8 @@ const routeTree = rootRoute.addChildren([
     workspaceRoute.addChildren([overviewRoute, membersRoute, auditLogRoute, settingsRoute]),
     accountRoute,
     apiKeysRoute,
+    apiKeyRoute,
+    requestRoute,
     notFoundRoute,
   ]),
 ]);

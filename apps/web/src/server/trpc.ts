@@ -1,6 +1,6 @@
 import type { AppRouter } from "@latchkey/api/router";
 import { createTRPCClient, httpBatchLink } from "@trpc/client";
-import type { inferRouterOutputs } from "@trpc/server";
+import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { queryClient } from "./query-client.ts";
 
@@ -14,11 +14,20 @@ export const trpcClient = createTRPCClient<AppRouter>({
 export const trpc = createTRPCOptionsProxy<AppRouter>({ client: trpcClient, queryClient });
 
 type Outputs = inferRouterOutputs<AppRouter>;
+type Inputs = inferRouterInputs<AppRouter>;
 
 export type Session = NonNullable<Outputs["session"]["current"]>;
 export type SessionWorkspace = Session["workspaces"][number];
 export type ApiKey = Outputs["apiKeys"]["list"]["items"][number];
 export type ApiKeySummary = Outputs["apiKeys"]["summary"];
+export type KeyUsage = Outputs["keyHistory"]["usage"][number];
+export type KeyRefusal = Outputs["keyHistory"]["refusals"][number];
+export type RequestExplanation = Outputs["keyHistory"]["explainRequest"][number];
+export type RequestVerdict = Outputs["keyHistory"]["tryOut"];
+
+/** What is sent to hold a key to something. */
+export type KeySettings = NonNullable<Inputs["apiKeys"]["update"]["settings"]>;
+export type TriedRequest = Inputs["keyHistory"]["tryOut"];
 
 export type Role = SessionWorkspace["role"];
 export type PermissionRow = Outputs["instance"]["permissions"][number];

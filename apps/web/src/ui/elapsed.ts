@@ -6,7 +6,7 @@ const day = 24 * hour;
  * The locale for dates: the reader's own where it is English like our words, else one with no ambiguity.
  * It is asked of `Intl`, because `navigator.language` can be a tag that `Intl` refuses.
  */
-function readerLocale(): string {
+export function readerLocale(): string {
   const { locale } = new Intl.DateTimeFormat().resolvedOptions();
   return locale.startsWith("en") ? locale : "en-GB";
 }

@@ -6,16 +6,21 @@ interface PageHeaderProps {
   readonly title: string;
   /** One line that says what the page is for. */
   readonly explanation: ReactNode;
+  /** Short facts beside the title. */
+  readonly tags?: ReactNode;
   /** The page's primary action. */
   readonly action?: ReactNode;
 }
 
 /** What every page begins with: title, one line, and the primary action on the right. */
-export function PageHeader({ title, explanation, action }: PageHeaderProps): ReactElement {
+export function PageHeader({ title, explanation, tags, action }: PageHeaderProps): ReactElement {
   useDocumentTitle(`${title} · Latchkey`);
   return (
     <header className={classes.header}>
-      <h1 className={classes.title}>{title}</h1>
+      <div className={classes.head}>
+        <h1 className={classes.title}>{title}</h1>
+        {tags}
+      </div>
       <p className={classes.explanation}>{explanation}</p>
       {action && <div className={classes.action}>{action}</div>}
     </header>

@@ -30,6 +30,12 @@ export const foundFacts = `
     'role', (select role from members where workspace_id = probed.workspace_id and user_id = key.user_id)
   )`;
 
+/** SQL for the keys that a secret `probed` for is of: as its present one, or as a former one with its end. */
+export const secretsOf = `
+  select id, null::timestamptz as good_until from api_keys where hash = probed.hash
+  union all
+  select key_id, good_until from retired_secrets where hash = probed.hash`;
+
 /** What {@link foundFacts} makes. */
 export interface FoundFacts {
   readonly keyId: KeyId;

@@ -1,6 +1,6 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import pg from "pg";
-import { type FoundFacts, foundFacts, readFacts } from "./found-facts.ts";
+import { type FoundFacts, foundFacts, readFacts, secretsOf } from "./found-facts.ts";
 import type { KeyFacts, Limit } from "./judge.ts";
 import { spend, spentState } from "./spend.ts";
 
@@ -155,11 +155,7 @@ where quota is not null
 union all
 select 'probed', probed.position, key.id, ${foundFacts}
 from probed
-join lateral (
-  select id, null::timestamptz as good_until from api_keys where hash = probed.hash
-  union all
-  select key_id, good_until from retired_secrets where hash = probed.hash
-) secret on true
+join lateral (${secretsOf}) secret on true
 join api_keys key on key.id = secret.id
 join key_counters counter on counter.key_id = key.id
 join users account on account.id = key.user_id`;

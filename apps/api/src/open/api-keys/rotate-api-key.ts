@@ -8,8 +8,9 @@ import { ofKey } from "./api-key.ts";
 const rotated = z
   .object({
     id: shownId("key"),
-    key: z.string().meta({
-      description: "The new secret. It stands in this answer alone.",
+    key: z.string().optional().meta({
+      description:
+        "The new secret. It stands in this answer alone, and in none to a request that came again.",
       example: "lk_4fTq0aVb7Xk2mPz9Wc8sYd3nRe5jLg1hQu6t",
     }),
   })

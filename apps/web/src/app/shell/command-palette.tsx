@@ -71,12 +71,12 @@ function Palette({ onClose, ...facts }: Omit<CommandPaletteProps, "isOpen">): Re
           className={classes.input}
           data-autofocus
           role="combobox"
-          aria-label="Search pages, keys and actions"
+          aria-label="Search pages, keys, actions and request ids"
           aria-expanded="true"
           aria-controls={listId}
           aria-autocomplete="list"
           aria-activedescendant={current && optionId(listId, current)}
-          placeholder="Search pages, keys and actions"
+          placeholder="Search, or paste a request id"
           autoComplete="off"
           spellCheck={false}
           value={query}

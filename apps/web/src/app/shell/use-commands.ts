@@ -1,8 +1,9 @@
 import { useDebouncedValue } from "@mantine/hooks";
-import { IconKey, IconLogout, IconPlus, IconSun } from "@tabler/icons-react";
+import { IconHelpCircle, IconKey, IconLogout, IconPlus, IconSun } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { isLikeRequestId } from "../is-like-request-id.ts";
 import { useSignOut } from "../use-sign-out.ts";
 import { appearances, useAppearance } from "./appearance.ts";
 import { accountPages } from "./pages.ts";
@@ -46,10 +47,12 @@ export function useCommands(query: string, facts: Facts): Commands {
   const pages = usePages(query, facts);
   const keys = useKeys(query);
   const actions = useActions(facts);
+  const requests = useRequests(query);
   const groups = [
     { label: "Pages", commands: pages.filter(matches(query)) },
     { label: "API keys", commands: keys.commands },
     { label: "Actions", commands: actions.filter(matches(query)) },
+    { label: "Requests", commands: requests },
   ];
   return { groups: groups.filter(({ commands }) => commands.length > 0), keySearch: keys.state };
 }
@@ -103,9 +106,24 @@ function useKeys(query: string): { readonly commands: readonly Command[]; readon
     label: name,
     detail: `${start}…`,
     icon: IconKey,
-    run: () => void navigate({ to: "/account/api-keys", search: { q: name } }),
+    run: () => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
   }));
   return { commands, state };
+}
+
+/** A request, for what may be the id of one. */
+function useRequests(query: string): readonly Command[] {
+  const navigate = useNavigate();
+  const requestId = query.trim();
+  if (!isLikeRequestId(requestId)) return [];
+  return [
+    {
+      id: "explain-request",
+      label: `Why was request ${requestId} refused?`,
+      icon: IconHelpCircle,
+      run: () => void navigate({ to: "/account/requests/$requestId", params: { requestId } }),
+    },
+  ];
 }
 
 function useActions({ onNewWorkspace }: Facts): readonly Command[] {

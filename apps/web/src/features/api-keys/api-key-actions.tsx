@@ -1,21 +1,19 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconPencil, IconTrash } from "@tabler/icons-react";
-import type { ReactElement, Ref } from "react";
+import type { ReactElement } from "react";
 import classes from "./api-key-actions.module.css";
 
 interface ApiKeyActionsProps {
   readonly name: string;
   readonly onEdit: () => void;
   readonly onDelete: () => void;
-  /** The button that edits. */
-  readonly editRef?: Ref<HTMLButtonElement>;
 }
 
-export function ApiKeyActions({ name, onEdit, onDelete, editRef }: ApiKeyActionsProps): ReactElement {
+export function ApiKeyActions({ name, onEdit, onDelete }: ApiKeyActionsProps): ReactElement {
   return (
     <>
       <Tooltip label="Edit">
-        <ActionIcon ref={editRef} variant="subtle" color="gray" aria-label={`Edit ${name}`} onClick={onEdit}>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Edit ${name}`} onClick={onEdit}>
           <IconPencil size={16} />
         </ActionIcon>
       </Tooltip>

@@ -1,4 +1,5 @@
 import { Skeleton } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import cardClasses from "../../ui/cards.module.css";
@@ -7,6 +8,8 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import classes from "./api-key-cards.module.css";
 import type { ApiKeyListProps } from "./api-key-list.tsx";
+import { KeyTags } from "./key-tags.tsx";
+import { useOpenKey } from "./use-open-key.ts";
 
 export function ApiKeyCards({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProps): ReactElement {
   return (
@@ -37,14 +40,24 @@ interface CardProps {
 }
 
 function Card({ apiKey, onEdit, onDelete }: CardProps): ReactElement {
-  const { name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
+  const { id, name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
+  const openUnlessOnControl = useOpenKey(id);
   return (
-    <li className={cardClasses.card}>
+    // The name is the link; the card is only a larger place to hit it.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it hears the keys
+    <li className={`${cardClasses.card} ${classes.card}`} onClick={openUnlessOnControl}>
       <div className={cardClasses.head}>
-        <h2 className={cardClasses.name}>{name}</h2>
+        <h2 className={cardClasses.name}>
+          <Link className={classes.name} to="/account/api-keys/$keyId" params={{ keyId: id }}>
+            {name}
+          </Link>
+        </h2>
         <div className={classes.actions}>
           <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} />
         </div>
+      </div>
+      <div className={classes.tags}>
+        <KeyTags apiKey={apiKey} />
       </div>
       {description && <p className={classes.description}>{description}</p>}
       <p className={cardClasses.facts}>

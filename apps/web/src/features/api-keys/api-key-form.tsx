@@ -4,27 +4,35 @@ import { getHotkeyHandler } from "@mantine/hooks";
 import { type KeyboardEvent, type ReactElement, useEffect, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import type { KeySettings } from "../../server/trpc.ts";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { type ApiKeyValues, apiKeyRules, tidied } from "./api-key-values.ts";
+import { RestrictionDisclosure } from "./restrictions/restriction-disclosure.tsx";
+import { changedSettings, noRestrictions } from "./restrictions/restriction-values.ts";
+import { type RestrictionForm, showRestrictionIssues } from "./restrictions/use-restriction-form.ts";
 
 interface ApiKeyFormProps {
   readonly initialValues: ApiKeyValues;
   /** Saves the values; what it throws is shown. */
-  readonly onSave: (values: ApiKeyValues) => Promise<unknown>;
+  readonly onSave: (values: ApiKeyValues, settings?: KeySettings) => Promise<unknown>;
   readonly onCancel: () => void;
   /** Hears whether something was typed that closing would lose. */
   readonly onDirty: (isDirty: boolean) => void;
+  /** What a new key is to be held to. */
+  readonly restrictions?: RestrictionForm;
   /** The words for a failure; its own unless given. */
   readonly describe?: (failure: Failure) => string;
 }
 
 /** Name and description of a key, a new or an existing one. */
 export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
-  const { initialValues, onSave, onCancel, onDirty, describe = ({ message }) => message } = props;
+  const { initialValues, restrictions, onSave, onCancel, onDirty } = props;
+  const { describe = ({ message }) => message } = props;
   const [isSaving, setIsSaving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
+  const [isAboutRestrictions, setIsAboutRestrictions] = useState(false);
   const form = useForm<ApiKeyValues>({
     mode: "uncontrolled",
     initialValues,
@@ -37,11 +45,17 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
     // The button is disabled meanwhile, but Ctrl Enter still arrives.
     if (isSaving) return;
     setFailure(undefined);
+    setIsAboutRestrictions(false);
+    if (restrictions?.validate().hasErrors) return;
     setIsSaving(true);
     try {
-      await onSave(tidied(values));
+      await onSave(
+        tidied(values),
+        restrictions && changedSettings(noRestrictions, restrictions.values, new Date()),
+      );
     } catch (error) {
       showIssues(form, error);
+      setIsAboutRestrictions(restrictions !== undefined && showRestrictionIssues(restrictions, error));
       setFailure(describeFailure(error));
     } finally {
       setIsSaving(false);
@@ -56,7 +70,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
       noValidate
       onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
     >
-      {failure && !hasIssueOf(form, failure) && (
+      {failure && !hasIssueOf(form, failure) && !isAboutRestrictions && (
         <FormFailure message={describe(failure)} requestId={failure.requestId} />
       )}
       <TextInput
@@ -81,6 +95,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
         maxRows={6}
         onKeyDown={getHotkeyHandler([["mod+Enter", submit]])}
       />
+      {restrictions && <RestrictionDisclosure form={restrictions} />}
       <Group justify="flex-end" gap={8}>
         <Button variant="default" onClick={onCancel} disabled={isSaving}>
           Cancel

@@ -1,5 +1,6 @@
 import { Skeleton } from "@mantine/core";
-import { type MouseEvent, type ReactElement, useRef } from "react";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -7,6 +8,8 @@ import tableClasses from "../../ui/table.module.css";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import type { ApiKeyListProps } from "./api-key-list.tsx";
 import classes from "./api-key-table.module.css";
+import { KeyTags } from "./key-tags.tsx";
+import { useOpenKey } from "./use-open-key.ts";
 
 const placeholders = ["62%", "40%", "51%", "34%", "58%", "46%", "38%", "55%", "43%", "30%"];
 
@@ -63,20 +66,16 @@ interface RowProps {
 }
 
 function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
-  const { name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
-  const editButton = useRef<HTMLButtonElement>(null);
-  const open = (event: MouseEvent<HTMLTableRowElement>) => {
-    const isOnButton = event.target instanceof Element && event.target.closest("button") !== null;
-    if (isOnButton || window.getSelection()?.isCollapsed === false) return;
-    // From here the focus goes into the dialog, and back here afterwards.
-    editButton.current?.focus();
-    onEdit();
-  };
+  const { id, name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
+  const openUnlessOnControl = useOpenKey(id);
   return (
-    <tr className={classes.row} onClick={open}>
+    <tr className={classes.row} onClick={openUnlessOnControl}>
       <th scope="row" className={classes.nameCell}>
-        <span className={classes.name} title={name}>
+        <Link className={classes.name} title={name} to="/account/api-keys/$keyId" params={{ keyId: id }}>
           {name}
+        </Link>
+        <span className={classes.tags}>
+          <KeyTags apiKey={apiKey} />
         </span>
         {description && (
           <span className={classes.description} title={description}>
@@ -93,7 +92,7 @@ function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
       <td>{lastUsedAt ? <RelativeTime at={lastUsedAt} /> : <span className={classes.never}>never</span>}</td>
       <td className={classes.uses}>{formatCount(usageCount)}</td>
       <td className={classes.actions}>
-        <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} editRef={editButton} />
+        <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} />
       </td>
     </tr>
   );

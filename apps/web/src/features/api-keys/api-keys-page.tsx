@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
@@ -17,6 +17,7 @@ import { NewApiKeyDialog } from "./new-api-key-dialog.tsx";
 import { NoApiKeys } from "./no-api-keys.tsx";
 import { NoMatch } from "./no-match.tsx";
 import { Pager } from "./pager.tsx";
+import { TryItDialog } from "./try-it/try-it-dialog.tsx";
 import { findLastPage, useApiKeys } from "./use-api-keys.ts";
 
 const route = getRouteApi("/app/account/api-keys");
@@ -31,6 +32,7 @@ export function ApiKeysPage(): ReactElement {
   const navigate = route.useNavigate();
   const keys = useApiKeys(route.useSearch());
   const { isNewOpen, openNew, closeNew } = useNewDialog();
+  const [isTryItOpen, tryIt] = useDisclosure(false);
   const [openDialog, setOpenDialog] = useState<OpenDialog>();
   const closeDialog = () => setOpenDialog(undefined);
   /** The key a dialog is open for, with its latest figures; undefined while that dialog is closed. */
@@ -62,16 +64,21 @@ export function ApiKeysPage(): ReactElement {
     <>
       <PageHeader
         title="API keys"
-        explanation="A key lets your scripts and services call the open API as you, in all of your workspaces."
+        explanation="A key lets your scripts and services call the open API as you, with as much of your rights as you leave it."
         action={
-          <Button
-            variant={isEmpty ? "default" : "filled"}
-            leftSection={<IconPlus size={16} />}
-            onClick={openNew}
-            flex="none"
-          >
-            New API key
-          </Button>
+          <Group gap={8} wrap="nowrap">
+            <Button variant="default" onClick={tryIt.open} flex="none">
+              Try it
+            </Button>
+            <Button
+              variant={isEmpty ? "default" : "filled"}
+              leftSection={<IconPlus size={16} />}
+              onClick={openNew}
+              flex="none"
+            >
+              New API key
+            </Button>
+          </Group>
         }
       />
       {isEmpty ? (
@@ -112,6 +119,7 @@ export function ApiKeysPage(): ReactElement {
           )}
         </>
       )}
+      <TryItDialog isOpen={isTryItOpen} onClose={tryIt.close} />
       <NewApiKeyDialog isOpen={isNewOpen} onClose={closeNew} />
       <EditApiKeyDialog apiKey={findFor("edit")} onClose={closeDialog} />
       <DeleteApiKeyDialog apiKey={findFor("delete")} onClose={closeDialog} />

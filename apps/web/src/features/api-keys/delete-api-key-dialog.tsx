@@ -5,20 +5,20 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
-import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
-import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
-import { useNow } from "../../ui/use-now.ts";
+import { LastUse } from "./last-use.tsx";
 
 interface DeleteApiKeyDialogProps {
   /** The key to delete; the dialog is open while there is one. */
   readonly apiKey: ApiKey | undefined;
   readonly onClose: () => void;
+  /** Hears that it is gone, after `onClose`. */
+  readonly onGone?: () => void;
 }
 
-export function DeleteApiKeyDialog({ apiKey, onClose }: DeleteApiKeyDialogProps): ReactElement {
+export function DeleteApiKeyDialog({ apiKey, onClose, onGone }: DeleteApiKeyDialogProps): ReactElement {
   const isDeleting = useIsMutating({ mutationKey: trpc.apiKeys.delete.mutationKey() }) > 0;
   return (
     <Modal
@@ -33,7 +33,7 @@ export function DeleteApiKeyDialog({ apiKey, onClose }: DeleteApiKeyDialogProps)
       }
       size={480}
     >
-      {apiKey && <Confirmation apiKey={apiKey} onClose={onClose} />}
+      {apiKey && <Confirmation apiKey={apiKey} onClose={onClose} onGone={onGone} />}
     </Modal>
   );
 }
@@ -41,13 +41,15 @@ export function DeleteApiKeyDialog({ apiKey, onClose }: DeleteApiKeyDialogProps)
 interface ConfirmationProps {
   readonly apiKey: ApiKey;
   readonly onClose: () => void;
+  readonly onGone: (() => void) | undefined;
 }
 
-function Confirmation({ apiKey, onClose }: ConfirmationProps): ReactElement {
+function Confirmation({ apiKey, onClose, onGone }: ConfirmationProps): ReactElement {
   const remove = useDelete(apiKey, () => {
     onClose();
     // The button that opened the dialog is gone with its row.
     document.getElementById("content")?.focus();
+    onGone?.();
   });
   const failure = remove.error ? describeFailure(remove.error) : undefined;
   return (
@@ -56,7 +58,7 @@ function Confirmation({ apiKey, onClose }: ConfirmationProps): ReactElement {
         Every script and service that uses this key is refused from its next request on. Your other keys and
         your own sign-in go on. A deleted key can’t be brought back.
       </p>
-      <Facts apiKey={apiKey} />
+      <LastUse apiKey={apiKey} />
       {failure && (
         <div className={classes.failure}>
           <FormFailure message={failure.message} requestId={failure.requestId} />
@@ -78,29 +80,6 @@ function Confirmation({ apiKey, onClose }: ConfirmationProps): ReactElement {
   );
 }
 
-function Facts({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
-  const now = useNow();
-  const lastUsedAt = apiKey.lastUsedAt === null ? undefined : new Date(apiKey.lastUsedAt);
-  return (
-    <dl className={classes.facts}>
-      <dt>Key</dt>
-      <dd>
-        <code>{apiKey.start}…</code>
-      </dd>
-      <dt>Last used</dt>
-      <dd>
-        {lastUsedAt ? `${describeElapsed(lastUsedAt, now)} (${describeExactly(lastUsedAt)})` : "Never used"}
-      </dd>
-      {lastUsedAt && (
-        <>
-          <dt>Used</dt>
-          <dd>{countOf(apiKey.usageCount, "time", "times")}</dd>
-        </>
-      )}
-    </dl>
-  );
-}
-
 /** Deletes a key; only what the API has confirmed to be gone leaves the list. */
 function useDelete(apiKey: ApiKey, onGone: () => void) {
   const queryClient = useQueryClient();
@@ -109,7 +88,8 @@ function useDelete(apiKey: ApiKey, onGone: () => void) {
       { queryKey: trpc.apiKeys.list.pathKey() },
       (list) => list && withoutKey(list, apiKey.id),
     );
-    void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
+    void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.list.pathKey() });
+    void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.summary.pathKey() });
     onGone();
     notifications.show({
       message: (

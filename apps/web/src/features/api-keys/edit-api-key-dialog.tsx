@@ -7,39 +7,70 @@ import { type ApiKey, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import { ApiKeyForm } from "./api-key-form.tsx";
+import { KeyConflict } from "./key-conflict.tsx";
 
 interface EditApiKeyDialogProps {
-  /** The key to edit; the dialog is open while there is one. */
+  /** The key to edit, as it stood when the dialog was opened; the dialog is open while there is one. */
   readonly apiKey: ApiKey | undefined;
   readonly onClose: () => void;
 }
 
 export function EditApiKeyDialog({ apiKey, onClose }: EditApiKeyDialogProps): ReactElement {
   const [isDirty, setIsDirty] = useState(false);
-  const save = useSave(onClose);
+  const [isSaving, setIsSaving] = useState(false);
   return (
     <Modal
       opened={apiKey !== undefined}
-      {...closeUnlessBusy(save.isPending, onClose)}
+      {...closeUnlessBusy(isSaving, onClose)}
       closeOnClickOutside={!isDirty}
       title="Edit API key"
       size={480}
     >
-      {apiKey && (
-        <ApiKeyForm
-          initialValues={{ name: apiKey.name, description: apiKey.description }}
-          onSave={(values) => save.mutateAsync({ id: apiKey.id, ...values })}
-          onCancel={onClose}
-          onDirty={setIsDirty}
-          describe={describeRefusal}
-        />
-      )}
+      {apiKey && <EditForm apiKey={apiKey} onClose={onClose} onDirty={setIsDirty} onSaving={setIsSaving} />}
     </Modal>
   );
 }
 
+interface EditFormProps {
+  readonly apiKey: ApiKey;
+  readonly onClose: () => void;
+  readonly onDirty: (isDirty: boolean) => void;
+  readonly onSaving: (isSaving: boolean) => void;
+}
+
+/** It saves to the version that the person has seen, and no other. */
+function EditForm({ apiKey, onClose, onDirty, onSaving }: EditFormProps): ReactElement {
+  const [base, setBase] = useState(apiKey);
+  const [hasConflict, setHasConflict] = useState(false);
+  const save = useSave(onClose, (latest) => {
+    setBase(latest);
+    setHasConflict(true);
+  });
+  const send = async (values: { readonly name: string; readonly description: string }) => {
+    onSaving(true);
+    try {
+      await save.mutateAsync({ id: base.id, version: base.version, ...values });
+    } finally {
+      onSaving(false);
+    }
+  };
+  return (
+    <>
+      {hasConflict && <KeyConflict key={`conflict-${base.version}`} />}
+      <ApiKeyForm
+        key={base.version}
+        initialValues={{ name: base.name, description: base.description }}
+        onSave={send}
+        onCancel={onClose}
+        onDirty={onDirty}
+        describe={describeRefusal}
+      />
+    </>
+  );
+}
+
 /** Saves what is known of a key. One that is gone meanwhile leaves the list too. */
-function useSave(onSaved: () => void) {
+function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
   const queryClient = useQueryClient();
   const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
   return useMutation(
@@ -55,8 +86,12 @@ function useSave(onSaved: () => void) {
           ),
         });
       },
-      onError: (error) => {
-        if (describeFailure(error).code === "NOT_FOUND") void refresh();
+      onError: async (error, { id }) => {
+        const { code } = describeFailure(error);
+        if (code === "NOT_FOUND") void refresh();
+        if (code !== "PRECONDITION_FAILED") return;
+        onConflict(await queryClient.fetchQuery(trpc.apiKeys.get.queryOptions({ id }, { staleTime: 0 })));
+        void refresh();
       },
     }),
   );

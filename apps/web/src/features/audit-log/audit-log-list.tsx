@@ -3,8 +3,9 @@ import { useMediaQuery } from "@mantine/hooks";
 import { Fragment, type ReactElement } from "react";
 import type { AuditEvent } from "../../server/trpc.ts";
 import cardClasses from "../../ui/cards.module.css";
-import { CopyButton } from "../../ui/copy-button.tsx";
+import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { RequestId } from "../../ui/request-id.tsx";
 import tableClasses from "../../ui/table.module.css";
 import classes from "./audit-log-list.module.css";
 import { describeActor, describeEvent } from "./describe-event.ts";
@@ -77,9 +78,7 @@ function Row({ event }: EventProps): ReactElement {
         <What event={event} />
       </td>
       <td>{event.address ? <code className={classes.mono}>{event.address}</code> : <None />}</td>
-      <td>
-        <RequestId event={event} />
-      </td>
+      <td>{event.requestId ? <RequestId requestId={event.requestId} /> : <None />}</td>
     </tr>
   );
 }
@@ -135,7 +134,11 @@ function Card({ event }: EventProps): ReactElement {
       {(event.address ?? event.requestId) && (
         <div className={classes.cardFacts}>
           <code className={classes.mono}>{event.address}</code>
-          {event.requestId && <RequestId event={event} />}
+          {event.requestId && (
+            <span className={classes.cardRequest}>
+              <RequestId requestId={event.requestId} />
+            </span>
+          )}
         </div>
       )}
     </li>
@@ -165,27 +168,5 @@ function What({ event }: EventProps): ReactElement {
         <Fragment key={place}>{typeof piece === "string" ? piece : <bdi>{piece.name}</bdi>}</Fragment>
       ))}
     </>
-  );
-}
-
-function RequestId({ event }: { readonly event: AuditEvent }): ReactElement {
-  const { requestId } = event;
-  if (requestId === null) return <None />;
-  return (
-    <span className={classes.requestId}>
-      <code className={classes.mono} title={requestId}>
-        {requestId}
-      </code>
-      <CopyButton text={requestId} label={`Copy request id ${requestId}`} />
-    </span>
-  );
-}
-
-function None(): ReactElement {
-  return (
-    <span className={classes.none}>
-      <span aria-hidden="true">–</span>
-      <span className="visually-hidden">None</span>
-    </span>
   );
 }

@@ -8,9 +8,10 @@ import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkPassword } from "./field-rules.ts";
-import { PasswordField } from "./password-field.tsx";
+
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 import { useEnter } from "./use-enter.ts";
@@ -57,7 +58,9 @@ export function SignInPage(): ReactElement {
           <FormFailure message={failure.message} requestId={failure.requestId} />
         )}
         <EmailField {...form.getInputProps("email")} key={form.key("email")} autoFocus />
-        <PasswordField
+        <SecretField
+          label="Password"
+          required
           {...form.getInputProps("password")}
           key={form.key("password")}
           autoComplete="current-password"

@@ -9,9 +9,10 @@ import { trpc } from "../../server/trpc.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkName, checkNewPassword, passwordHelp } from "./field-rules.ts";
-import { PasswordField } from "./password-field.tsx";
+
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 import { useEnter } from "./use-enter.ts";
@@ -92,7 +93,9 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
         withAsterisk={false}
       />
       <EmailField {...form.getInputProps("email")} key={form.key("email")} />
-      <PasswordField
+      <SecretField
+        label="Password"
+        required
         {...form.getInputProps("password")}
         key={form.key("password")}
         description={passwordHelp}

@@ -12,9 +12,9 @@ import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import classes from "../../ui/section.module.css";
 import { DeleteWorkspaceDialog } from "./delete-workspace-dialog.tsx";
 import { RenameForm } from "./rename-form.tsx";
-import classes from "./settings-page.module.css";
 
 const route = getRouteApi("/app/w/$slug/settings");
 

@@ -3,14 +3,12 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconEye, IconEyeOff } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 
-/** A password whose characters can be shown, by keyboard too. */
-export function PasswordField(props: PasswordInputProps): ReactElement {
+/** A password or a key whose characters can be shown, by keyboard too. */
+export function SecretField(props: PasswordInputProps): ReactElement {
   const [isVisible, { toggle }] = useDisclosure(false);
   return (
     <PasswordInput
       {...props}
-      label="Password"
-      required
       withAsterisk={false}
       visible={isVisible}
       rightSection={

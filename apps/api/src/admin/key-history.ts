@@ -1,0 +1,98 @@
+import { isIP } from "node:net";
+import { encodeId } from "@latchkey/db/ids";
+import type { KeyRefusal } from "@latchkey/db/key-history";
+import { findOwnRefusals, listKeyAddresses, listKeyRefusals, readKeyUsage } from "@latchkey/db/key-history";
+import { asUser } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { getKey } from "../domain/api-keys.ts";
+import { explainOutcome } from "../domain/outcomes.ts";
+import { keyId } from "../fields.ts";
+import { isAnswerable, unanswerable, usagePeriod } from "../key-fields.ts";
+import { createRouter, sessionProcedure } from "./trpc.ts";
+
+/** For reading about one of a person's own keys. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
+const ownKeyProcedure = sessionProcedure
+  .input(z.object({ id: keyId }))
+  .use(async ({ ctx, input: { id }, next }) => {
+    await getKey(ctx.instance.db, { userId: ctx.user.id, id });
+    return await next({ ctx: { ...ctx, keyId: id } });
+  });
+
+/** What a person's own keys did, and why they were refused. */
+export const keyHistoryRouter = createRouter({
+  /** How many requests had which outcome, by hour or day in UTC, in each workspace (null for none). */
+  usage: ownKeyProcedure
+    .input(z.strictObject({ id: z.string(), ...usagePeriod }).refine(isAnswerable, unanswerable))
+    .query(async ({ ctx, input: { from, to, bucket } }) => {
+      const period = { keyId: ctx.keyId, from, to, bucket };
+      const rows = await asUser(ctx.instance.db, ctx.user.id, (trx) => readKeyUsage(trx, period));
+      return rows.map(({ startsAt, workspaceId, outcome, count }) => ({
+        startsAt: startsAt.toISOString(),
+        workspaceId: workspaceId && encodeId("workspace", workspaceId),
+        outcome,
+        count,
+      }));
+    }),
+
+  /** The last 100, newest first. */
+  refusals: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
+    const refusals = await listKeyRefusals(ctx.instance.db, ctx.keyId);
+    return refusals.map(presentRefusal);
+  }),
+
+  /** The last five distinct addresses, newest first; times are good to a minute. */
+  addresses: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
+    const addresses = await listKeyAddresses(ctx.instance.db, ctx.keyId);
+    return addresses.map(({ address, lastSeenAt }) => ({ address, lastSeenAt: lastSeenAt.toISOString() }));
+  }),
+
+  /** Why the request of this id was refused, where it was one with a key of the reader's. */
+  explainRequest: sessionProcedure
+    .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request id.").max(128) }))
+    .query(async ({ ctx, input: { requestId } }) => {
+      const refusals = await findOwnRefusals(ctx.instance.db, ctx.user.id, requestId);
+      return refusals.map((refusal) => ({
+        ...presentRefusal(refusal),
+        key: { id: encodeId("key", refusal.keyId), name: refusal.keyName },
+      }));
+    }),
+
+  /** What admission would say of a request, and why. The key is neither kept nor logged, and nothing is counted. */
+  tryOut: sessionProcedure
+    .input(
+      z.strictObject({
+        key: z.string().trim().min(1, "Paste a key.").max(8_192),
+        method: z.enum(["GET", "POST", "PATCH", "PUT", "DELETE"]),
+        path: z
+          .string()
+          .trim()
+          .max(2_048)
+          .regex(/^\/open(\/|$)/, "Enter a path that begins with /open/."),
+        /** The reader's own unless told. */
+        address: z
+          .string()
+          .trim()
+          .refine((text) => isIP(text) !== 0, "Enter an address, such as 203.0.113.7.")
+          .optional(),
+      }),
+    )
+    .mutation(async ({ ctx, input }) => {
+      const address = input.address ?? ctx.address ?? undefined;
+      const path = input.path.replace(/[?#].*/s, "");
+      const { keyId: id, ...told } = await ctx.explain({ ...input, path, userId: ctx.user.id, address });
+      return { ...told, keyId: id ? encodeId("key", id) : null };
+    }),
+});
+
+function presentRefusal({ id, occurredAt, address, method, path, requestId, reason }: KeyRefusal) {
+  return {
+    id: encodeId("keyRefusal", id),
+    occurredAt: occurredAt.toISOString(),
+    address,
+    method,
+    path,
+    requestId,
+    reason,
+    explanation: explainOutcome(reason),
+  };
+}

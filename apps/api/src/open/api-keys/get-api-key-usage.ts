@@ -1,0 +1,49 @@
+import { encodeId } from "@latchkey/db/ids";
+import { readKeyUsage } from "@latchkey/db/key-history";
+import { asUser } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { getKey, requireManageable } from "../../domain/api-keys.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { isAnswerable, unanswerable, usagePeriod } from "../../key-fields.ts";
+import { shownId, timestamp } from "../schemas.ts";
+import { ofKey } from "./api-key.ts";
+
+const bucket = z
+  .object({
+    startsAt: timestamp,
+    workspaceId: shownId("workspace")
+      .nullable()
+      .meta({ description: "Null for requests that asked for no workspace." }),
+    outcome: z.string().meta({
+      description: "`admitted`, `limited`, or why it was refused. There may come to be more.",
+      example: "admitted",
+    }),
+    count: z.int().min(1).meta({ example: 42 }),
+  })
+  .meta({ id: "UsageBucket" });
+
+export const getApiKeyUsage = defineEndpoint({
+  method: "GET",
+  path: "/api-keys/:keyId/usage",
+  operationId: "getApiKeyUsage",
+  summary: "What became of the requests with an API key",
+  description:
+    "By hour or day in UTC, workspace and outcome, the earliest first; what is missing is none. These are statistics, about a second behind; the key's `usageCount` is exact.",
+  access: "key",
+  request: { params: ofKey, query: z.strictObject(usagePeriod).refine(isAnswerable, unanswerable) },
+  response: { status: 200, schema: z.object({ data: z.array(bucket) }).meta({ id: "KeyUsage" }) },
+  errors: ["NOT_FOUND"],
+  handle: async ({ params: { keyId }, query }, { instance: { db }, principal }) => {
+    await requireManageable(db, principal, keyId);
+    await getKey(db, { userId: principal.userId, id: keyId });
+    const rows = await asUser(db, principal.userId, (trx) => readKeyUsage(trx, { keyId, ...query }));
+    return {
+      data: rows.map(({ startsAt, workspaceId, outcome, count }) => ({
+        startsAt: startsAt.toISOString(),
+        workspaceId: workspaceId && encodeId("workspace", workspaceId),
+        outcome,
+        count,
+      })),
+    };
+  },
+});

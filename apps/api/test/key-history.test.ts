@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import { encodeId, type UserId } from "@latchkey/db/ids";
+import type { KeySettings } from "@latchkey/db/key-settings";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createKey } from "../src/domain/api-keys.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+/** Somebody signed in, and who they are. */
+async function signIn() {
+  const { email, userId } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  return { client, userId };
+}
+
+async function addKey(userId: UserId, settings: Partial<KeySettings> = {}) {
+  const { id, secret } = await createKey(app.instance.db, { userId, name: "CI", description: "", settings });
+  return { id: encodeId("key", id), secret };
+}
+
+async function call(secret: string, request: string, requestId = randomUUID()): Promise<number> {
+  const [method = "", path = ""] = request.split(" ");
+  const headers = { Authorization: `Bearer ${secret}`, "X-Request-Id": requestId };
+  return (await fetch(app.baseUrl + path, { method, headers })).status;
+}
+
+const today = () => {
+  const now = Date.now();
+  const hour = 3_600_000;
+  return {
+    from: new Date(now - hour).toISOString(),
+    to: new Date(now + hour).toISOString(),
+    bucket: "hour",
+  } as const;
+};
+
+describe("what a key did", () => {
+  test("is told by hour, workspace and outcome, to its user alone, in the app and over the API", async () => {
+    const { client, userId } = await signIn();
+    const { id, secret } = await addKey(userId, { limit: { quota: 3, windowSeconds: 86_400 } });
+    const [workspace] = (await client.session.current.query())?.workspaces ?? [];
+    const statuses = [
+      await call(secret, "GET /open/global/config"),
+      await call(secret, `GET /open/workspaces/${workspace?.id}`),
+      await call(secret, "GET /open/workspaces/ws_01h455vb4pex5vsknk084sn02q"),
+      await call(secret, "GET /open/me"),
+      await call(secret, "GET /open/me"),
+    ];
+    expect(statuses).toEqual([200, 200, 403, 200, 429]);
+    const usage = () => client.keyHistory.usage.query({ id, ...today() });
+    await expect
+      .poll(async () => (await usage()).map(({ outcome, count }) => [outcome, count]))
+      .toEqual(
+        expect.arrayContaining([
+          ["admitted", 1],
+          ["admitted", 2],
+          ["limited", 1],
+          ["no-member", 1],
+        ]),
+      );
+    expect((await usage()).find(({ workspaceId }) => workspaceId === workspace?.id)).toMatchObject({
+      outcome: "admitted",
+      count: 1,
+    });
+    const reader = await addKey(userId);
+    const { from, to, bucket } = today();
+    const headers = { Authorization: `Bearer ${reader.secret}` };
+    const path = `/open/api-keys/${id}/usage?from=${from}&to=${to}&bucket=${bucket}`;
+    const response = await fetch(app.baseUrl + path, { headers });
+    expect(await response.json()).toEqual({ data: await usage() });
+    expect(await client.keyHistory.addresses.query({ id })).toMatchObject([{ address: "127.0.0.1" }]);
+  });
+
+  test.each([
+    ["it ends before it begins", "2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z"],
+    ["it has too many hours", "2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z"],
+  ])("is not told for a period where %s", async (_what, from, to) => {
+    const { client, userId } = await signIn();
+    const { id } = await addKey(userId);
+    await expect(client.keyHistory.usage.query({ id, from, to, bucket: "hour" })).rejects.toMatchObject({
+      data: { code: "BAD_REQUEST", issues: [{ path: "to" }] },
+    });
+  });
+});
+
+describe("why a key was refused", () => {
+  test("is told by request id and by key, in words, and to nobody but its user", async () => {
+    const [{ client, userId }, stranger] = [await signIn(), await signIn()];
+    const { id, secret } = await addKey(userId, { ipRanges: ["203.0.113.0/24"] });
+    const requestId = randomUUID();
+    expect(await call(secret, "DELETE /open/workspaces/ws_01h455vb4pex5vsknk084sn02q", requestId)).toBe(403);
+    const explain = () => client.keyHistory.explainRequest.query({ requestId });
+    await expect.poll(async () => (await explain()).length).toBe(1);
+    const refusal = {
+      method: "DELETE",
+      path: "/open/workspaces/ws_01h455vb4pex5vsknk084sn02q",
+      address: "127.0.0.1",
+      requestId,
+      reason: "address",
+      explanation: "The key may be used from certain addresses only, and this was none of them.",
+    };
+    expect(await explain()).toMatchObject([{ ...refusal, key: { id, name: "CI" } }]);
+    expect(await client.keyHistory.refusals.query({ id })).toMatchObject([refusal]);
+    expect(await stranger.client.keyHistory.explainRequest.query({ requestId })).toEqual([]);
+    expect(await client.keyHistory.addresses.query({ id })).toEqual([]);
+  });
+
+  test("a secret past its overlap marks its key", async () => {
+    const { client, userId } = await signIn();
+    const { id, secret } = await addKey(userId);
+    const { key } = await client.apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
+    expect([await call(secret, "GET /open/me"), await call(key, "GET /open/me")]).toEqual([200, 200]);
+    await expect
+      .poll(async () => (await client.apiKeys.get.query({ id })).formerSecrets[0]?.lastUsedAt ?? null)
+      .not.toBeNull();
+    await client.apiKeys.endOverlap.mutate({ id });
+    expect([await call(secret, "GET /open/me"), await call(key, "GET /open/me")]).toEqual([403, 200]);
+    await expect
+      .poll(async () => (await client.apiKeys.get.query({ id })).rotatedOutUse)
+      .toMatchObject({ address: "127.0.0.1" });
+  });
+});
+
+describe("a request that is tried out", () => {
+  type Held = Partial<KeySettings>;
+  test.each<[string, Held, string, object]>([
+    ["is admitted", {}, "GET /open/me", { status: 200, outcome: "admitted", permission: null }],
+    ["needs a permission", {}, "GET /open/workspaces/{ours}", { status: 200, permission: "workspace:read" }],
+    [
+      "reaches no such workspace",
+      {},
+      "GET /open/workspaces/ws_01h455vb4pex5vsknk084sn02q",
+      { status: 403, outcome: "no-member" },
+    ],
+    [
+      "is kept to reading",
+      { isReadOnly: true },
+      "DELETE /open/workspaces/{ours}",
+      { status: 403, outcome: "permission-not-in-key" },
+    ],
+    [
+      "is kept from making workspaces",
+      { isReadOnly: true },
+      "POST /open/workspaces",
+      { status: 403, outcome: "narrowed" },
+    ],
+    [
+      "comes from elsewhere",
+      { ipRanges: ["203.0.113.0/24"] },
+      "GET /open/me",
+      { status: 403, outcome: "address" },
+    ],
+    ["is disabled", { isDisabled: true }, "GET /open/me", { status: 403, outcome: "disabled" }],
+    ["leads nowhere", {}, "GET /open/nowhere", { status: 404, outcome: "admitted" }],
+    ["has no such method", {}, "PUT /open/me", { status: 405, outcome: "admitted" }],
+    [
+      "has a limit",
+      { limit: { quota: 5, windowSeconds: 60 } },
+      "GET /open/me",
+      { status: 200, remaining: 5 },
+    ],
+  ])("%s", async (_what, settings, request, expected) => {
+    const { client, userId } = await signIn();
+    const { id, secret } = await addKey(userId, settings);
+    const [workspace] = (await client.session.current.query())?.workspaces ?? [];
+    const [method, path = ""] = request.replace("{ours}", workspace?.id ?? "").split(" ") as ["GET", string];
+    const told = await client.keyHistory.tryOut.mutate({ key: secret, method, path });
+    expect(told).toMatchObject({ keyId: id, ...expected });
+    expect(told.explanation).toMatch(/^[A-Z].+\.$/);
+    expect((await client.apiKeys.get.query({ id })).usageCount).toBe(0);
+  });
+
+  test("tells what the address would change", async () => {
+    const { client, userId } = await signIn();
+    const { secret } = await addKey(userId, { ipRanges: ["203.0.113.0/24"] });
+    const tried = { key: secret, method: "GET", path: "/open/me", address: "203.0.113.7" } as const;
+    expect(await client.keyHistory.tryOut.mutate(tried)).toMatchObject({ status: 200 });
+  });
+
+  test("tells somebody else's key and one that nobody has apart to nobody, and keeps neither", async () => {
+    const [{ client }, other] = [await signIn(), await signIn()];
+    const { secret } = await addKey(other.userId);
+    const tell = (key: string) =>
+      client.keyHistory.tryOut.mutate({ key, method: "GET", path: "/open/global/config" });
+    const unknown = `${secret.slice(0, -7)}0${secret.slice(-6)}`;
+    expect(await tell(secret)).toEqual(await tell(unknown));
+    expect(await tell(secret)).toMatchObject({ status: 403, outcome: "unknown", keyId: null });
+    expect(await tell("not a key")).toMatchObject({ status: 401, outcome: "unknown" });
+    expect(app.logged()).not.toContain(secret);
+  });
+});

@@ -1,0 +1,26 @@
+import { createTRPCClient, httpBatchLink } from "@trpc/client";
+import type { AppRouter } from "../src/admin/router.ts";
+
+/** A browser's worth of client: it keeps cookies. */
+export function openClient(baseUrl: string) {
+  const jar = new Map<string, string>();
+  const client = createTRPCClient<AppRouter>({
+    links: [
+      httpBatchLink({
+        url: `${baseUrl}/trpc`,
+        fetch: async (url, init) => {
+          const headers = new Headers(init?.headers);
+          headers.set("Cookie", [...jar].map(([name, value]) => `${name}=${value}`).join("; "));
+          const response = await fetch(url, { ...(init as RequestInit), headers });
+          for (const cookie of response.headers.getSetCookie()) {
+            const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+            if (/max-age=0/i.test(cookie)) jar.delete(name);
+            else jar.set(name, value);
+          }
+          return response;
+        },
+      }),
+    ],
+  });
+  return { client, jar, cookie: () => [...jar].map(([name, value]) => `${name}=${value}`).join("; ") };
+}

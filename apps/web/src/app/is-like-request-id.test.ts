@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { isLikeRequestId } from "./is-like-request-id.ts";
+
+test.each([
+  ["0b5e2f2e-6e6c-4b0c-9f0e-2f8f2b6b0c11", true],
+  ["req-1234", true],
+  ["job/42=", true],
+  ["members", false],
+  ["robot 12", false],
+  ["k8s", false],
+  ["1".repeat(129), false],
+])("takes %s for the id of a request: %s", (text, isLike) => {
+  expect(isLikeRequestId(text)).toBe(isLike);
+});

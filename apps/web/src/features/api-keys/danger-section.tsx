@@ -1,0 +1,71 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useNavigate } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import sectionClasses from "../../ui/section.module.css";
+import classes from "./danger-section.module.css";
+import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
+import { DisableDialog } from "./disable-dialog.tsx";
+import { WideningDialog } from "./restrictions/widening-dialog.tsx";
+import { Section } from "./section.tsx";
+import { useKeyChange } from "./use-key-change.ts";
+
+/** The ways to stop a key, for a while or for good. */
+export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
+  const navigate = useNavigate();
+  const [isDisableOpen, disabling] = useDisclosure(false);
+  const [isDeleteOpen, deletion] = useDisclosure(false);
+  const enabling = useKeyChange();
+  const enable = () =>
+    enabling.change({ base: apiKey, settings: { isDisabled: false }, onSaved: () => undefined });
+  return (
+    <Section title="Danger zone">
+      <div className={classes.list}>
+        <div className={sectionClasses.danger}>
+          <p className={sectionClasses.words}>
+            <strong>{apiKey.isDisabled ? "Enable this key" : "Disable this key"}</strong>
+            {apiKey.isDisabled
+              ? "It is refused now. Once enabled, it is let in again with the secret that it has."
+              : "It is refused until you enable it again. Nothing else of it changes."}
+          </p>
+          {apiKey.isDisabled ? (
+            <Button variant="default" flex="none" loading={enabling.isSaving} onClick={enable}>
+              Enable key
+            </Button>
+          ) : (
+            <Button variant="default" flex="none" onClick={disabling.open}>
+              Disable key
+            </Button>
+          )}
+        </div>
+        {enabling.failure && !enabling.widened && (
+          <FormFailure message={enabling.failure.message} requestId={enabling.failure.requestId} />
+        )}
+        <div className={sectionClasses.danger}>
+          <p className={sectionClasses.words}>
+            <strong>Delete this key</strong>
+            It is refused from its next request on, and goes with its history. That can’t be undone.
+          </p>
+          <Button variant="default" flex="none" onClick={deletion.open}>
+            Delete key
+          </Button>
+        </div>
+      </div>
+      <DisableDialog apiKey={apiKey} isOpen={isDisableOpen} onClose={disabling.close} />
+      <DeleteApiKeyDialog
+        apiKey={isDeleteOpen ? apiKey : undefined}
+        onClose={deletion.close}
+        onGone={() => void navigate({ to: "/account/api-keys" })}
+      />
+      <WideningDialog
+        widened={enabling.widened}
+        isSaving={enabling.isSaving}
+        failure={enabling.failure}
+        onConfirm={enabling.confirm}
+        onCancel={enabling.cancel}
+      />
+    </Section>
+  );
+}

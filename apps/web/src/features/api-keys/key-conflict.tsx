@@ -1,0 +1,12 @@
+import type { ReactElement } from "react";
+import classes from "../../ui/dialog.module.css";
+import { FormFailure } from "../../ui/form-failure.tsx";
+
+/** Says that a key was changed elsewhere while somebody edited it. */
+export function KeyConflict(): ReactElement {
+  return (
+    <div className={classes.failure}>
+      <FormFailure message="This key was changed meanwhile, in another window or by a command. Nothing of yours was saved. Below is how it is now." />
+    </div>
+  );
+}

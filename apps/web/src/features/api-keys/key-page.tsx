@@ -1,0 +1,130 @@
+import { Button, Group, Skeleton } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconPencil, IconRefresh } from "@tabler/icons-react";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import type { ApiKey } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import emptyClasses from "../../ui/empty.module.css";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { AddressesSection } from "./addresses-section.tsx";
+import { DangerSection } from "./danger-section.tsx";
+import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
+import { FactsSection } from "./facts-section.tsx";
+import classes from "./key-page.module.css";
+import { KeyTags } from "./key-tags.tsx";
+import { RefusalsSection } from "./refusals-section.tsx";
+import { RestrictionsSection } from "./restrictions-section.tsx";
+import { RotateDialog } from "./rotate-dialog.tsx";
+import { RotatedOutNotice } from "./rotated-out-notice.tsx";
+import { SecretsSection } from "./secrets-section.tsx";
+import { TryItSection } from "./try-it/try-it-section.tsx";
+import { UsageSection } from "./usage-section.tsx";
+import { useKey } from "./use-key-page.ts";
+
+const route = getRouteApi("/app/account/api-keys/$keyId");
+
+export function KeyPage(): ReactElement {
+  const { keyId } = route.useParams();
+  // Starts afresh with another key.
+  return <Page key={keyId} keyId={keyId} />;
+}
+
+function Page({ keyId }: { readonly keyId: string }): ReactElement {
+  const query = useKey(keyId);
+  const failure = useLoadingFailure(query);
+  const code = query.error ? describeFailure(query.error).code : undefined;
+  if (code === "NOT_FOUND" || code === "BAD_REQUEST") return <NoSuchKey />;
+  if (failure) {
+    return (
+      <>
+        <PageHeader title="API key" explanation="What this key is held to, and what it did." />
+        <FailurePanel
+          title="The key could not be loaded"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={query.isFetching}
+          onRetry={() => void query.refetch()}
+        />
+      </>
+    );
+  }
+  return query.data ? <Loaded apiKey={query.data} /> : <Loading />;
+}
+
+function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
+  const [edited, setEdited] = useState<ApiKey>();
+  const [isRotateOpen, rotation] = useDisclosure(false);
+  return (
+    <>
+      <PageHeader
+        title={apiKey.name}
+        tags={<KeyTags apiKey={apiKey} />}
+        explanation={<bdi>{apiKey.description || "What this key is held to, and what it did."}</bdi>}
+        action={
+          <Group gap={8} wrap="nowrap">
+            <Button
+              variant="default"
+              leftSection={<IconPencil size={16} />}
+              onClick={() => setEdited(apiKey)}
+            >
+              Edit
+            </Button>
+            <Button leftSection={<IconRefresh size={16} />} onClick={rotation.open}>
+              Rotate
+            </Button>
+          </Group>
+        }
+      />
+      {apiKey.rotatedOutUse && <RotatedOutNotice use={apiKey.rotatedOutUse} />}
+      <div className={classes.columns}>
+        <FactsSection apiKey={apiKey} />
+        <RestrictionsSection apiKey={apiKey} />
+      </div>
+      <UsageSection apiKey={apiKey} />
+      <RefusalsSection keyId={apiKey.id} />
+      <div className={classes.columns}>
+        <SecretsSection apiKey={apiKey} />
+        <AddressesSection keyId={apiKey.id} />
+      </div>
+      <TryItSection />
+      <DangerSection apiKey={apiKey} />
+      <EditApiKeyDialog apiKey={edited} onClose={() => setEdited(undefined)} />
+      <RotateDialog apiKey={apiKey} isOpen={isRotateOpen} onClose={rotation.close} />
+    </>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div aria-busy="true" role="status" aria-label="Loading the key">
+      <Skeleton h={20} w={220} my={4} />
+      <Skeleton h={12} w={320} mt={10} mb={32} maw="100%" />
+      <div className={classes.columns}>
+        <Skeleton h={190} mt={32} mb={32} />
+        <Skeleton h={190} mt={32} mb={32} />
+      </div>
+      <Skeleton h={260} mb={32} />
+      <Skeleton h={200} />
+    </div>
+  );
+}
+
+function NoSuchKey(): ReactElement {
+  return (
+    <>
+      <PageHeader title="API key" explanation="What a key is held to, and what it did." />
+      <section className={emptyClasses.panel}>
+        <h2 className={emptyClasses.title}>You have no such key</h2>
+        <p className={emptyClasses.words}>
+          It was deleted, or the address is incomplete. Only a key’s own user sees its page.
+        </p>
+        <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
+          Go to your API keys
+        </Button>
+      </section>
+    </>
+  );
+}

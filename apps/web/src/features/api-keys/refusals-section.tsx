@@ -1,0 +1,134 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useDisclosure, useMediaQuery } from "@mantine/hooks";
+import type { ReactElement } from "react";
+import type { KeyRefusal } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import cardClasses from "../../ui/cards.module.css";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { None } from "../../ui/none.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { RequestId } from "../../ui/request-id.tsx";
+import tableClasses from "../../ui/table.module.css";
+import pageClasses from "./key-page.module.css";
+import classes from "./refusals-section.module.css";
+import { Section } from "./section.tsx";
+import { useKeyRefusals } from "./use-key-page.ts";
+
+const shownAtFirst = 10;
+
+/** The last 100 requests with a key that were not let in, and why. */
+export function RefusalsSection({ keyId }: { readonly keyId: string }): ReactElement {
+  const query = useKeyRefusals(keyId);
+  const failure = useLoadingFailure(query);
+  const [hasAll, all] = useDisclosure(false);
+  const isNarrow = useMediaQuery("(max-width: 959px)", undefined, { getInitialValueInEffect: false });
+  const refusals = query.data;
+  const shown = hasAll ? refusals : refusals?.slice(0, shownAtFirst);
+  const List = isNarrow ? Cards : Table;
+  return (
+    <Section title="Why was it refused?">
+      {failure ? (
+        <FailurePanel
+          title="The refusals could not be loaded"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={query.isFetching}
+          onRetry={() => void query.refetch()}
+        />
+      ) : !refusals ? (
+        <Skeleton h={120} />
+      ) : refusals.length === 0 ? (
+        <div className={pageClasses.box}>
+          <p className={pageClasses.empty}>
+            No request with this key was refused. The last 100 refusals stand here, each with its reason;
+            callers are never told it.
+          </p>
+        </div>
+      ) : (
+        <>
+          <List refusals={shown ?? []} />
+          {refusals.length > shownAtFirst && (
+            <Button variant="default" mt={12} onClick={all.toggle}>
+              {hasAll ? `Show the latest ${shownAtFirst}` : `Show all ${refusals.length}`}
+            </Button>
+          )}
+        </>
+      )}
+    </Section>
+  );
+}
+
+interface ListProps {
+  readonly refusals: readonly KeyRefusal[];
+}
+
+function Table({ refusals }: ListProps): ReactElement {
+  return (
+    <div className={tableClasses.frame}>
+      <table className={`${tableClasses.table} ${classes.table}`} aria-label="Refused requests">
+        <thead>
+          <tr>
+            <th scope="col" className={classes.time}>
+              Time
+            </th>
+            <th scope="col">Reason</th>
+            <th scope="col" className={classes.request}>
+              Request
+            </th>
+            <th scope="col" className={classes.address}>
+              Address
+            </th>
+            <th scope="col" className={classes.id}>
+              Request id
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {refusals.map(({ id, occurredAt, explanation, method, path, address, requestId }) => (
+            <tr key={id}>
+              <td>
+                <RelativeTime at={occurredAt} />
+              </td>
+              <td>{explanation}</td>
+              <td>
+                <code className={pageClasses.mono}>
+                  {method} {path}
+                </code>
+              </td>
+              <td>{address ? <code className={pageClasses.mono}>{address}</code> : <None />}</td>
+              <td>
+                <RequestId requestId={requestId} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cards({ refusals }: ListProps): ReactElement {
+  return (
+    <ul className={cardClasses.list} aria-label="Refused requests">
+      {refusals.map(({ id, occurredAt, explanation, method, path, address, requestId }) => (
+        <li key={id} className={cardClasses.card}>
+          <div className={classes.cardHead}>
+            <code className={pageClasses.mono}>
+              {method} {path}
+            </code>
+            <span className={classes.cardTime}>
+              <RelativeTime at={occurredAt} />
+            </span>
+          </div>
+          <p className={classes.reason}>{explanation}</p>
+          <div className={classes.cardFacts}>
+            <code className={pageClasses.mono}>{address}</code>
+            <span className={classes.cardRequest}>
+              <RequestId requestId={requestId} />
+            </span>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,62 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactElement, useRef } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+import classes from "../../ui/section.module.css";
+import {
+  describeExpiry,
+  describeLimit,
+  describePermissions,
+  describeRanges,
+  describeWorkspaces,
+} from "./restrictions/describe-restrictions.ts";
+import { RestrictionEditForm } from "./restrictions/restriction-edit-form.tsx";
+import { Section } from "./section.tsx";
+
+const app = getRouteApi("/app");
+
+/** What a key is held to, and the form that changes it. */
+export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
+  const { workspaces } = app.useRouteContext().session;
+  const [isEditing, editing] = useDisclosure(false);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    editing.close();
+    // Once it is there again.
+    setTimeout(() => editButton.current?.focus());
+  };
+  return (
+    <Section
+      title="Restrictions"
+      action={
+        !isEditing && (
+          <Button ref={editButton} variant="default" onClick={editing.open}>
+            Change
+          </Button>
+        )
+      }
+    >
+      {isEditing ? (
+        <div className={classes.box}>
+          <RestrictionEditForm apiKey={apiKey} onDone={close} />
+        </div>
+      ) : (
+        <dl className={classes.facts}>
+          <dt>Expires</dt>
+          <dd>{describeExpiry(apiKey.expiresAt)}</dd>
+          <dt>Permissions</dt>
+          <dd>{describePermissions(apiKey)}</dd>
+          <dt>Workspaces</dt>
+          <dd>
+            <bdi>{describeWorkspaces(apiKey.workspaceIds, workspaces)}</bdi>
+          </dd>
+          <dt>Addresses</dt>
+          <dd>{describeRanges(apiKey.ipRanges)}</dd>
+          <dt>Limit</dt>
+          <dd>{describeLimit(apiKey.limit)}</dd>
+        </dl>
+      )}
+    </Section>
+  );
+}

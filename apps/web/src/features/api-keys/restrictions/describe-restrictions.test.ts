@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import type { ApiKey } from "../../../server/trpc.ts";
+import { describeLimit, describePermissions, describeWidening } from "./describe-restrictions.ts";
+
+test.each([
+  [null, "No limit"],
+  [{ quota: 1, windowSeconds: 1 }, "1 request a second"],
+  [{ quota: 1_000, windowSeconds: 3_600 }, "1,000 requests an hour"],
+  [{ quota: 5, windowSeconds: 90 }, "5 requests in 90 s"],
+])("says %j as “%s”", (limit, words) => {
+  expect(describeLimit(limit)).toBe(words);
+});
+
+test("says what a key may do, whether it is held to reading or to a list, or both", () => {
+  expect(describePermissions({ permissions: null, isReadOnly: true })).toBe("Read only");
+  expect(describePermissions({ permissions: ["audit:read"], isReadOnly: false })).toBe("audit:read");
+  expect(describePermissions({ permissions: ["audit:read"], isReadOnly: true })).toBe(
+    "Read only, of audit:read",
+  );
+});
+
+test("names each setting that is widened, as it was and as it would be, and no other", () => {
+  const key = { isReadOnly: true, ipRanges: ["10.0.0.0/8"], limit: null } as Partial<ApiKey> as ApiKey; // All it reads.
+  const settings = { isReadOnly: false, ipRanges: null };
+  expect(describeWidening(key, settings, { names: ["ipRanges", "isReadOnly"], own: [] })).toEqual([
+    { label: "Addresses", before: "10.0.0.0/8", after: "Anywhere" },
+    { label: "Read only", before: "Yes", after: "No: it may change things" },
+  ]);
+});

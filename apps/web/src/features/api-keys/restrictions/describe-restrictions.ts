@@ -1,0 +1,78 @@
+import type { ApiKey, KeySettings, SessionWorkspace } from "../../../server/trpc.ts";
+import { formatCount } from "../../../ui/count.ts";
+import { describeExactly } from "../../../ui/elapsed.ts";
+import { namedWindows } from "./restriction-values.ts";
+
+const list = new Intl.ListFormat("en");
+
+export function describeExpiry(expiresAt: string | null): string {
+  return expiresAt === null ? "Never" : describeExactly(new Date(expiresAt));
+}
+
+/** "100 requests a minute". */
+export function describeLimit(limit: ApiKey["limit"]): string {
+  if (limit === null) return "No limit";
+  const name = (namedWindows as Readonly<Record<number, string>>)[limit.windowSeconds];
+  const window = name ? `${name === "hour" ? "an" : "a"} ${name}` : `in ${limit.windowSeconds} s`;
+  return `${formatCount(limit.quota)} ${limit.quota === 1 ? "request" : "requests"} ${window}`;
+}
+
+export function describePermissions({ permissions, isReadOnly }: Pick<ApiKey, "permissions" | "isReadOnly">) {
+  if (permissions === null) return isReadOnly ? "Read only" : "All that your role allows";
+  const names = list.format(permissions);
+  return isReadOnly ? `Read only, of ${names}` : names;
+}
+
+export function describeWorkspaces(ids: readonly string[] | null, own: readonly SessionWorkspace[]): string {
+  if (ids === null) return "All of yours";
+  return list.format(ids.map((id) => own.find((workspace) => workspace.id === id)?.name ?? id));
+}
+
+export function describeRanges(ranges: readonly string[] | null): string {
+  return ranges === null ? "Anywhere" : list.format(ranges);
+}
+
+/** A setting, as it was and as it would be. */
+export interface Widening {
+  readonly label: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What an edit would widen: `names` are the settings that the API named. */
+export function describeWidening(
+  key: ApiKey,
+  settings: KeySettings,
+  { names, own }: { readonly names: readonly string[]; readonly own: readonly SessionWorkspace[] },
+): readonly Widening[] {
+  const describe: Readonly<Record<string, () => Widening>> = {
+    isDisabled: () => ({ label: "State", before: "Disabled", after: "Enabled" }),
+    expiresAt: () => ({
+      label: "Expires",
+      before: describeExpiry(key.expiresAt),
+      after: describeExpiry(settings.expiresAt ?? null),
+    }),
+    workspaceIds: () => ({
+      label: "Workspaces",
+      before: describeWorkspaces(key.workspaceIds, own),
+      after: describeWorkspaces(settings.workspaceIds ?? null, own),
+    }),
+    permissions: () => ({
+      label: "Permissions",
+      before: key.permissions ? list.format(key.permissions) : "All that your role allows",
+      after: settings.permissions ? list.format(settings.permissions) : "All that your role allows",
+    }),
+    isReadOnly: () => ({ label: "Read only", before: "Yes", after: "No: it may change things" }),
+    ipRanges: () => ({
+      label: "Addresses",
+      before: describeRanges(key.ipRanges),
+      after: describeRanges(settings.ipRanges ?? null),
+    }),
+    limit: () => ({
+      label: "Limit",
+      before: describeLimit(key.limit),
+      after: describeLimit(settings.limit ?? null),
+    }),
+  };
+  return names.flatMap((name) => describe[name]?.() ?? []);
+}

@@ -1,0 +1,53 @@
+import { Select, TextInput } from "@mantine/core";
+import { type ReactElement, useId } from "react";
+import classes from "./restriction-fields.module.css";
+import { namedWindows, type RestrictionValues } from "./restriction-values.ts";
+import type { RestrictionForm } from "./use-restriction-form.ts";
+
+const windows = [
+  ...Object.entries(namedWindows).map(([value, name]) => ({
+    value,
+    label: `a ${name}`.replace("a h", "an h"),
+  })),
+  { value: "other", label: "in so many seconds" },
+];
+
+/** How many requests a key may make in a window. */
+export function LimitFields({ form }: { readonly form: RestrictionForm }): ReactElement {
+  const helpId = useId();
+  const { window } = form.values;
+  return (
+    <div>
+      <div className={classes.row}>
+        <TextInput
+          {...form.getInputProps("quota")}
+          className={classes.number}
+          label="Limit"
+          placeholder="No limit"
+          inputMode="numeric"
+          autoComplete="off"
+          aria-describedby={helpId}
+        />
+        <Select
+          className={classes.unit}
+          aria-label="Window of the limit"
+          data={windows}
+          value={window}
+          onChange={(value) => form.setFieldValue("window", value as RestrictionValues["window"])} // One of the options.
+        />
+        {window === "other" && (
+          <TextInput
+            {...form.getInputProps("windowSeconds")}
+            className={classes.number}
+            label="Seconds"
+            inputMode="numeric"
+            autoComplete="off"
+          />
+        )}
+      </div>
+      <p className={classes.help} id={helpId}>
+        Requests that are let in. Those past it are told when to come back. Empty for no limit.
+      </p>
+    </div>
+  );
+}

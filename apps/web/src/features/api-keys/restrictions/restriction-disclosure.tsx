@@ -1,0 +1,33 @@
+import { UnstyledButton } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconChevronRight } from "@tabler/icons-react";
+import { type ReactElement, useId } from "react";
+import classes from "./restriction-disclosure.module.css";
+import { RestrictionFields } from "./restriction-fields.tsx";
+import type { RestrictionForm } from "./use-restriction-form.ts";
+
+/** What a new key may be held to, folded away because most are held to nothing. */
+export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm }): ReactElement {
+  const [isOpen, { toggle }] = useDisclosure(false);
+  const id = useId();
+  const hasErrors = Object.keys(form.errors).length > 0;
+  const isShown = isOpen || hasErrors;
+  return (
+    <div className={classes.box}>
+      <UnstyledButton
+        className={classes.toggle}
+        aria-expanded={isShown}
+        aria-controls={id}
+        onClick={toggle}
+        disabled={hasErrors}
+      >
+        <IconChevronRight size={16} className={classes.icon} aria-hidden="true" />
+        Restrict this key
+        <span className={classes.words}>Expiry, permissions, workspaces, addresses, limit</span>
+      </UnstyledButton>
+      <div id={id} className={classes.fields} hidden={!isShown}>
+        {isShown && <RestrictionFields form={form} expiresAt={null} />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,171 @@
+import { Select, Textarea, TextInput } from "@mantine/core";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactElement, useId } from "react";
+import { trpc } from "../../../server/trpc.ts";
+import { Choice, Choices } from "../../../ui/choice.tsx";
+import { describeExactly } from "../../../ui/elapsed.ts";
+import { LimitFields } from "./limit-fields.tsx";
+import classes from "./restriction-fields.module.css";
+import type { RestrictionValues } from "./restriction-values.ts";
+import type { RestrictionForm } from "./use-restriction-form.ts";
+
+const app = getRouteApi("/app");
+
+interface RestrictionFieldsProps {
+  readonly form: RestrictionForm;
+  /** When the key expires as it stands; null for never, or for a key to be made. */
+  readonly expiresAt: string | null;
+}
+
+/** What a key may be held to, each part free unless chosen. */
+export function RestrictionFields({ form, expiresAt }: RestrictionFieldsProps): ReactElement {
+  return (
+    <div className={classes.fields}>
+      <ExpiryField form={form} expiresAt={expiresAt} />
+      <PermissionFields form={form} />
+      <WorkspaceFields form={form} />
+      <Textarea
+        {...form.getInputProps("ipRanges")}
+        label="Addresses"
+        description="Where it may be used from: addresses or ranges, one a line. Empty for anywhere."
+        placeholder={"203.0.113.0/24\n2001:db8::/32"}
+        classNames={{ input: classes.mono ?? "" }}
+        autosize
+        minRows={2}
+        maxRows={8}
+        spellCheck={false}
+        autoComplete="off"
+      />
+      <LimitFields form={form} />
+    </div>
+  );
+}
+
+const expiries: readonly { readonly value: RestrictionValues["expiry"]; readonly label: string }[] = [
+  { value: "never", label: "Never" },
+  { value: "3600", label: "In 1 hour" },
+  { value: "86400", label: "In 24 hours" },
+  { value: "604800", label: "In 7 days" },
+  { value: "2592000", label: "In 30 days" },
+  { value: "7776000", label: "In 90 days" },
+  { value: "date", label: "At a date" },
+];
+
+function ExpiryField({ form, expiresAt }: RestrictionFieldsProps): ReactElement {
+  const { expiry } = form.values;
+  const kept = expiresAt
+    ? [{ value: "keep", label: `As it is: ${describeExactly(new Date(expiresAt))}` }]
+    : [];
+  return (
+    <div className={classes.row}>
+      <Select
+        className={classes.wide}
+        label="Expires"
+        data={[...kept, ...expiries]}
+        value={expiry}
+        error={expiry === "date" ? undefined : form.errors.expiryDate}
+        onChange={(value) => form.setFieldValue("expiry", value as RestrictionValues["expiry"])} // One of the options.
+      />
+      {expiry === "date" && (
+        <TextInput
+          {...form.getInputProps("expiryDate")}
+          className={classes.wide}
+          type="datetime-local"
+          label="Date and time"
+          description={`In ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}
+        />
+      )}
+    </div>
+  );
+}
+
+function PermissionFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactElement {
+  const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
+  const name = useId();
+  const { permissions, isReadOnly } = form.values;
+  const choose = (chosen: RestrictionValues["permissions"]) => form.setFieldValue("permissions", chosen);
+  return (
+    <Choices label="Permissions" error={form.errors.permissions}>
+      <Choice
+        kind="checkbox"
+        label="Read only"
+        help="It changes nothing, whatever else it may do."
+        isChosen={isReadOnly}
+        onChoose={(isChosen) => form.setFieldValue("isReadOnly", isChosen)}
+      />
+      <Choice
+        kind="radio"
+        name={name}
+        label="All that your role allows"
+        isChosen={permissions === null}
+        onChoose={() => choose(null)}
+      />
+      <Choice
+        kind="radio"
+        name={name}
+        label="Only some of it"
+        isChosen={permissions !== null}
+        onChoose={() => choose(permissions ?? [])}
+      />
+      {permissions && (
+        <div className={classes.nested}>
+          {table.map(({ name: permission, description }) => (
+            <Choice
+              key={permission}
+              kind="checkbox"
+              label={<code className={classes.mono}>{permission}</code>}
+              help={description}
+              isChosen={permissions.includes(permission)}
+              onChoose={(isChosen) => choose(withOrWithout(permissions, permission, isChosen))}
+            />
+          ))}
+        </div>
+      )}
+    </Choices>
+  );
+}
+
+function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactElement {
+  const { workspaces } = app.useRouteContext().session;
+  const name = useId();
+  const { workspaceIds } = form.values;
+  const choose = (chosen: RestrictionValues["workspaceIds"]) => form.setFieldValue("workspaceIds", chosen);
+  const left = form.values.workspaceIds?.filter((id) => !workspaces.some((own) => own.id === id)) ?? [];
+  const options = [...workspaces, ...left.map((id) => ({ id, name: `${id} (you have left it)` }))];
+  return (
+    <Choices label="Workspaces" error={form.errors.workspaceIds}>
+      <Choice
+        kind="radio"
+        name={name}
+        label="All of yours, those to come too"
+        isChosen={workspaceIds === null}
+        onChoose={() => choose(null)}
+      />
+      <Choice
+        kind="radio"
+        name={name}
+        label="Only some of them"
+        isChosen={workspaceIds !== null}
+        onChoose={() => choose(workspaceIds ?? [])}
+      />
+      {workspaceIds && (
+        <div className={classes.nested}>
+          {options.map(({ id, name: workspace }) => (
+            <Choice
+              key={id}
+              kind="checkbox"
+              label={<bdi>{workspace}</bdi>}
+              isChosen={workspaceIds.includes(id)}
+              onChoose={(isChosen) => choose(withOrWithout(workspaceIds, id, isChosen))}
+            />
+          ))}
+        </div>
+      )}
+    </Choices>
+  );
+}
+
+function withOrWithout<Item>(items: readonly Item[], item: Item, isChosen: boolean): readonly Item[] {
+  return isChosen ? [...items, item] : items.filter((other) => other !== item);
+}

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import {
+  changedSettings,
+  findRestrictionField,
+  noRestrictions,
+  restrictionRules,
+} from "./restriction-values.ts";
+
+const now = new Date("2026-03-01T12:00:00Z");
+
+test("sends only what differs", () => {
+  expect(changedSettings(noRestrictions, noRestrictions, now)).toEqual({});
+  expect(changedSettings(noRestrictions, { ...noRestrictions, isReadOnly: true }, now)).toEqual({
+    isReadOnly: true,
+  });
+  const reordered = { ...noRestrictions, workspaceIds: ["ws_b", "ws_a"] };
+  expect(changedSettings({ ...reordered, workspaceIds: ["ws_a", "ws_b"] }, reordered, now)).toEqual({});
+});
+
+test("counts a lifetime from now, and leaves an expiry that is kept alone", () => {
+  expect(changedSettings(noRestrictions, { ...noRestrictions, expiry: "3600" }, now)).toEqual({
+    expiresAt: "2026-03-01T13:00:00.000Z",
+  });
+  const kept = { ...noRestrictions, expiry: "keep" } as const;
+  expect(changedSettings(kept, kept, now)).toEqual({});
+  expect(changedSettings(kept, noRestrictions, now)).toEqual({ expiresAt: null });
+});
+
+test("reads ranges one a line, whatever spaces and commas are pasted", () => {
+  const wanted = { ...noRestrictions, ipRanges: " 10.0.0.0/8\n\n2001:db8::/32, 192.0.2.1 " };
+  expect(changedSettings(noRestrictions, wanted, now)).toEqual({
+    ipRanges: ["10.0.0.0/8", "2001:db8::/32", "192.0.2.1"],
+  });
+});
+
+test("makes a limit of a number and a window", () => {
+  const perHour = { ...noRestrictions, quota: "100", window: "3600" } as const;
+  expect(changedSettings(noRestrictions, perHour, now)).toEqual({
+    limit: { quota: 100, windowSeconds: 3_600 },
+  });
+  const perOther = { ...perHour, window: "other", windowSeconds: "90" } as const;
+  expect(changedSettings(perHour, perOther, now)).toEqual({ limit: { quota: 100, windowSeconds: 90 } });
+  expect(changedSettings(perHour, noRestrictions, now)).toEqual({ limit: null });
+});
+
+test("says what to do about a field", () => {
+  const limited = { ...noRestrictions, quota: "1" } as const;
+  expect(restrictionRules.quota("0")).toMatch("whole number");
+  expect(restrictionRules.quota("")).toBeNull();
+  expect(restrictionRules.windowSeconds("86401", { ...limited, window: "other" })).toMatch("86,400");
+  expect(restrictionRules.windowSeconds("", limited)).toBeNull();
+  expect(restrictionRules.permissions([])).toMatch("at least one");
+  expect(restrictionRules.expiryDate("2020-01-01T00:00", { ...limited, expiry: "date" })).toBe(
+    "Choose a time to come.",
+  );
+});
+
+test("finds the field that an issue is about", () => {
+  expect(findRestrictionField("settings.ipRanges.3")).toBe("ipRanges");
+  expect(findRestrictionField("workspaceIds.0")).toBe("workspaceIds");
+  expect(findRestrictionField("settings.limit.quota")).toBe("quota");
+  expect(findRestrictionField("name")).toBeUndefined();
+});

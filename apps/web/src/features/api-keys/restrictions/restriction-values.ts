@@ -1,0 +1,137 @@
+import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
+
+/** How long a new key may be good for at the choice of a preset, in seconds. */
+export const lifetimes = [3_600, 86_400, 604_800, 2_592_000, 7_776_000] as const;
+
+/** The windows of a limit that have a name, in seconds. */
+export const namedWindows = { "1": "second", "60": "minute", "3600": "hour", "86400": "day" } as const;
+
+type Expiry = "keep" | "never" | `${(typeof lifetimes)[number]}` | "date";
+
+/** What a person says a key is to be held to, as the form holds it. */
+export interface RestrictionValues {
+  /** "keep" for the moment it expires at now. */
+  readonly expiry: Expiry;
+  /** As a field for a local date and time has it. */
+  readonly expiryDate: string;
+  readonly isReadOnly: boolean;
+  /** Null for all. */
+  readonly permissions: readonly Permission[] | null;
+  /** Null for all. */
+  readonly workspaceIds: readonly string[] | null;
+  /** One a line. */
+  readonly ipRanges: string;
+  /** Empty for no limit. */
+  readonly quota: string;
+  readonly window: keyof typeof namedWindows | "other";
+  /** For another window than those that have a name. */
+  readonly windowSeconds: string;
+}
+
+export type RestrictionName = Exclude<keyof KeySettings, "isDisabled">;
+
+/** A key that is held to nothing. */
+export const noRestrictions: RestrictionValues = {
+  expiry: "never",
+  expiryDate: "",
+  isReadOnly: false,
+  permissions: null,
+  workspaceIds: null,
+  ipRanges: "",
+  quota: "",
+  window: "60",
+  windowSeconds: "",
+};
+
+/** What a key is held to now. */
+export function readRestrictions(key: ApiKey): RestrictionValues {
+  const windowSeconds = String(key.limit?.windowSeconds ?? 60);
+  const isNamed = Object.hasOwn(namedWindows, windowSeconds);
+  return {
+    expiry: key.expiresAt ? "keep" : "never",
+    expiryDate: "",
+    isReadOnly: key.isReadOnly,
+    permissions: key.permissions as Permission[] | null, // The catalogue's names, all of them.
+    workspaceIds: key.workspaceIds,
+    ipRanges: key.ipRanges?.join("\n") ?? "",
+    quota: key.limit ? String(key.limit.quota) : "",
+    window: isNamed ? (windowSeconds as keyof typeof namedWindows) : "other", // As was just asked.
+    windowSeconds: isNamed ? "" : windowSeconds,
+  };
+}
+
+/** What to do about each field, or null where it is good. */
+export const restrictionRules = {
+  expiryDate: (date: string, { expiry }: RestrictionValues): string | null => {
+    if (expiry !== "date") return null;
+    const time = new Date(date);
+    if (Number.isNaN(time.getTime())) return "Enter a date and a time.";
+    return time > new Date() ? null : "Choose a time to come.";
+  },
+  permissions: (permissions: readonly Permission[] | null): string | null =>
+    permissions?.length === 0 ? "Choose at least one, or all." : null,
+  workspaceIds: (ids: readonly string[] | null): string | null =>
+    ids?.length === 0 ? "Choose at least one, or all." : null,
+  quota: (quota: string): string | null =>
+    quota === "" || isWholeNumber(quota, 1_000_000_000)
+      ? null
+      : "Enter a whole number from 1 to 1,000,000,000, or nothing for no limit.",
+  windowSeconds: (seconds: string, { window, quota }: RestrictionValues): string | null =>
+    quota === "" || window !== "other" || isWholeNumber(seconds, 86_400)
+      ? null
+      : "Enter a whole number of seconds from 1 to 86,400, which is a day.",
+};
+
+function isWholeNumber(text: string, max: number): boolean {
+  return /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= max;
+}
+
+/** The settings that differ between what was and what is wanted, as the API takes them. */
+export function changedSettings(
+  before: RestrictionValues,
+  wanted: RestrictionValues,
+  now: Date,
+): Omit<KeySettings, "isDisabled"> {
+  const then = toSettings(before, now);
+  const next = toSettings(wanted, now);
+  const names = Object.keys(next) as RestrictionName[]; // The object's keys.
+  return Object.fromEntries(
+    names
+      .filter((name) => JSON.stringify(then[name]) !== JSON.stringify(next[name]))
+      .map((name) => [name, next[name]]),
+  );
+}
+
+function toSettings(values: RestrictionValues, now: Date): Omit<KeySettings, "isDisabled"> {
+  const ipRanges = values.ipRanges.split(/[\s,]+/).filter((range) => range !== "");
+  const seconds = Number(values.window === "other" ? values.windowSeconds : values.window);
+  return {
+    ...(values.expiry !== "keep" && { expiresAt: readExpiry(values, now) }),
+    isReadOnly: values.isReadOnly,
+    permissions: values.permissions && [...values.permissions].sort(),
+    workspaceIds: values.workspaceIds && [...values.workspaceIds].sort(),
+    ipRanges: ipRanges.length > 0 ? ipRanges : null,
+    limit: values.quota === "" ? null : { quota: Number(values.quota), windowSeconds: seconds },
+  };
+}
+
+function readExpiry({ expiry, expiryDate }: RestrictionValues, now: Date): string | null {
+  if (expiry === "never") return null;
+  const time = expiry === "date" ? new Date(expiryDate) : new Date(now.getTime() + Number(expiry) * 1_000);
+  return time.toISOString();
+}
+
+/** The field that an issue of the API is about: "settings.ipRanges.0" is about `ipRanges`. */
+export function findRestrictionField(path: string): keyof RestrictionValues | undefined {
+  const [name = ""] = path.replace(/^settings\./, "").split(".");
+  return fieldBySetting[name as RestrictionName]; // Undefined for any other.
+}
+
+const fieldBySetting: Readonly<Record<RestrictionName, keyof RestrictionValues>> = {
+  expiresAt: "expiryDate",
+  isReadOnly: "isReadOnly",
+  permissions: "permissions",
+  workspaceIds: "workspaceIds",
+  ipRanges: "ipRanges",
+  limit: "quota",
+};

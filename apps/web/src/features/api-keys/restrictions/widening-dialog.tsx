@@ -1,0 +1,64 @@
+import { Button, Group, Modal } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { Failure } from "../../../server/failure.ts";
+import { closeUnlessBusy } from "../../../ui/close-unless-busy.ts";
+import classes from "../../../ui/dialog.module.css";
+import { FormFailure } from "../../../ui/form-failure.tsx";
+import type { Widening } from "./describe-restrictions.ts";
+import wideningClasses from "./widening-dialog.module.css";
+
+interface WideningDialogProps {
+  /** What would become wider; the dialog is open while there is something. */
+  readonly widened: readonly Widening[] | undefined;
+  readonly isSaving: boolean;
+  readonly failure: Failure | undefined;
+  readonly onConfirm: () => void;
+  readonly onCancel: () => void;
+}
+
+/** Asks before a key may do what it could not do before. */
+export function WideningDialog(props: WideningDialogProps): ReactElement {
+  const { widened, isSaving, failure, onConfirm, onCancel } = props;
+  return (
+    <Modal
+      opened={widened !== undefined}
+      {...closeUnlessBusy(isSaving, onCancel)}
+      title="Let this key do more?"
+      size={480}
+    >
+      <p className={classes.words}>
+        From its next request on, whoever has this key may do what they could not do before:
+      </p>
+      <dl className={classes.facts}>
+        {widened?.map(({ label, before, after }) => (
+          <div className={wideningClasses.fact} key={label}>
+            <dt>{label}</dt>
+            <dd>
+              <s className={wideningClasses.before}>
+                <span className="visually-hidden">Before: </span>
+                {before}
+              </s>
+              <strong className={wideningClasses.after}>
+                <span className="visually-hidden">From now on: </span>
+                {after}
+              </strong>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {failure && (
+        <div className={classes.failure}>
+          <FormFailure message={failure.message} requestId={failure.requestId} />
+        </div>
+      )}
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onCancel} disabled={isSaving} data-autofocus>
+          Cancel
+        </Button>
+        <Button className={classes.danger} loading={isSaving} onClick={onConfirm}>
+          Widen key
+        </Button>
+      </Group>
+    </Modal>
+  );
+}

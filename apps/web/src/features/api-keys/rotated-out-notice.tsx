@@ -1,0 +1,29 @@
+import { IconAlertTriangle } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+import { describeExactly } from "../../ui/elapsed.ts";
+import classes from "./rotated-out-notice.module.css";
+
+interface RotatedOutNoticeProps {
+  readonly use: NonNullable<ApiKey["rotatedOutUse"]>;
+}
+
+/** Says that somebody still has a secret whose time is over. */
+export function RotatedOutNotice({ use }: RotatedOutNoticeProps): ReactElement {
+  return (
+    <section className={classes.notice} aria-label="A rotated-out secret was used">
+      <IconAlertTriangle size={18} className={classes.icon} aria-hidden="true" />
+      <p>
+        <strong>A rotated-out secret was used.</strong> It was refused, last at{" "}
+        {describeExactly(new Date(use.at))}
+        {use.address && (
+          <>
+            {" "}
+            from <code>{use.address}</code>
+          </>
+        )}
+        . If you don’t know who that was, somebody else may have had the old secret.
+      </p>
+    </section>
+  );
+}

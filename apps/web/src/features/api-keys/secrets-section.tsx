@@ -1,0 +1,57 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import type { ReactElement } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+import { describeExactly } from "../../ui/elapsed.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { useNow } from "../../ui/use-now.ts";
+import { EndOverlapDialog } from "./end-overlap-dialog.tsx";
+import pageClasses from "./key-page.module.css";
+import classes from "./rows.module.css";
+import { Section } from "./section.tsx";
+
+/** The secrets of a key that are good, and the way to end the former ones. */
+export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
+  const now = useNow();
+  const [isEndOpen, end] = useDisclosure(false);
+  const former = apiKey.formerSecrets.filter(({ goodUntil }) => new Date(goodUntil) > now);
+  return (
+    <Section
+      title="Secrets"
+      action={
+        former.length > 0 && (
+          <Button variant="default" onClick={end.open}>
+            End now
+          </Button>
+        )
+      }
+    >
+      <ul className={classes.rows}>
+        <li className={classes.row}>
+          <code className={pageClasses.mono}>{apiKey.start}…</code>
+          <span className={classes.time}>In use</span>
+        </li>
+        {former.map(({ start, retiredAt, goodUntil, lastUsedAt }) => (
+          <li key={start + retiredAt} className={classes.row}>
+            <span className={classes.facts}>
+              <code className={pageClasses.mono}>{start}…</code>
+              <span className={classes.detail}>
+                Replaced <RelativeTime at={retiredAt} />, good until {describeExactly(new Date(goodUntil))}
+              </span>
+            </span>
+            <span className={classes.time}>
+              {lastUsedAt ? (
+                <>
+                  Last used <RelativeTime at={lastUsedAt} />
+                </>
+              ) : (
+                "Not used since"
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <EndOverlapDialog apiKey={apiKey} former={former} isOpen={isEndOpen} onClose={end.close} />
+    </Section>
+  );
+}

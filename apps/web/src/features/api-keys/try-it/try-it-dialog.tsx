@@ -1,0 +1,17 @@
+import { Modal } from "@mantine/core";
+import type { ReactElement } from "react";
+import { TryIt } from "./try-it.tsx";
+
+interface TryItDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Closing it forgets the key that was pasted. */
+export function TryItDialog({ isOpen, onClose }: TryItDialogProps): ReactElement {
+  return (
+    <Modal opened={isOpen} onClose={onClose} title="Try a key" size={640} closeOnClickOutside={false}>
+      <TryIt />
+    </Modal>
+  );
+}

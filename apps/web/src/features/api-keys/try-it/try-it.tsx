@@ -1,0 +1,110 @@
+import { Button, Select, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactElement, useRef } from "react";
+import { describeFailure } from "../../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
+import { type TriedRequest, trpcClient } from "../../../server/trpc.ts";
+import { focusFirstError } from "../../../ui/focus-first-error.ts";
+import { FormFailure } from "../../../ui/form-failure.tsx";
+import { SecretField } from "../../../ui/secret-field.tsx";
+import classes from "./try-it.module.css";
+import { Verdict } from "./verdict.tsx";
+
+const methods = ["GET", "POST", "PATCH", "PUT", "DELETE"] as const;
+const initialValues = { key: "", method: "GET", path: "/open/global/config", address: "" };
+
+/** Asks what a request with a key would be answered. The key is in the field and in the call, and nowhere else. */
+export function TryIt(): ReactElement {
+  const form = useForm({
+    name: "try-it",
+    mode: "uncontrolled",
+    initialValues,
+    validate: {
+      key: (key) => (key.trim() === "" ? "Paste a key." : null),
+      path: (path) =>
+        /^\/open(\/|$)/.test(path.trim()) ? null : "Enter a path that begins with /open/, without the host.",
+    },
+  });
+  const wanted = useRef<TriedRequest>(undefined);
+  const ask = useMutation({
+    // The key is not a variable of the mutation, because those stay in the mutation cache.
+    mutationFn: async () => {
+      const request = wanted.current;
+      wanted.current = undefined;
+      if (!request) throw new Error("Nothing was asked.");
+      return await trpcClient.keyHistory.tryOut.mutate(request);
+    },
+    gcTime: 0,
+    onError: (error) => showIssues(form, error),
+  });
+  const failure = ask.error ? describeFailure(ask.error) : undefined;
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      autoComplete="off"
+      aria-label="Try a key"
+      onSubmit={form.onSubmit(({ key, method, path, address }) => {
+        if (ask.isPending) return;
+        wanted.current = {
+          key: key.trim(),
+          method: method as TriedRequest["method"], // One of the options.
+          path: path.trim(),
+          ...(address.trim() !== "" && { address: address.trim() }),
+        };
+        ask.mutate();
+      }, focusFirstError(form.getInputNode))}
+    >
+      <SecretField
+        {...form.getInputProps("key")}
+        key={form.key("key")}
+        label="API key"
+        description="It is judged and forgotten: neither kept nor logged, and no use is counted."
+        placeholder="lk_…"
+        classNames={{ innerInput: classes.mono ?? "" }}
+        autoComplete="off"
+        data-1p-ignore
+        data-lpignore="true"
+        data-bwignore
+        spellCheck={false}
+        data-autofocus
+      />
+      <div className={classes.row}>
+        <Select
+          {...form.getInputProps("method")}
+          key={form.key("method")}
+          className={classes.method}
+          label="Method"
+          data={methods}
+        />
+        <TextInput
+          {...form.getInputProps("path")}
+          key={form.key("path")}
+          className={classes.path}
+          classNames={{ input: classes.mono ?? "" }}
+          label="Path"
+          autoComplete="off"
+          spellCheck={false}
+        />
+        <TextInput
+          {...form.getInputProps("address")}
+          key={form.key("address")}
+          className={classes.address}
+          classNames={{ input: classes.mono ?? "" }}
+          label="From address"
+          placeholder="Your own"
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </div>
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
+      )}
+      <Button type="submit" variant="default" className={classes.submit} loading={ask.isPending}>
+        Try it
+      </Button>
+      <div role="status">{ask.data && <Verdict verdict={ask.data} />}</div>
+    </form>
+  );
+}

@@ -1,0 +1,60 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { RequestVerdict } from "../../../server/trpc.ts";
+import { countOf } from "../../../ui/count.ts";
+import classes from "./verdict.module.css";
+
+const words: Readonly<Record<number, string>> = {
+  200: "Let in",
+  401: "Not a key",
+  403: "Refused",
+  404: "Let in, but not found",
+  405: "Let in, but not this method",
+  429: "Past its limit",
+};
+
+/** What a request would be answered, and why. */
+export function Verdict({ verdict }: { readonly verdict: RequestVerdict }): ReactElement {
+  const { status, explanation, permission, remaining, keyId } = verdict;
+  return (
+    <div className={classes.verdict} data-outcome={outcomeOf(status)}>
+      <p className={classes.head}>
+        <span className={classes.status}>{status}</span> {words[status] ?? "Answered"}
+      </p>
+      <p className={classes.words}>{explanation}</p>
+      {(permission || remaining !== null || keyId) && (
+        <dl className={classes.facts}>
+          {permission && (
+            <div>
+              <dt>Permission needed</dt>
+              <dd>
+                <code>{permission}</code>
+              </dd>
+            </div>
+          )}
+          {remaining !== null && (
+            <div>
+              <dt>Left of its limit</dt>
+              <dd>{countOf(remaining, "request", "requests")}</dd>
+            </div>
+          )}
+          {keyId && (
+            <div>
+              <dt>Key</dt>
+              <dd>
+                <Link to="/account/api-keys/$keyId" params={{ keyId }}>
+                  Open its page
+                </Link>
+              </dd>
+            </div>
+          )}
+        </dl>
+      )}
+    </div>
+  );
+}
+
+function outcomeOf(status: number): "admitted" | "limited" | "refused" {
+  if (status === 429) return "limited";
+  return status === 401 || status === 403 ? "refused" : "admitted";
+}

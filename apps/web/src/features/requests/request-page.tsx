@@ -1,0 +1,100 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { type RequestExplanation, trpc } from "../../server/trpc.ts";
+import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
+import emptyClasses from "../../ui/empty.module.css";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { None } from "../../ui/none.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import sectionClasses from "../../ui/section.module.css";
+import { useNow } from "../../ui/use-now.ts";
+import classes from "./request-page.module.css";
+
+const route = getRouteApi("/app/account/requests/$requestId");
+/** A refusal is written down within seconds; it may still be on its way. */
+const refreshMilliseconds = 3_000;
+
+/** Why a request was refused, for the user of its key. */
+export function RequestPage(): ReactElement {
+  const { requestId } = route.useParams();
+  const query = useQuery({
+    ...trpc.keyHistory.explainRequest.queryOptions({ requestId }),
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+  });
+  const failure = useLoadingFailure(query);
+  return (
+    <>
+      <PageHeader
+        title="Why was it refused?"
+        explanation={
+          <>
+            Request <code className={classes.id}>{requestId}</code>
+          </>
+        }
+      />
+      {failure ? (
+        <FailurePanel
+          title="The request could not be looked up"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={query.isFetching}
+          onRetry={() => void query.refetch()}
+        />
+      ) : !query.data ? (
+        <Skeleton h={220} />
+      ) : query.data.length === 0 ? (
+        <NotFound />
+      ) : (
+        query.data.map((refusal) => <Explanation key={refusal.id} refusal={refusal} />)
+      )}
+    </>
+  );
+}
+
+function Explanation({ refusal }: { readonly refusal: RequestExplanation }): ReactElement {
+  const now = useNow();
+  const { explanation, key, occurredAt, address, method, path } = refusal;
+  const moment = new Date(occurredAt);
+  return (
+    <section className={sectionClasses.section} aria-label="What happened">
+      <p className={classes.reason}>{explanation}</p>
+      <dl className={sectionClasses.facts}>
+        <dt>Key</dt>
+        <dd>
+          <Link to="/account/api-keys/$keyId" params={{ keyId: key.id }}>
+            <bdi>{key.name}</bdi>
+          </Link>
+        </dd>
+        <dt>When</dt>
+        <dd>
+          {describeExactly(moment)} ({describeElapsed(moment, now)})
+        </dd>
+        <dt>From</dt>
+        <dd>{address ? <code>{address}</code> : <None />}</dd>
+        <dt>Request</dt>
+        <dd>
+          <code>
+            {method} {path}
+          </code>
+        </dd>
+      </dl>
+      <p className={sectionClasses.note}>The caller was only told that access was insufficient.</p>
+    </section>
+  );
+}
+
+function NotFound(): ReactElement {
+  return (
+    <section className={emptyClasses.panel}>
+      <h2 className={emptyClasses.title}>No refused request of this id</h2>
+      <p className={emptyClasses.words}>
+        None of your keys was refused in a request of this id. The last 100 refusals are kept for each key;
+        older ones are gone, and so are those of keys that were deleted.
+      </p>
+      <Link to="/account/api-keys">Go to your API keys</Link>
+    </section>
+  );
+}

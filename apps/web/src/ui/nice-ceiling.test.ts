@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { niceCeiling } from "./nice-ceiling.ts";
+
+test.each([
+  [0, 2],
+  [2, 2],
+  [3, 4],
+  [7, 10],
+  [10, 10],
+  [11, 20],
+  [59, 60],
+  [61, 100],
+  [1_284, 2_000],
+])("puts %i under %i", (value, top) => {
+  expect(niceCeiling(value)).toBe(top);
+});

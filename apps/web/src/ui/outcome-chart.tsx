@@ -1,0 +1,99 @@
+import { Tooltip } from "@mantine/core";
+import type { ReactElement } from "react";
+import { formatCount } from "./count.ts";
+import { niceCeiling } from "./nice-ceiling.ts";
+import classes from "./outcome-chart.module.css";
+
+/** Requests of one stretch of time, by what became of them. */
+export interface OutcomeBar {
+  /** Stands for the bar, the same at each drawing. */
+  readonly id: string;
+  /** The stretch in full, such as "Mon 2 Mar, 14:00–15:00". */
+  readonly title: string;
+  /** The stretch on the axis, such as "14:00". */
+  readonly tick: string;
+  readonly admitted: number;
+  readonly limited: number;
+  readonly refused: number;
+}
+
+/** The outcomes from the bottom of a bar to its top. */
+export const outcomes = [
+  { name: "admitted", label: "Admitted" },
+  { name: "limited", label: "Limited" },
+  { name: "refused", label: "Refused" },
+] as const;
+
+interface OutcomeChartProps {
+  /** What it says, for those who cannot see it. */
+  readonly label: string;
+  readonly bars: readonly OutcomeBar[];
+}
+
+/** Stacked bars; each tells its figures when pointed at. */
+export function OutcomeChart({ label, bars }: OutcomeChartProps): ReactElement {
+  const top = niceCeiling(Math.max(...bars.map(totalOf)));
+  const ticks = bars.length > 1 ? [bars[0], bars[Math.floor(bars.length / 2)], bars.at(-1)] : bars;
+  return (
+    <figure className={classes.chart} role="img" aria-label={label}>
+      <div className={classes.plot}>
+        <div className={classes.scale}>
+          {[top, top / 2, 0].map((value) => (
+            <span key={value}>{formatCount(value)}</span>
+          ))}
+        </div>
+        <div className={classes.bars}>
+          {bars.map((bar) => (
+            <Tooltip key={bar.id} label={<Figures bar={bar} />} openDelay={0}>
+              <div className={classes.slot}>
+                {outcomes.map(({ name }) => (
+                  <div
+                    key={name}
+                    className={classes.part}
+                    data-outcome={name}
+                    style={{ height: `${(bar[name] / top) * 100}%` }}
+                    hidden={bar[name] === 0}
+                  />
+                ))}
+              </div>
+            </Tooltip>
+          ))}
+        </div>
+      </div>
+      <div className={classes.ticks}>{ticks.map((bar) => bar && <span key={bar.id}>{bar.tick}</span>)}</div>
+    </figure>
+  );
+}
+
+function Figures({ bar }: { readonly bar: OutcomeBar }): ReactElement {
+  return (
+    <div className={classes.figures}>
+      <strong>{bar.title}</strong>
+      {outcomes.map(({ name, label }) => (
+        <div key={name} className={classes.figure}>
+          <span className={classes.swatch} data-outcome={name} />
+          <span>{label}</span>
+          <span className={classes.count}>{formatCount(bar[name])}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** What the colours mean, with how many there were of each. */
+export function OutcomeLegend({ bars }: { readonly bars: readonly OutcomeBar[] }): ReactElement {
+  return (
+    <ul className={classes.legend}>
+      {outcomes.map(({ name, label }) => (
+        <li key={name}>
+          <span className={classes.swatch} data-outcome={name} />
+          {label} <strong>{formatCount(bars.reduce((sum, bar) => sum + bar[name], 0))}</strong>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function totalOf({ admitted, limited, refused }: OutcomeBar): number {
+  return admitted + limited + refused;
+}

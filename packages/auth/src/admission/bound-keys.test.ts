@@ -1,0 +1,287 @@
+import { endOverlap, lockApiKey, rotateApiKey, updateApiKey } from "@latchkey/db/api-key-changes";
+import { freeKey, type KeySettings } from "@latchkey/db/key-settings";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { createApiKey } from "../key-format.ts";
+import { admissionKit, type TestKey } from "./admission.test-kit.ts";
+import type { Admission } from "./admission.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const { openNode, addKey } = admissionKit(() => database);
+
+async function hold(key: TestKey, settings: Partial<KeySettings>): Promise<void> {
+  await database.db
+    .transaction()
+    .execute((trx) => updateApiKey(trx, key, { settings: { ...freeKey, ...settings } }));
+}
+
+async function addHeldKey(settings: Partial<KeySettings>): Promise<TestKey> {
+  const key = await addKey();
+  await hold(key, settings);
+  return key;
+}
+
+/** What the database's clock does to a key when it is set forward; backward for fewer than none. */
+async function letPass(key: TestKey, seconds: number): Promise<void> {
+  const earlier = sql`${seconds} * interval '1 second'`;
+  await sql`update api_keys set expires_at = expires_at - ${earlier} where id = ${key.id}`.execute(
+    database.owner,
+  );
+  await sql`
+    update retired_secrets set good_until = good_until - ${earlier} where key_id = ${key.id}`.execute(
+    database.owner,
+  );
+  await sql`
+    update key_counters set window_started_at = window_started_at - ${earlier}, version = version + 1
+    where key_id = ${key.id}`.execute(database.owner);
+}
+
+async function countUses(key: TestKey): Promise<number> {
+  const { use_count } = await database.owner
+    .selectFrom("key_counters")
+    .select("use_count")
+    .where("key_id", "=", key.id)
+    .executeTakeFirstOrThrow();
+  return use_count;
+}
+
+async function kindOf(node: Admission, secret: string, address?: string): Promise<string> {
+  const verdict = await node.admit(secret, undefined, address);
+  return verdict.kind === "refused" ? verdict.reason : verdict.kind;
+}
+
+/** How many of so many requests at once are admitted. */
+async function admitAtOnce(nodes: readonly Admission[], secret: string, requests: number): Promise<number> {
+  const verdicts = await Promise.all(
+    Array.from({ length: requests }, (_, index) => (nodes[index % nodes.length] as Admission).admit(secret)),
+  );
+  expect(new Set(verdicts.map(({ kind }) => kind)).difference(new Set(["admitted", "limited"]))).toEqual(
+    new Set(),
+  );
+  return verdicts.filter(({ kind }) => kind === "admitted").length;
+}
+
+describe("a limit", () => {
+  test("lets exactly so many through in a fresh window, of very many at once over two nodes", async () => {
+    const nodes = [openNode(), openNode()];
+    const key = await addHeldKey({ limit: { quota: 20, windowSeconds: 60 } });
+    expect(await admitAtOnce(nodes, key.secret, 1_000)).toBe(20);
+    expect(await countUses(key)).toBe(20);
+    expect(await admitAtOnce(nodes, key.secret, 100)).toBe(0);
+    await letPass(key, 60);
+    expect(await admitAtOnce(nodes, key.secret, 1_000)).toBe(20);
+    expect(await countUses(key)).toBe(40);
+  });
+
+  test("tells where it stands, down to none, and when to come again", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 3, windowSeconds: 60 } });
+    const limit = { quota: 3, windowSeconds: 60, resetsInSeconds: 60 };
+    for (const remaining of [2, 1, 0])
+      expect(await node.admit(key.secret)).toMatchObject({
+        kind: "admitted",
+        limit: { ...limit, remaining },
+      });
+    expect(await node.admit(key.secret)).toEqual({
+      kind: "limited",
+      presented: { keyId: key.id, retiredSecret: undefined },
+      limit: { ...limit, remaining: 0 },
+    });
+  });
+
+  test("counts down request by request within one batch", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 10, windowSeconds: 60 } });
+    await node.admit(key.secret);
+    const verdicts = await Promise.all(Array.from({ length: 12 }, () => node.admit(key.secret)));
+    const left = verdicts.map((verdict) => ("limit" in verdict ? verdict.limit?.remaining : undefined));
+    expect(left).toEqual([8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0]);
+  });
+
+  test("lets whoever waits as long as they are told through", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 1, windowSeconds: 60 } });
+    await node.admit(key.secret);
+    await letPass(key, 20.5);
+    const verdict = await node.admit(key.secret);
+    expect(verdict).toMatchObject({ kind: "limited", limit: { resetsInSeconds: 40 } });
+    await letPass(key, 38);
+    expect(await kindOf(node, key.secret)).toBe("limited");
+    await letPass(key, 2);
+    expect(await kindOf(node, key.secret)).toBe("admitted");
+  });
+
+  test("begins its window with the first request after idleness, not by the clock's hands", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 2, windowSeconds: 60 } });
+    await node.admit(key.secret);
+    await letPass(key, 3_600 + 59);
+    expect(await node.admit(key.secret)).toMatchObject({ limit: { remaining: 1, resetsInSeconds: 60 } });
+    await letPass(key, 59);
+    expect(await node.admit(key.secret)).toMatchObject({ limit: { remaining: 0, resetsInSeconds: 1 } });
+    expect(await kindOf(node, key.secret)).toBe("limited");
+  });
+
+  test("is neither renewed nor stretched by a clock that was set back", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 2, windowSeconds: 60 } });
+    expect(await admitAtOnce([node], key.secret, 5)).toBe(2);
+    await letPass(key, -3_600);
+    expect(await node.admit(key.secret)).toMatchObject({ kind: "limited", limit: { resetsInSeconds: 62 } });
+    await letPass(key, 62);
+    expect(await admitAtOnce([node], key.secret, 5)).toBe(2);
+  });
+
+  test("is not renewed by being edited, and what it refused before does not count against a wider one", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 5, windowSeconds: 60 } });
+    expect(await admitAtOnce([node], key.secret, 50)).toBe(5);
+    await hold(key, { limit: { quota: 4, windowSeconds: 60 } });
+    expect(await admitAtOnce([node], key.secret, 5)).toBe(0);
+    await hold(key, { limit: { quota: 8, windowSeconds: 60 } });
+    expect(await admitAtOnce([node], key.secret, 50)).toBe(4);
+    await hold(key, { limit: null });
+    expect(await admitAtOnce([node], key.secret, 50)).toBe(50);
+  });
+
+  test("holds where another transaction has the row meanwhile, and the request is resolved apart", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 3, windowSeconds: 60 } });
+    await node.admit(key.secret);
+    let requests: Promise<number> | undefined;
+    await database.owner.transaction().execute(async (trx) => {
+      await sql`select from key_counters where key_id = ${key.id} for update`.execute(trx);
+      requests = admitAtOnce([node], key.secret, 10);
+      // Longer than the statement waits for a row, so that these are set apart.
+      await sql`select pg_sleep(0.3)`.execute(trx);
+    });
+    expect(await requests).toBe(2);
+    expect(await countUses(key)).toBe(3);
+  });
+
+  test("of one key is nothing to another in the same batch", async () => {
+    const node = openNode();
+    const [limited, free] = [await addHeldKey({ limit: { quota: 1, windowSeconds: 60 } }), await addKey()];
+    for (const key of [limited, free]) await node.admit(key.secret);
+    const verdicts = await Promise.all([limited, free, limited, free].map((key) => node.admit(key.secret)));
+    expect(verdicts.map(({ kind }) => kind)).toEqual(["limited", "admitted", "limited", "admitted"]);
+    expect([await countUses(limited), await countUses(free)]).toEqual([1, 3]);
+  });
+});
+
+describe("an expiry", () => {
+  test("is judged by the database's clock, on a node that remembers the key as good", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ expiresAt: new Date(Date.now() + 3_600_000) });
+    expect(await kindOf(node, key.secret)).toBe("admitted");
+    // The clock alone moves: no version does.
+    await sql`update api_keys set expires_at = clock_timestamp() + interval '300 milliseconds' where id = ${key.id}`.execute(
+      database.owner,
+    );
+    const fresh = openNode();
+    expect(await kindOf(fresh, key.secret)).toBe("admitted");
+    await expect.poll(() => kindOf(fresh, key.secret)).toBe("expired");
+    expect(await kindOf(openNode(), key.secret)).toBe("expired");
+  });
+});
+
+describe("a disabled key", () => {
+  test("is refused on every node at once, and good again once enabled", async () => {
+    const nodes = [openNode(), openNode()];
+    const key = await addKey();
+    for (const node of nodes) expect(await kindOf(node, key.secret)).toBe("admitted");
+    await hold(key, { isDisabled: true });
+    for (const node of nodes) expect(await kindOf(node, key.secret)).toBe("disabled");
+    await hold(key, {});
+    for (const node of nodes) expect(await kindOf(node, key.secret)).toBe("admitted");
+  });
+});
+
+describe("ranges of addresses", () => {
+  test("hold on every node at once, whatever a node remembers", async () => {
+    const nodes = [openNode(), openNode()];
+    const key = await addKey();
+    for (const node of nodes) expect(await kindOf(node, key.secret, "192.0.2.1")).toBe("admitted");
+    await hold(key, { ipRanges: ["10.0.0.0/8", "2001:db8::/32"] });
+    for (const node of nodes) {
+      for (const address of ["192.0.2.1", "::1", undefined])
+        expect(await kindOf(node, key.secret, address)).toBe("address");
+      for (const address of ["10.1.2.3", "2001:db8::7"])
+        expect(await kindOf(node, key.secret, address)).toBe("admitted");
+    }
+  });
+});
+
+describe("a former secret", () => {
+  async function rotate(key: TestKey, overlapSeconds: number): Promise<string> {
+    const { secret, start, hash } = createApiKey();
+    await database.db.transaction().execute(async (trx) => {
+      await lockApiKey(trx, key);
+      await rotateApiKey(trx, key.id, { start, hash, overlapSeconds });
+    });
+    return secret;
+  }
+
+  test("is good beside the new one, as the same key, until its overlap is over", async () => {
+    const nodes = [openNode(), openNode()];
+    const key = await addKey();
+    for (const node of nodes) await node.admit(key.secret);
+    const secret = await rotate(key, 3_600);
+    for (const node of nodes) {
+      const verdicts = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => node.admit(index % 2 === 0 ? key.secret : secret)),
+      );
+      expect(new Set(verdicts.map(({ kind }) => kind))).toEqual(new Set(["admitted"]));
+      expect(verdicts[0]).toMatchObject({ presented: { keyId: key.id, retiredSecret: expect.any(String) } });
+      expect(verdicts[1]).toMatchObject({ presented: { keyId: key.id, retiredSecret: undefined } });
+    }
+    expect(await countUses(key)).toBe(42);
+    await letPass(key, 3_600);
+    for (const node of nodes) {
+      expect(await kindOf(node, key.secret)).toBe("rotated-out");
+      expect(await kindOf(node, secret)).toBe("admitted");
+    }
+  });
+
+  test("without overlap is refused on every node at once", async () => {
+    const nodes = [openNode(), openNode()];
+    const key = await addKey();
+    for (const node of nodes) await node.admit(key.secret);
+    const secret = await rotate(key, 0);
+    for (const node of nodes) {
+      expect(await kindOf(node, key.secret)).toBe("rotated-out");
+      expect(await kindOf(node, secret)).toBe("admitted");
+    }
+  });
+
+  test("is refused at once when its overlap is ended, and so are those before it", async () => {
+    const node = openNode();
+    const key = await addKey();
+    const second = await rotate(key, 3_600);
+    const third = await rotate(key, 3_600);
+    for (const secret of [key.secret, second, third]) expect(await kindOf(node, secret)).toBe("admitted");
+    await database.db.transaction().execute((trx) => endOverlap(trx, key.id));
+    expect([await kindOf(node, key.secret), await kindOf(node, second)]).toEqual([
+      "rotated-out",
+      "rotated-out",
+    ]);
+    expect(await kindOf(node, third)).toBe("admitted");
+  });
+
+  test("spends the same limit as the new one", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 10, windowSeconds: 60 } });
+    const secret = await rotate(key, 3_600);
+    const kinds = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => kindOf(node, index % 2 === 0 ? key.secret : secret)),
+    );
+    expect(kinds.filter((kind) => kind === "admitted")).toHaveLength(10);
+    expect(await countUses(key)).toBe(10);
+  });
+});

@@ -1,0 +1,50 @@
+import { runText } from "@latchkey/db/run-text";
+import type { Db } from "@latchkey/db/schema";
+import { type FoundFacts, foundFacts, readFacts, secretsOf } from "./admission/found-facts.ts";
+import { type Circumstances, type Judgement, judge, type KeyFacts } from "./admission/judge.ts";
+import { digestKey, isWellFormedApiKey } from "./key-format.ts";
+
+/** What admission would say of a key, had it been asked. */
+export interface Inspection {
+  readonly facts: KeyFacts;
+  readonly judgement: Judgement;
+  /** How many uses its limit leaves right now; null for a key without one. */
+  readonly remaining: number | null;
+}
+
+/**
+ * Judges a request as admission would, by the same facts and rules, without counting it.
+ * @param db a connection in the admission role.
+ * @returns undefined for a token that no key has.
+ */
+export async function inspectKey(
+  db: Db,
+  token: string,
+  circumstances: Circumstances,
+): Promise<Inspection | undefined> {
+  if (!isWellFormedApiKey(token)) return undefined;
+  const { demand } = circumstances;
+  const workspaceId = typeof demand === "object" ? demand.workspaceId : undefined;
+  const hash = Buffer.from(digestKey(token), "base64");
+  const [row] = await runText<InspectedRow>(db, inspectText, [hash, workspaceId ?? null]);
+  if (!row) return undefined;
+  const facts = readFacts(row.found, workspaceId);
+  return { facts, judgement: judge(facts, circumstances), remaining: row.remaining };
+}
+
+const inspectText = `
+with probed as (select $1::bytea as hash, $2::uuid as workspace_id)
+select ${foundFacts} as found,
+  case when key.limit_quota is not null then greatest(0, key.limit_quota - case
+    when counter.window_started_at + key.limit_window_seconds * interval '1 second' > clock_timestamp()
+    then counter.window_demand else 0 end)::integer end as remaining
+from probed
+join lateral (${secretsOf}) secret on true
+join api_keys key on key.id = secret.id
+join key_counters counter on counter.key_id = key.id
+join users account on account.id = key.user_id`;
+
+interface InspectedRow {
+  readonly found: FoundFacts;
+  readonly remaining: number | null;
+}

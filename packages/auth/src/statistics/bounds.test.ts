@@ -1,0 +1,103 @@
+import { createId, type KeyId } from "@latchkey/db/ids";
+import { expect, test } from "vitest";
+import { HourCounters } from "./hour-counters.ts";
+import { MinuteNotes } from "./minute-notes.ts";
+import { RefusalLog } from "./refusal-log.ts";
+
+const now = new Date("2026-03-02T12:30:00Z");
+
+function keyAt(place: number): KeyId {
+  return `key ${place}` as KeyId; // Nothing here reads an id.
+}
+
+test("of counters 50,000 wait at most; those that wait are counted on", () => {
+  const counters = new HourCounters(now);
+  for (let place = 0; place < 50_010; place += 1) counters.count(keyAt(place), undefined, "admitted");
+  counters.count(keyAt(0), undefined, "admitted");
+  expect(counters.waiting).toBe(50_000);
+  // Its counter was no longer found, and there was no room for another one.
+  expect(counters.take(1)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
+  counters.settle(counters.take(50_000));
+  expect(counters.waiting).toBe(0);
+  counters.count(keyAt(0), undefined, "admitted");
+  expect(counters.take(2)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
+});
+
+test("a counter that is found no more keeps what it has counted", () => {
+  const counters = new HourCounters(now);
+  for (let place = 0; place < 40_000; place += 1) counters.count(keyAt(place), undefined, "admitted");
+  counters.settle(counters.take(40_000));
+  counters.count(keyAt(0), undefined, "admitted");
+  for (let place = 40_000; place < 60_000; place += 1) counters.count(keyAt(place), undefined, "admitted");
+  counters.count(keyAt(0), undefined, "admitted");
+  const counts = counters.take(50_000).filter(({ keyId }) => keyId === keyAt(0));
+  expect(counts.map(({ count }) => count)).toEqual([1, 1]);
+});
+
+test("who was counted on while it was written waits behind the others", () => {
+  const counters = new HourCounters(now);
+  for (const place of [0, 1, 2]) counters.count(keyAt(place), undefined, "admitted");
+  const taken = counters.take(2);
+  counters.count(keyAt(0), undefined, "admitted");
+  counters.settle(taken);
+  expect(counters.take(5).map(({ keyId }) => keyId)).toEqual([keyAt(2), keyAt(0)]);
+});
+
+test("of notes 20,000 wait at most; what found no room is noted once there is", () => {
+  const notes = new MinuteNotes();
+  for (let place = 0; place < 20_010; place += 1) notes.note(keyAt(place), "here", 0);
+  expect(notes.waiting).toBe(20_000);
+  notes.settle(notes.take(20_000));
+  notes.note(keyAt(20_005), "here", 1);
+  expect(notes.take(5)).toMatchObject([{ keyId: keyAt(20_005), at: new Date(1) }]);
+});
+
+test("a key that is seen with very many things has its latest five written", () => {
+  const notes = new MinuteNotes();
+  for (let place = 0; place < 1_000; place += 1) notes.note(keyAt(0), `place ${place}`, place);
+  notes.note(keyAt(1), "here", 0);
+  expect(notes.take(1_000).map(({ text }) => text)).toEqual([
+    ...[995, 996, 997, 998, 999].map((place) => `place ${place}`),
+    "here",
+  ]);
+});
+
+test("what is noted anew while it was written is written again", () => {
+  const notes = new MinuteNotes();
+  notes.note(keyAt(0), "here", 0);
+  const taken = notes.take(1);
+  notes.note(keyAt(0), "here", 60_000);
+  notes.settle(taken);
+  expect(notes.take(1)).toMatchObject([{ at: new Date(60_000) }]);
+});
+
+test("of refusals 5,000 wait at most, and a key loses no other's when there is no room", () => {
+  const log = new RefusalLog();
+  const add = (place: number, requestId: string): void =>
+    log.add({
+      keyId: keyAt(place),
+      id: createId("keyRefusal"),
+      occurredAt: now,
+      address: null,
+      method: "GET",
+      path: "/",
+      requestId,
+      reason: "expired",
+    });
+  for (let place = 0; place < 50; place += 1)
+    for (let count = 0; count < 110; count += 1) add(place, `${count}`);
+  expect(log.waiting).toBe(5_000);
+  add(50, "late");
+  add(0, "late");
+  const taken = log.take();
+  expect(taken).toHaveLength(5_000);
+  expect(taken.filter(({ requestId }) => requestId === "late")).toMatchObject([{ keyId: keyAt(0) }]);
+  expect(taken.filter(({ keyId }) => keyId === keyAt(0)).map(({ requestId }) => requestId)).toEqual([
+    ...Array.from({ length: 99 }, (_, index) => `${index + 11}`),
+    "late",
+  ]);
+  add(0, "later");
+  log.settle(taken);
+  expect(log.take().map(({ requestId }) => requestId)).toEqual(["later"]);
+  expect(log.waiting).toBe(1);
+});

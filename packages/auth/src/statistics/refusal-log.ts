@@ -1,0 +1,70 @@
+import type { KeyId } from "@latchkey/db/ids";
+import type { KeyRefusal } from "@latchkey/db/key-history";
+
+export interface LoggedRefusal extends KeyRefusal {
+  readonly keyId: KeyId;
+}
+
+const maxOfKey = 100;
+const maxRefusals = 5_000;
+const maxPathLength = 500;
+/** Longer than any method, address or request id that the product lets through. */
+const maxWordLength = 200;
+
+/**
+ * Keeps refusals until they are written.
+ *
+ * Bounded: of a key the latest 100, of all together 5,000, about 1 kB each. A key that has refusals here when all
+ * room is taken loses its oldest for a new one; the new one of any other key is dropped. Paths are cut at 500 characters,
+ * everything else at 200.
+ */
+export class RefusalLog {
+  readonly #keys = new Map<KeyId, LoggedRefusal[]>();
+  #size = 0;
+
+  get waiting(): number {
+    return this.#size;
+  }
+
+  add(refusal: LoggedRefusal): void {
+    const ofKey = this.#keys.get(refusal.keyId) ?? [];
+    if (ofKey.length >= maxOfKey || this.#size >= maxRefusals) {
+      if (!ofKey.shift()) return;
+      this.#size -= 1;
+    }
+    const { address, method, path, requestId } = refusal;
+    ofKey.push({
+      ...refusal,
+      address: address && keepable(address, maxWordLength),
+      method: keepable(method, maxWordLength),
+      path: keepable(path, maxPathLength),
+      requestId: keepable(requestId, maxWordLength),
+    });
+    this.#keys.set(refusal.keyId, ofKey);
+    this.#size += 1;
+  }
+
+  /** All that is to be written. */
+  take(): LoggedRefusal[] {
+    return [...this.#keys.values()].flat();
+  }
+
+  /** Drops what has been written. */
+  settle(taken: readonly LoggedRefusal[]): void {
+    const written = new Set(taken);
+    for (const [keyId, ofKey] of this.#keys) {
+      const left = ofKey.filter((refusal) => !written.has(refusal));
+      if (left.length > 0) this.#keys.set(keyId, left);
+      else this.#keys.delete(keyId);
+      this.#size -= ofKey.length - left.length;
+    }
+  }
+}
+
+/** A text that Postgres takes, of bounded size. */
+function keepable(text: string, maxLength: number): string {
+  const clean = text.includes("\0") ? text.replaceAll("\0", "") : text;
+  if (clean.length <= maxLength) return clean;
+  // By way of a buffer: what is cut off a long string holds on to all of it.
+  return Buffer.from(clean.slice(0, maxLength)).toString();
+}

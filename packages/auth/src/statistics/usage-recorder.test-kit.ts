@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import { clientConfig } from "@latchkey/db/connection";
+import { createId, type KeyId } from "@latchkey/db/ids";
+import type { TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import pg from "pg";
+import { onTestFinished } from "vitest";
+import { admissionKit } from "../admission/admission.test-kit.ts";
+import type { RefusalReason } from "../admission/judge.ts";
+import type { Verdict } from "../admission/verdict.ts";
+import { type RecordedRequest, UsageRecorder, type UsageRecorderOptions } from "./usage-recorder.ts";
+
+const userId = createId("user");
+
+export function admitted(keyId: KeyId, retiredSecret?: string): Verdict {
+  const principal = { keyId, userId, narrowing: undefined, isBound: false };
+  const presented = { keyId, retiredSecret };
+  return { kind: "admitted", presented, principal, access: undefined, limit: undefined };
+}
+
+export function refused(keyId: KeyId, reason: RefusalReason, retiredSecret?: string): Verdict {
+  return { kind: "refused", reason, presented: { keyId, retiredSecret } };
+}
+
+export function limited(keyId: KeyId): Verdict {
+  const limit = { quota: 1, windowSeconds: 60, remaining: 0, resetsInSeconds: 60 };
+  return { kind: "limited", presented: { keyId, retiredSecret: undefined }, limit };
+}
+
+export const workspaceId = createId("workspace");
+export const request: RecordedRequest = {
+  workspaceId,
+  address: "192.0.2.1",
+  method: "GET",
+  path: "/open/members",
+  requestId: "one",
+};
+
+/** A secret that a key had before. */
+interface RetiredSecret {
+  readonly keyId: KeyId;
+  /** In base64. */
+  readonly digest: string;
+  /** What is known of its use. */
+  readonly read: () => Promise<unknown>;
+}
+
+/** @param database asked when a test needs it: the file's own is made before its first test. */
+export function recorderKit(database: () => TestDatabase) {
+  const { addKey } = admissionKit(database);
+
+  /** A recorder that writes when told to unless told otherwise, by a clock that is set. */
+  const openRecorder = (options: Partial<UsageRecorderOptions> = {}) => {
+    const clock = { now: new Date("2026-03-02T12:00:00Z") };
+    const failures: unknown[] = [];
+    const recorder = new UsageRecorder({
+      connection: database().connection,
+      flushEveryMs: 3_600_000,
+      onFailure: (error) => failures.push(error),
+      now: () => clock.now,
+      ...options,
+    });
+    onTestFinished(() => recorder.close());
+    const advance = async (seconds: number): Promise<void> => {
+      clock.now = new Date(clock.now.getTime() + seconds * 1_000);
+      await recorder.flush();
+    };
+    return { recorder, clock, failures, advance };
+  };
+
+  const readHours = (keyId: KeyId) =>
+    database()
+      .owner.selectFrom("key_usage_hours")
+      .select(["hour", "workspace_id as workspaceId", "outcome", "count"])
+      .where("key_id", "=", keyId)
+      .orderBy("hour")
+      .orderBy("outcome")
+      .execute();
+
+  const addRetiredSecret = async (): Promise<RetiredSecret> => {
+    const { id: keyId } = await addKey();
+    const hash = randomBytes(32);
+    const row = { hash, key_id: keyId, start: "lk_abcdef", good_until: new Date() };
+    await database().owner.insertInto("retired_secrets").values(row).execute();
+    const read = () =>
+      database()
+        .owner.selectFrom("retired_secrets")
+        .select(["last_used_at as usedAt", "refused_at as refusedAt", "refused_address as refusedAddress"])
+        .where("hash", "=", hash)
+        .executeTakeFirst();
+    return { keyId, digest: hash.toString("base64"), read };
+  };
+
+  /** Ends the recorders' connections and lets nobody in until told to. */
+  const cutOff = async (): Promise<() => Promise<void>> => {
+    const { database: name } = database().connection;
+    const admin = new pg.Client({ ...clientConfig(database().connection, "admin"), database: "postgres" });
+    await admin.connect();
+    onTestFinished(() => admin.end());
+    await admin.query(`alter database "${name}" allow_connections false`);
+    await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey statistics' and datname = $1",
+      [name],
+    );
+    return async () => {
+      await admin.query(`alter database "${name}" allow_connections true`);
+    };
+  };
+
+  /** Holds a key's hours in a transaction of its own until told to let go. */
+  const holdHours = async (keyId: KeyId): Promise<() => Promise<void>> => {
+    const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
+    await blocker.connect();
+    onTestFinished(() => blocker.end());
+    await blocker.query("begin");
+    await blocker.query("select from key_usage_hours where key_id = $1 for update", [keyId]);
+    return async () => {
+      await blocker.query("commit");
+    };
+  };
+
+  /** How many connections recorders have, and how many of those wait for a lock. */
+  const countConnections = async (): Promise<{ all: number; waiting: number } | undefined> => {
+    const { rows } = await sql<{ all: number; waiting: number }>`
+      select count(*) as all, count(*) filter (where wait_event_type = 'Lock') as waiting from pg_stat_activity
+      where application_name = 'latchkey statistics' and datname = current_database()`.execute(
+      database().owner,
+    );
+    return rows[0];
+  };
+
+  return {
+    openRecorder,
+    readHours,
+    addKey,
+    addRetiredSecret,
+    cutOff,
+    holdHours,
+    countConnections,
+  };
+}

@@ -1,0 +1,188 @@
+import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
+import { listKeyAddresses, listKeyRefusals } from "@latchkey/db/key-history";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { admitted, recorderKit, refused, request } from "./usage-recorder.test-kit.ts";
+
+// How a recorder writes, whatever Postgres does meanwhile.
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const { openRecorder, readHours, addKey, addRetiredSecret, cutOff, holdHours, countConnections } =
+  recorderKit(() => database);
+
+async function sum(keyId: KeyId): Promise<number> {
+  return (await readHours(keyId)).reduce((total, { count }) => total + count, 0);
+}
+
+test("keeps what it cannot write while Postgres is away, and writes all of it when it is back", async () => {
+  const { keyId, digest, read } = await addRetiredSecret();
+  const { recorder, clock, failures } = openRecorder();
+  const use = () => {
+    recorder.record(admitted(keyId, digest), request);
+    recorder.record(refused(keyId, "rotated-out", digest), request);
+  };
+  use();
+  await recorder.flush();
+  const restore = await cutOff();
+  use();
+  for (let round = 0; round < 3; round += 1) {
+    await recorder.flush();
+    use();
+  }
+  expect(failures.length).toBeGreaterThan(0);
+  await restore();
+  await recorder.flush();
+  expect((await readHours(keyId)).map(({ outcome, count }) => [outcome, count])).toEqual([
+    ["admitted", 5],
+    ["rotated-out", 5],
+  ]);
+  expect(await listKeyRefusals(database.db, keyId)).toHaveLength(5);
+  expect(await listKeyAddresses(database.db, keyId)).toHaveLength(1);
+  expect(await read()).toMatchObject({ usedAt: clock.now, refusedAt: clock.now });
+});
+
+test("loses and doubles nothing of what is recorded while a flush is under way", async () => {
+  const keyId = createId("key");
+  const { recorder, failures } = openRecorder();
+  recorder.record(refused(keyId, "disabled"), request);
+  await recorder.flush();
+  const release = await holdHours(keyId);
+  recorder.record(refused(keyId, "disabled"), request);
+  const flushing = recorder.flush();
+  await expect.poll(countConnections).toMatchObject({ waiting: 1 });
+  recorder.record(refused(keyId, "disabled"), request);
+  await release();
+  await flushing;
+  expect(await sum(keyId)).toBe(2);
+  await recorder.flush();
+  await recorder.flush();
+  expect(await sum(keyId)).toBe(3);
+  expect(await listKeyRefusals(database.db, keyId)).toHaveLength(3);
+  expect(failures).toEqual([]);
+});
+
+test("what it could not write because of a lock is written once that is gone", async () => {
+  const keyId = createId("key");
+  const { recorder, failures } = openRecorder();
+  recorder.record(admitted(keyId), request);
+  await recorder.flush();
+  const release = await holdHours(keyId);
+  recorder.record(admitted(keyId), request);
+  await recorder.flush();
+  expect(failures).toHaveLength(1);
+  await release();
+  await recorder.flush();
+  expect(await sum(keyId)).toBe(2);
+});
+
+test("what Postgres does not take is dropped, and is not in the way of what comes after", async () => {
+  const keyId = createId("key");
+  const { recorder, failures } = openRecorder();
+  recorder.record(admitted(keyId), { ...request, workspaceId: "no workspace" as WorkspaceId });
+  recorder.record(refused(keyId, "expired"), request);
+  await recorder.flush();
+  expect(failures).toHaveLength(1);
+  recorder.record(admitted(keyId), request);
+  await recorder.flush();
+  expect(failures).toHaveLength(1);
+  expect(await sum(keyId)).toBe(1);
+});
+
+test("writes by itself, one flush at a time", async () => {
+  const keyId = createId("key");
+  const { recorder } = openRecorder({ flushEveryMs: 10 });
+  recorder.record(admitted(keyId), request);
+  await expect.poll(() => sum(keyId)).toBe(1);
+  const release = await holdHours(keyId);
+  recorder.record(admitted(keyId), request);
+  await expect.poll(countConnections).toMatchObject({ waiting: 1 });
+  for (let count = 0; count < 10; count += 1) {
+    recorder.record(admitted(keyId), request);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(await countConnections()).toEqual({ all: 1, waiting: 1 });
+  await release();
+  await expect.poll(() => sum(keyId)).toBe(12);
+});
+
+test("close writes all that there is, also more than is written at once, and leaves no connection", async () => {
+  const { recorder } = openRecorder();
+  const keyIds = Array.from({ length: 3_000 }, () => createId("key"));
+  for (const keyId of keyIds) recorder.record(admitted(keyId), request);
+  await recorder.close();
+  const { rows } = await sql<{ hours: number; addresses: number }>`
+    select
+      (select count(*) from key_usage_hours where key_id = any(${keyIds}::uuid[])) as hours,
+      (select count(*) from key_addresses where key_id = any(${keyIds}::uuid[])) as addresses`.execute(
+    database.owner,
+  );
+  expect(rows).toEqual([{ hours: 3_000, addresses: 3_000 }]);
+  await expect.poll(countConnections).toMatchObject({ all: 0 });
+});
+
+test("close does not wait for a Postgres that is away", async () => {
+  const { recorder, failures } = openRecorder();
+  recorder.record(admitted(createId("key")), request);
+  const restore = await cutOff();
+  const startedAt = performance.now();
+  await recorder.close();
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(failures).toHaveLength(1);
+  await restore();
+});
+
+test("close does not wait long for a Postgres that takes its time", async () => {
+  await sql`
+    create function dawdle() returns trigger language plpgsql as $$
+    begin
+      perform pg_sleep(4);
+      return new;
+    end $$`.execute(database.owner);
+  await sql`
+    create trigger dawdle before insert on key_usage_hours for each row execute function dawdle()`.execute(
+    database.owner,
+  );
+  onTestFinished(async () => {
+    await sql`drop function dawdle cascade`.execute(database.owner);
+  });
+  const { recorder } = openRecorder();
+  recorder.record(admitted(createId("key")), request);
+  const startedAt = performance.now();
+  await recorder.close();
+  expect(performance.now() - startedAt).toBeLessThan(3_300);
+});
+
+test("prunes every minute what is over, and goes through all keys step by step", async () => {
+  const [old, recent] = [new Date(Date.now() - 31 * 86_400_000), new Date(Date.now() - 29 * 86_400_000)];
+  const { id: keyId } = await addKey();
+  const row = { key_id: keyId, workspace_id: null, count: 1 };
+  const rows = [
+    ...Array.from({ length: 2_500 }, (_, index) => ({ ...row, hour: old, outcome: `${index}` })),
+    { ...row, hour: recent, outcome: "admitted" },
+  ];
+  await database.owner.insertInto("key_usage_hours").values(rows).execute();
+  await sql`truncate key_addresses`.execute(database.owner);
+  const gone = Array.from({ length: 250 }, () => createId("key"));
+  await database.owner
+    .insertInto("key_addresses")
+    .values([keyId, ...gone].map((id) => ({ key_id: id, address: "192.0.2.1", last_seen_at: recent })))
+    .execute();
+  const { recorder, clock, failures } = openRecorder({ flushEveryMs: 10, keepDays: 30 });
+  const count = async () => (await readHours(keyId)).length;
+  clock.now = new Date(clock.now.getTime() + 59_000);
+  await recorder.flush();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(await count()).toBe(2_501);
+  clock.now = new Date(clock.now.getTime() + 1_000);
+  await expect.poll(count, { timeout: 5_000 }).toBe(1);
+  const listKeys = async () =>
+    (await database.owner.selectFrom("key_addresses").select("key_id").execute()).map((row) => row.key_id);
+  await expect.poll(listKeys).toEqual([keyId]);
+  expect(failures).toEqual([]);
+});

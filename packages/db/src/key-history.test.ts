@@ -1,0 +1,419 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { insertApiKey } from "./api-key-changes.ts";
+import { clientConfig, openDatabase } from "./connection.ts";
+import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
+import {
+  findOwnRefusals,
+  type KeyHistory,
+  listKeyAddresses,
+  listKeyRefusals,
+  pruneKeyHistory,
+  readKeyUsage,
+  type UsagePeriod,
+  writeKeyHistory,
+} from "./key-history.ts";
+import type { Db } from "./schema.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { insertUserWithPassword } from "./users.ts";
+import { asUser, type UserTrx } from "./workspace-scope.ts";
+
+let database: TestDatabase;
+/** Two nodes. */
+let nodes: readonly [Db, Db];
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  nodes = [openNode(), openNode()];
+});
+afterAll(async () => {
+  for (const node of nodes) await node.destroy();
+  await database.drop();
+});
+
+function openNode(): Db {
+  return openDatabase(database.connection, { role: "latchkey_admission", applicationName: "statistics" });
+}
+
+async function addUser(): Promise<UserId> {
+  const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
+  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // The address is new.
+}
+
+async function addKey(userId: UserId, name = "key"): Promise<KeyId> {
+  const key = { userId, name, description: "", start: "lk_abcdef", hash: randomBytes(32) };
+  return (await database.db.transaction().execute((trx) => insertApiKey(trx, key))) as KeyId; // The user is not disabled.
+}
+
+async function addRetiredSecret(keyId: KeyId): Promise<Buffer> {
+  const hash = randomBytes(32);
+  const row = { hash, key_id: keyId, start: "lk_abcdef", good_until: new Date() };
+  await database.owner.insertInto("retired_secrets").values(row).execute();
+  return hash;
+}
+
+async function write(history: Partial<KeyHistory>, node = nodes[0]): Promise<void> {
+  await writeKeyHistory(node, { usage: [], addresses: [], refusals: [], secrets: [], ...history });
+}
+
+const noon = new Date("2026-03-02T12:00:00Z");
+
+function used(keyId: KeyId, row: Partial<KeyHistory["usage"][number]> = {}): KeyHistory["usage"][number] {
+  return { keyId, hour: noon, workspaceId: null, outcome: "admitted", count: 1, ...row };
+}
+
+function refused(
+  keyId: KeyId,
+  row: Partial<KeyHistory["refusals"][number]> = {},
+): KeyHistory["refusals"][number] {
+  return {
+    keyId,
+    id: createId("keyRefusal"),
+    occurredAt: noon,
+    address: "192.0.2.1",
+    method: "GET",
+    path: "/open/members",
+    requestId: randomUUID(),
+    reason: "deleted",
+    ...row,
+  };
+}
+
+async function read(userId: UserId, period: Partial<UsagePeriod> & { readonly keyId: KeyId }) {
+  const all = {
+    from: new Date("2026-01-01"),
+    to: new Date("2027-01-01"),
+    bucket: "hour",
+    ...period,
+  } as const;
+  return await asUser(database.db, userId, (trx) => readKeyUsage(trx, all));
+}
+
+/** Holds what a statement locks until told to let go. */
+async function hold(statement: string, values: unknown[]): Promise<() => Promise<void>> {
+  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  await blocker.connect();
+  onTestFinished(() => blocker.end());
+  await blocker.query("begin");
+  await blocker.query(statement, values);
+  return async () => {
+    await blocker.query("commit");
+  };
+}
+
+test("adds up what two nodes write at once, over several flushes and in opposite orders", async () => {
+  const userId = await addUser();
+  const keyIds = await Promise.all(Array.from({ length: 40 }, () => addKey(userId)));
+  const rows = keyIds.flatMap((keyId) => [used(keyId), used(keyId, { outcome: "limited", count: 2 })]);
+  for (let round = 0; round < 10; round += 1)
+    await Promise.all([write({ usage: rows }), write({ usage: rows.toReversed() }, nodes[1])]);
+  for (const keyId of keyIds) {
+    expect(await read(userId, { keyId })).toEqual([
+      { startsAt: noon, workspaceId: null, outcome: "admitted", count: 20 },
+      { startsAt: noon, workspaceId: null, outcome: "limited", count: 40 },
+    ]);
+  }
+});
+
+test("takes what comes twice in one flush", async () => {
+  const userId = await addUser();
+  const keyId = await addKey(userId);
+  const hash = await addRetiredSecret(keyId);
+  const digest = hash.toString("base64");
+  const late = new Date(noon.getTime() + 1_000);
+  const address = { keyId, address: "192.0.2.1", lastSeenAt: noon };
+  const mark = { digest, usedAt: noon, refusedAt: noon, refusedAddress: "192.0.2.1" };
+  await write({
+    usage: [used(keyId), used(keyId, { count: 2 })],
+    addresses: [{ ...address, lastSeenAt: late }, address],
+    secrets: [{ ...mark, usedAt: late }, { ...mark, refusedAt: late, refusedAddress: "192.0.2.2" }, mark],
+  });
+  expect(await read(userId, { keyId })).toMatchObject([{ count: 3 }]);
+  expect(await listKeyAddresses(database.db, keyId)).toEqual([{ address: "192.0.2.1", lastSeenAt: late }]);
+  expect(await readSecret(hash)).toEqual({
+    last_used_at: late,
+    refused_at: late,
+    refused_address: "192.0.2.2",
+  });
+});
+
+test("keeps the last five addresses of a key, with the latest time of each", async () => {
+  const keyId = await addKey(await addUser());
+  const other = await addKey(await addUser());
+  const at = (minute: number) => new Date(noon.getTime() + minute * 60_000);
+  await write({ addresses: [{ keyId: other, address: "192.0.2.0", lastSeenAt: at(0) }] });
+  for (const minute of [3, 1, 4, 7, 5, 9, 2, 6])
+    await write({ addresses: [{ keyId, address: `192.0.2.${minute}`, lastSeenAt: at(minute) }] });
+  await write({ addresses: [{ keyId, address: "192.0.2.5", lastSeenAt: at(10) }] });
+  await write({ addresses: [{ keyId, address: "192.0.2.5", lastSeenAt: at(8) }] }, nodes[1]);
+  const kept = [
+    [5, 10],
+    [9, 9],
+    [7, 7],
+    [6, 6],
+    [4, 4],
+  ] as const;
+  expect(await listKeyAddresses(database.db, keyId)).toEqual(
+    kept.map(([end, minute]) => ({ address: `192.0.2.${end}`, lastSeenAt: at(minute) })),
+  );
+  const { rows } = await sql`select from key_addresses where key_id = ${keyId}`.execute(database.owner);
+  expect(rows).toHaveLength(5);
+  expect(await listKeyAddresses(database.db, other)).toHaveLength(1);
+});
+
+test("keeps the last hundred refusals of a key, newest first, each once", async () => {
+  const [keyId, other] = [await addKey(await addUser()), await addKey(await addUser())];
+  const rows = Array.from({ length: 130 }, (_, index) => refused(keyId, { path: `/open/${index}` })).sort(
+    (one, two) => (one.id < two.id ? -1 : 1),
+  );
+  const kept = refused(other);
+  await write({ refusals: [kept, ...rows.slice(0, 90)] });
+  await write({ refusals: rows.slice(80) }, nodes[1]);
+  const newest = rows
+    .slice(30)
+    .toReversed()
+    .map(({ keyId: _, ...refusal }) => refusal);
+  expect(await listKeyRefusals(database.db, keyId)).toEqual(newest);
+  const { rows: stored } = await sql`select from key_refusals where key_id = ${keyId}`.execute(
+    database.owner,
+  );
+  expect(stored).toHaveLength(100);
+  expect(await listKeyRefusals(database.db, other)).toMatchObject([{ id: kept.id }]);
+});
+
+async function readSecret(hash: Buffer) {
+  return await database.owner
+    .selectFrom("retired_secrets")
+    .select(["last_used_at", "refused_at", "refused_address"])
+    .where("hash", "=", hash)
+    .executeTakeFirst();
+}
+
+const unmarked = { usedAt: null, refusedAt: null, refusedAddress: null };
+
+test("a former secret keeps the latest times, whichever node tells them first", async () => {
+  const hash = await addRetiredSecret(await addKey(await addUser()));
+  const none = { ...unmarked, digest: hash.toString("base64") };
+  const later = new Date(noon.getTime() + 60_000);
+  await write({ secrets: [{ ...none, usedAt: later }] });
+  expect(await readSecret(hash)).toEqual({ last_used_at: later, refused_at: null, refused_address: null });
+  await write({ secrets: [{ ...none, refusedAt: later, refusedAddress: "192.0.2.2" }] });
+  await write(
+    { secrets: [{ ...none, usedAt: noon, refusedAt: noon, refusedAddress: "192.0.2.1" }] },
+    nodes[1],
+  );
+  expect(await readSecret(hash)).toEqual({
+    last_used_at: later,
+    refused_at: later,
+    refused_address: "192.0.2.2",
+  });
+});
+
+test("two nodes that write of many keys at once do not deadlock, whatever the plan", async () => {
+  const { database: name } = database.connection;
+  // Plans that keep no order by themselves.
+  for (const setting of ["enable_sort", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"]) {
+    await sql`alter database ${sql.ref(name)} set ${sql.ref(setting)} = off`.execute(database.owner);
+    onTestFinished(async () => {
+      await sql`alter database ${sql.ref(name)} reset ${sql.ref(setting)}`.execute(database.owner);
+    });
+  }
+  const writers = [openNode(), openNode()];
+  onTestFinished(async () => {
+    for (const writer of writers) await writer.destroy();
+  });
+  const userId = await addUser();
+  const keyIds = await Promise.all(Array.from({ length: 150 }, () => addKey(userId)));
+  const digests = await Promise.all(
+    keyIds.map(async (keyId) => (await addRetiredSecret(keyId)).toString("base64")),
+  );
+  // Sets of other sizes, so that tables of hashes have other orders.
+  const some = <Value>(values: readonly Value[]) => {
+    const share = 0.1 + 0.9 * Math.random();
+    const chosen = values.filter(() => Math.random() < share);
+    return Math.random() < 0.5 ? chosen : chosen.toReversed();
+  };
+  const tellings: readonly (() => Partial<KeyHistory>)[] = [
+    () => ({ usage: some(keyIds).map((keyId) => used(keyId)) }),
+    () => ({ addresses: some(keyIds).map((keyId) => ({ keyId, address: "192.0.2.1", lastSeenAt: noon })) }),
+    () => ({ refusals: some(keyIds).flatMap((keyId) => Array.from({ length: 10 }, () => refused(keyId))) }),
+    () => ({ secrets: some(digests).map((digest) => ({ ...unmarked, digest, usedAt: noon })) }),
+  ];
+  for (const tell of tellings)
+    for (let round = 0; round < 30; round += 1)
+      await Promise.all(writers.map((writer) => write(tell(), writer)));
+});
+
+test("writes all of a flush or nothing", async () => {
+  const userId = await addUser();
+  const keyId = await addKey(userId);
+  await expect(write({ usage: [used(keyId)], refusals: [refused(keyId, { path: "\0" })] })).rejects.toThrow();
+  expect(await read(userId, { keyId })).toEqual([]);
+});
+
+test("does not wait long for a row that another transaction holds", async () => {
+  const keyId = await addKey(await addUser());
+  await write({ usage: [used(keyId)] });
+  const release = await hold("select from key_usage_hours where key_id = $1 for update", [keyId]);
+  const startedAt = performance.now();
+  await expect(write({ usage: [used(keyId)] })).rejects.toThrow("lock timeout");
+  expect(performance.now() - startedAt).toBeLessThan(1_500);
+  await release();
+});
+
+test("reads hours and days in UTC between two instants, by workspace or all together", async () => {
+  const userId = await addUser();
+  const keyId = await addKey(userId);
+  const workspaceId = randomUUID() as WorkspaceId; // No row of it is needed.
+  const at = (time: string) => new Date(`2026-03-${time}:00:00Z`);
+  await write({
+    usage: [
+      used(keyId, { hour: at("01T23"), count: 1 }),
+      used(keyId, { hour: at("02T00"), count: 2 }),
+      used(keyId, { hour: at("02T23"), count: 4 }),
+      used(keyId, { hour: at("02T23"), count: 8, workspaceId }),
+      used(keyId, { hour: at("02T23"), count: 16, workspaceId, outcome: "no-permission" }),
+      used(keyId, { hour: at("03T00"), count: 32 }),
+    ],
+  });
+  const period = { keyId, from: at("02T00"), to: at("03T00") };
+  // Wherever the database believes to be.
+  await sql`alter database ${sql.ref(database.connection.database)} set timezone = 'Asia/Kathmandu'`.execute(
+    database.owner,
+  );
+  const elsewhere = openDatabase(database.connection, { applicationName: "elsewhere" });
+  onTestFinished(() => elsewhere.destroy());
+  const readThere = (more: Pick<UsagePeriod, "bucket" | "workspaces">) =>
+    asUser(elsewhere, userId, (trx) => readKeyUsage(trx, { ...period, ...more }));
+  expect(await readThere({ bucket: "hour" })).toEqual([
+    { startsAt: at("02T00"), workspaceId: null, outcome: "admitted", count: 2 },
+    { startsAt: at("02T23"), workspaceId, outcome: "admitted", count: 8 },
+    { startsAt: at("02T23"), workspaceId, outcome: "no-permission", count: 16 },
+    { startsAt: at("02T23"), workspaceId: null, outcome: "admitted", count: 4 },
+  ]);
+  expect(await readThere({ bucket: "day", workspaces: "together" })).toEqual([
+    { startsAt: at("02T00"), workspaceId: null, outcome: "admitted", count: 14 },
+    { startsAt: at("02T00"), workspaceId: null, outcome: "no-permission", count: 16 },
+  ]);
+});
+
+test("nobody but the key's user sees a row, a transaction without a name none, and no tenant writes any", async () => {
+  const [userId, stranger] = [await addUser(), await addUser()];
+  const keyId = await addKey(userId);
+  await write({ usage: [used(keyId)] });
+  expect(await read(userId, { keyId })).toHaveLength(1);
+  expect(await read(stranger, { keyId })).toEqual([]);
+  const forgetful = (trx: Db) => trx.selectFrom("key_usage_hours").selectAll().execute();
+  expect(await asUser(database.db, stranger, forgetful)).toEqual([]);
+  expect(await forgetful(database.db)).toEqual([]);
+  const period = { keyId, from: new Date(0), to: new Date(), bucket: "hour" } as const;
+  const unnamed = database.db.transaction().execute((trx) => readKeyUsage(trx as UserTrx, period)); // It is none.
+  expect(await unnamed).toEqual([]);
+  for (const table of ["key_usage_hours", "key_addresses", "key_refusals"])
+    await expect(sql`delete from ${sql.table(table)}`.execute(database.db)).rejects.toThrow(
+      "permission denied",
+    );
+});
+
+test("explains a request to the user of its key and to nobody else, also after the key was deleted", async () => {
+  const [userId, stranger] = [await addUser(), await addUser()];
+  const [keyId, foreign] = [await addKey(userId, "mine"), await addKey(stranger, "theirs")];
+  const requestId = randomUUID();
+  const refusal = refused(keyId, { requestId });
+  await write({ refusals: [refusal, refused(keyId), refused(foreign, { requestId })] });
+  await database.owner
+    .updateTable("api_keys")
+    .set({ deleted_at: new Date() })
+    .where("id", "=", keyId)
+    .execute();
+  expect(await findOwnRefusals(database.db, userId, requestId)).toEqual([{ ...refusal, keyName: "mine" }]);
+  expect(await findOwnRefusals(database.db, stranger, requestId)).toMatchObject([{ keyName: "theirs" }]);
+  expect(await findOwnRefusals(database.db, await addUser(), requestId)).toEqual([]);
+});
+
+/** An hour that ended so many days and minutes ago. */
+function ago(days: number, minutes = 0): Date {
+  return new Date(Date.now() - days * 86_400_000 - minutes * 60_000);
+}
+
+async function listHours(keyId: KeyId): Promise<Date[]> {
+  const rows = await database.owner
+    .selectFrom("key_usage_hours")
+    .select("hour")
+    .where("key_id", "=", keyId)
+    .orderBy("hour")
+    .execute();
+  return rows.map(({ hour }) => hour);
+}
+
+test("prunes the oldest hours, so many at once, and keeps the rest", async () => {
+  const keyId = await addKey(await addUser());
+  await database.owner.deleteFrom("key_usage_hours").execute();
+  const hours = [ago(40), ago(33), ago(31), ago(30, 5), ago(30, -5), ago(1)];
+  await write({ usage: hours.map((hour) => used(keyId, { hour })).toReversed() });
+  const step = { keepDays: 30, atOnce: 3 };
+  expect(await pruneKeyHistory(nodes[0], step)).toMatchObject({ hours: 3 });
+  expect(await listHours(keyId)).toEqual(hours.slice(3));
+  expect(await pruneKeyHistory(nodes[0], step)).toMatchObject({ hours: 1 });
+  expect(await pruneKeyHistory(nodes[0], step)).toMatchObject({ hours: 0 });
+  expect(await listHours(keyId)).toEqual(hours.slice(4));
+});
+
+test("one node prunes at a time, and another that tries changes nothing", async () => {
+  const keyId = await addKey(await addUser());
+  await database.owner.deleteFrom("key_usage_hours").execute();
+  await write({ usage: [ago(40), ago(39)].map((hour) => used(keyId, { hour })) });
+  const release = await hold(
+    "select from key_usage_hours where key_id = $1 order by hour limit 1 for update",
+    [keyId],
+  );
+  const first = pruneKeyHistory(nodes[0], { keepDays: 30, atOnce: 1 });
+  const countPruners = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) from pg_locks where locktype = 'advisory' and granted
+        and database = (select oid from pg_database where datname = current_database())`.execute(
+      database.owner,
+    );
+    return rows[0]?.count;
+  };
+  await expect.poll(countPruners).toBe(1);
+  const after = createId("key");
+  expect(await pruneKeyHistory(nodes[1], { keepDays: 30, after })).toEqual({ hours: 0, next: after });
+  expect(await listHours(keyId)).toHaveLength(2);
+  await release();
+  expect(await first).toMatchObject({ hours: 1 });
+  expect(await listHours(keyId)).toHaveLength(1);
+});
+
+test("prunes what is told of keys that are gone, a few keys at a time, and of no others", async () => {
+  await sql`truncate key_addresses, key_refusals`.execute(database.owner);
+  const userId = await addUser();
+  const deletedAt = { live: null, lately: ago(29), longAgo: ago(31), justRefused: ago(31) };
+  const keys = new Map<string, KeyId>([["never", createId("key")]]);
+  for (const [name, at] of Object.entries(deletedAt)) {
+    const id = await addKey(userId);
+    await database.owner.updateTable("api_keys").set({ deleted_at: at }).where("id", "=", id).execute();
+    keys.set(name, id);
+  }
+  const keyIds = [...keys.values()];
+  await write({
+    addresses: keyIds
+      .filter((keyId) => keyId !== keys.get("justRefused"))
+      .map((keyId) => ({ keyId, address: "192.0.2.1", lastSeenAt: noon })),
+    refusals: keyIds.map((keyId) => refused(keyId)),
+  });
+  const visited: (KeyId | undefined)[] = [];
+  let after: KeyId | undefined;
+  do {
+    ({ next: after } = await pruneKeyHistory(nodes[0], { keepDays: 30, atOnce: 20, after }));
+    visited.push(after);
+  } while (after && visited.length < 10);
+  const inOrder = keyIds.toSorted();
+  expect(visited).toEqual([inOrder[1], inOrder[3], undefined]);
+  for (const [name, keyId] of keys) {
+    const isKept = name === "live" || name === "lately";
+    expect(await listKeyAddresses(database.db, keyId), name).toHaveLength(isKept ? 1 : 0);
+    expect(await listKeyRefusals(database.db, keyId), name).toHaveLength(isKept ? 1 : 0);
+  }
+});

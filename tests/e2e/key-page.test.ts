@@ -1,0 +1,239 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { signUp } from "../support/visitor.ts";
+import { getWorkspace, mutate } from "./call.ts";
+import { setStage } from "./set-stage.ts";
+
+const stage = setStage();
+
+interface Start {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+  readonly id: string;
+  readonly key: string;
+}
+
+/** A newcomer on the page of a key that is held to `settings`. */
+async function openKey(name: string, settings: object = {}): Promise<Start> {
+  const { page, complaints } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, `${name}@example.com`);
+  const created = await mutate(page, "apiKeys.create", { name: "Deploy pipeline", settings });
+  const { id, key } = created as { id: string; key: string }; // The router's type for this procedure.
+  await page.goto(`${stage.baseUrl}/account/api-keys/${id}`);
+  await page.getByRole("heading", { name: "Deploy pipeline", level: 1 }).waitFor();
+  return { page, complaints, id, key };
+}
+
+/** The status of a request to the open API. */
+async function call(key: string, path = "/open/global/config", options: RequestInit = {}): Promise<number> {
+  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...options.headers };
+  const response = await fetch(`${stage.baseUrl}${path}`, { ...options, headers });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** The status of renaming a workspace with a key. */
+async function rename(key: string, workspaceId: string, name: string): Promise<number> {
+  return await call(key, `/open/workspaces/${workspaceId}`, {
+    method: "PATCH",
+    body: JSON.stringify({ name }),
+  });
+}
+
+const dialogOf = (page: Page) => page.getByRole("dialog");
+const section = (page: Page, name: string) => page.getByRole("region", { name });
+
+test("narrows a key to reading, and asks before it is widened again", async () => {
+  const { page, complaints, key } = await openKey("narrow");
+  const { id: workspaceId } = await getWorkspace(page);
+  expect(await rename(key, workspaceId, "Before")).toBe(200);
+
+  const restrictions = section(page, "Restrictions");
+  await restrictions.getByRole("button", { name: "Change" }).click();
+  await restrictions.getByRole("checkbox", { name: "Read only" }).check();
+  await restrictions.getByRole("button", { name: "Save restrictions" }).click();
+  await restrictions.getByRole("definition").getByText("Read only").waitFor();
+  await page.getByRole("banner").or(page.locator("header")).getByText("Read only", { exact: true }).waitFor();
+  expect(await rename(key, workspaceId, "Meanwhile")).toBe(403);
+  expect(await call(key, `/open/workspaces/${workspaceId}`)).toBe(200);
+
+  const widen = async () => {
+    await restrictions.getByRole("button", { name: "Change" }).click();
+    await restrictions.getByRole("checkbox", { name: "Read only" }).uncheck();
+    await restrictions.getByRole("button", { name: "Save restrictions" }).click();
+    await dialogOf(page).getByRole("heading", { name: "Let this key do more?" }).waitFor();
+  };
+  await widen();
+  expect(await dialogOf(page).textContent()).toContain("No: it may change things");
+  await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
+  await dialogOf(page).waitFor({ state: "detached" });
+  expect(await rename(key, workspaceId, "Not yet")).toBe(403);
+  await restrictions.getByRole("button", { name: "Cancel" }).click();
+
+  await widen();
+  await dialogOf(page).getByRole("button", { name: "Widen key" }).click();
+  await restrictions.getByText("All that your role allows").waitFor();
+  expect(await rename(key, workspaceId, "After")).toBe(200);
+  // The browser itself reports the two answers that asked for a confirmation.
+  expect(complaints.filter((complaint) => !complaint.includes("422"))).toEqual([]);
+});
+
+test("makes a key that is restricted from its first request on", async () => {
+  const { page } = await openKey("born-narrow");
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.getByRole("button", { name: "New API key" }).click();
+  const dialog = dialogOf(page);
+  await dialog.getByLabel("Name", { exact: true }).fill("Restricted");
+  await dialog.getByRole("button", { name: "Restrict this key" }).click();
+  await dialog.getByLabel("Addresses").fill("203.0.113.0/24\nnowhere");
+  await dialog.getByLabel("Limit", { exact: true }).fill("2");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("nowhere: Enter an address or a range").waitFor();
+  await dialog.getByLabel("Addresses").fill("127.0.0.0/8\n::1");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const field = dialog.getByRole("textbox", { name: "API key" });
+  const key = await field.inputValue();
+  expect([await call(key), await call(key), await call(key)]).toEqual([200, 200, 429]);
+  await dialog.getByRole("button", { name: "Copy API key" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("row").filter({ hasText: "Restricted" }).getByText("Narrowed").waitFor();
+  await page.getByRole("link", { name: "Restricted" }).click();
+  await section(page, "Restrictions").getByText("2 requests a minute").waitFor();
+  await page.getByRole("img", { name: "2 admitted, 1 limited, 0 refused" }).waitFor();
+});
+
+test("saves an edit to the version that was seen and to no other, and shows the one there is", async () => {
+  const { page, id } = await openKey("conflict");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialogOf(page).getByLabel("Name", { exact: true }).fill("Mine");
+  await mutate(page, "apiKeys.update", { id, version: 1, name: "Theirs" });
+  await dialogOf(page).getByRole("button", { name: "Save" }).click();
+  await dialogOf(page).getByText("This key was changed meanwhile").waitFor();
+  expect(await dialogOf(page).getByLabel("Name", { exact: true }).inputValue()).toBe("Theirs");
+  await dialogOf(page).getByLabel("Name", { exact: true }).fill("Ours");
+  await dialogOf(page).getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "Ours", level: 1 }).waitFor();
+});
+
+test("rotates a key with the old secret still in use, and ends that at once", async () => {
+  const { page, complaints, key: old } = await openKey("rotate");
+  await page.getByRole("button", { name: "Rotate" }).click();
+  await dialogOf(page).getByRole("radio", { name: "1 hour" }).check();
+  await dialogOf(page).getByRole("button", { name: "Rotate key" }).click();
+  const key = await dialogOf(page).getByRole("textbox", { name: "API key" }).inputValue();
+  expect(key).not.toBe(old);
+  await dialogOf(page).getByRole("button", { name: "Copy API key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Done" }).click();
+  expect(await page.content()).not.toContain(key);
+  expect([await call(old), await call(key)]).toEqual([200, 200]);
+
+  const secrets = section(page, "Secrets");
+  const former = secrets.getByRole("listitem").filter({ hasText: old.slice(0, 9) });
+  await former.getByText("Last used").waitFor();
+  expect(await former.textContent()).toMatch(/good until .*\d{4}/);
+  await secrets.getByRole("button", { name: "End now" }).click();
+  await dialogOf(page).getByText("Last used").waitFor();
+  await dialogOf(page).getByRole("button", { name: "End now" }).click();
+  await former.waitFor({ state: "detached" });
+  expect([await call(old), await call(key)]).toEqual([403, 200]);
+  const notice = section(page, "A rotated-out secret was used");
+  await notice.getByText("127.0.0.1").waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("explains a refusal by the id of its request, on the key's page and in the search", async () => {
+  const { page, complaints, key } = await openKey("explain", { ipRanges: ["203.0.113.0/24"] });
+  const requestId = "nightly-job-0042";
+  expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
+
+  const reason = "The key may be used from certain addresses only, and this was none of them.";
+  const refused = page.getByRole("row").filter({ hasText: requestId });
+  await refused.getByText(reason).waitFor();
+  await refused.getByText("GET /open/me").waitFor();
+  await refused.getByText("127.0.0.1").waitFor();
+  await section(page, "Usage").getByText("Address not allowed").waitFor();
+
+  const look = async (text: string) => {
+    await page.getByRole("button", { name: "Search or jump to" }).click();
+    const search = page.getByRole("dialog", { name: "Search" });
+    await search.getByRole("combobox").fill(text);
+    await search.getByRole("option", { name: `Why was request ${text} refused?` }).waitFor();
+    await search.getByRole("combobox").press("Enter");
+    await page.waitForURL(`**/account/requests/${text}`);
+  };
+  await look(requestId);
+  await page.getByText(reason).waitFor();
+  await page.getByText("GET /open/me").waitFor();
+  await page.getByRole("link", { name: "Deploy pipeline" }).click();
+  await page.getByRole("heading", { name: "Deploy pipeline", level: 1 }).waitFor();
+  await look("some-other-0043");
+  await page.getByText("No refused request of this id").waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("explains to nobody but the key's user", async () => {
+  const { page } = await openKey("stranger");
+  await page.goto(`${stage.baseUrl}/account/requests/nightly-job-0042`);
+  await page.getByText("No refused request of this id").waitFor();
+});
+
+test("disables a key until it is enabled again", async () => {
+  const { page, key } = await openKey("disable");
+  await page.getByRole("button", { name: "Disable key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Disable", exact: true }).click();
+  await page.getByText("Disabled", { exact: true }).waitFor();
+  expect(await call(key)).toBe(403);
+  await page.getByRole("button", { name: "Enable key" }).click();
+  await dialogOf(page).getByText("From now on: Enabled").waitFor();
+  await dialogOf(page).getByRole("button", { name: "Widen key" }).click();
+  await page.getByRole("button", { name: "Disable key" }).waitFor();
+  expect(await call(key)).toBe(200);
+});
+
+test("tells what a key would be answered, and keeps it nowhere", async () => {
+  const { page, id, key } = await openKey("try", {
+    isReadOnly: true,
+    limit: { quota: 40, windowSeconds: 86_400 },
+  });
+  expect(await call(key)).toBe(200);
+  const { id: workspaceId } = await getWorkspace(page);
+  const form = page.getByRole("form", { name: "Try a key" });
+  await form.getByLabel("API key", { exact: true }).fill(key);
+  await form.getByRole("button", { name: "Try it" }).click();
+  await form.getByText("The key is good for this request.").waitFor();
+  await form.getByText("39 requests").waitFor();
+  await form.getByRole("combobox", { name: "Method" }).click();
+  await page.getByRole("option", { name: "PATCH" }).click();
+  await form.getByLabel("Path").fill(`/open/workspaces/${workspaceId}`);
+  await form.getByRole("button", { name: "Try it" }).click();
+  await form.getByText("the key is held to fewer permissions").waitFor();
+  await form.getByText("workspace:update").waitFor();
+  expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys/${id}`);
+  expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage])")).not.toContain(key);
+  await page.reload();
+  expect(await form.getByLabel("API key", { exact: true }).inputValue()).toBe("");
+  await section(page, "Facts").getByRole("definition").getByText("1", { exact: true }).waitFor();
+});
+
+test("tells of a key without a limit that it is good, from the page of all keys", async () => {
+  const { page, key } = await openKey("try-free");
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.getByRole("button", { name: "Try it" }).click();
+  await dialogOf(page).getByLabel("API key", { exact: true }).fill(key);
+  await dialogOf(page).getByLabel("API key", { exact: true }).press("Enter");
+  await dialogOf(page).getByText("The key is good for this request.").waitFor();
+  await page.keyboard.press("Escape");
+  await dialogOf(page).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Try it" }).click();
+  expect(await dialogOf(page).getByLabel("API key", { exact: true }).inputValue()).toBe("");
+});
+
+test("deletes a key from its page, which is then gone", async () => {
+  const { page, id, key } = await openKey("delete");
+  await page.getByRole("button", { name: "Delete key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("No API keys yet").waitFor();
+  expect(await call(key)).toBe(403);
+  await page.goto(`${stage.baseUrl}/account/api-keys/${id}`);
+  await page.getByText("You have no such key").waitFor();
+});
