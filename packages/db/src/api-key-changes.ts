@@ -107,6 +107,9 @@ async function readQuota(trx: Trx, id: KeyId): Promise<number | null> {
   return row?.limit_quota ?? null;
 }
 
+/** The end of what is over for good: no clock that is set back brings it to life again. */
+const overFor = sql<Date>`'-infinity'::timestamptz`;
+
 /**
  * Gives a key another secret; the one that it had is good for as long as the overlap lasts. Lock the key before.
  * @param secret.hash SHA-256 of the whole secret, 32 bytes.
@@ -116,10 +119,12 @@ export async function rotateApiKey(
   id: KeyId,
   secret: { readonly start: string; readonly hash: Buffer; readonly overlapSeconds: number },
 ): Promise<void> {
+  const overlap = sql`clock_timestamp() + ${secret.overlapSeconds}::integer * interval '1 second'`;
   await sql`
     insert into retired_secrets (hash, key_id, start, good_until)
-    select hash, id, start, clock_timestamp() + ${secret.overlapSeconds}::integer * interval '1 second'
-    from api_keys where id = ${id}`.execute(trx);
+    select hash, id, start, ${secret.overlapSeconds === 0 ? overFor : overlap} from api_keys where id = ${id}`.execute(
+    trx,
+  );
   await trx
     .updateTable("api_keys")
     .set((eb) => ({
@@ -135,12 +140,7 @@ export async function rotateApiKey(
 
 /** Ends the overlap of all secrets that a key had before. Once the transaction commits, no node admits one. Lock the key before. */
 export async function endOverlap(trx: Trx, id: KeyId): Promise<void> {
-  await trx
-    .updateTable("retired_secrets")
-    .set({ good_until: sql<Date>`clock_timestamp()` })
-    .where("key_id", "=", id)
-    .where("good_until", ">", sql<Date>`clock_timestamp()`)
-    .execute();
+  await trx.updateTable("retired_secrets").set({ good_until: overFor }).where("key_id", "=", id).execute();
   await bumpKeyVersions(trx, { keyId: id });
 }
 

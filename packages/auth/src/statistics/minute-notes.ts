@@ -43,7 +43,7 @@ export class MinuteNotes {
   /** @param nowMs in milliseconds since 1970. */
   note(keyId: KeyId, text: string, nowMs: number): void {
     const known = this.#keys.get(keyId)?.get(text);
-    if (known && nowMs - known.at < goodForMs - 2000) return;
+    if (known && nowMs - known.at < goodForMs) return;
     this.#renew(keyId, known ?? { keyId, text, at: nowMs }, nowMs);
   }
 

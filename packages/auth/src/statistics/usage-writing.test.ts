@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import { listKeyAddresses, listKeyRefusals } from "@latchkey/db/key-history";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
@@ -104,11 +106,26 @@ test("writes by itself, one flush at a time", async () => {
   await expect.poll(countConnections).toMatchObject({ waiting: 1 });
   for (let count = 0; count < 10; count += 1) {
     recorder.record(admitted(keyId), request);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await delay(10);
   }
   expect(await countConnections()).toEqual({ all: 1, waiting: 1 });
   await release();
   await expect.poll(() => sum(keyId)).toBe(12);
+});
+
+test("flushes that Postgres holds up do not pile up", async () => {
+  const keyId = createId("key");
+  const { recorder, failures } = openRecorder({ flushEveryMs: 10 });
+  recorder.record(admitted(keyId), request);
+  await expect.poll(() => sum(keyId)).toBe(1);
+  const release = await holdHours(keyId);
+  recorder.record(admitted(keyId), request);
+  await expect.poll(countConnections).toMatchObject({ waiting: 1 });
+  await delay(200);
+  await recorder.close();
+  // The one that was under way, and the last.
+  expect(failures).toHaveLength(2);
+  await release();
 });
 
 test("close writes all that there is, also more than is written at once, and leaves no connection", async () => {
@@ -160,29 +177,48 @@ test("close does not wait long for a Postgres that takes its time", async () => 
 
 test("prunes every minute what is over, and goes through all keys step by step", async () => {
   const [old, recent] = [new Date(Date.now() - 31 * 86_400_000), new Date(Date.now() - 29 * 86_400_000)];
-  const { id: keyId } = await addKey();
+  const { id: keyId, userId } = await addKey();
   const row = { key_id: keyId, workspace_id: null, count: 1 };
   const rows = [
     ...Array.from({ length: 2_500 }, (_, index) => ({ ...row, hour: old, outcome: `${index}` })),
     { ...row, hour: recent, outcome: "admitted" },
   ];
   await database.owner.insertInto("key_usage_hours").values(rows).execute();
-  await sql`truncate key_addresses`.execute(database.owner);
+  await sql`truncate key_addresses, key_refusals`.execute(database.owner);
+  // More keys than one step looks at come before those that are gone.
+  const live = Array.from({ length: 120 }, () => createId("key"));
+  await database.owner
+    .insertInto("api_keys")
+    .values(
+      live.map((id) => ({
+        id,
+        user_id: userId,
+        name: "key",
+        description: "",
+        start: "",
+        hash: randomBytes(32),
+      })),
+    )
+    .execute();
   const gone = Array.from({ length: 250 }, () => createId("key"));
   await database.owner
     .insertInto("key_addresses")
-    .values([keyId, ...gone].map((id) => ({ key_id: id, address: "192.0.2.1", last_seen_at: recent })))
+    .values(
+      [keyId, ...live, ...gone].map((id) => ({ key_id: id, address: "192.0.2.1", last_seen_at: recent })),
+    )
     .execute();
   const { recorder, clock, failures } = openRecorder({ flushEveryMs: 10, keepDays: 30 });
   const count = async () => (await readHours(keyId)).length;
   clock.now = new Date(clock.now.getTime() + 59_000);
   await recorder.flush();
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await delay(100);
   expect(await count()).toBe(2_501);
   clock.now = new Date(clock.now.getTime() + 1_000);
   await expect.poll(count, { timeout: 5_000 }).toBe(1);
   const listKeys = async () =>
-    (await database.owner.selectFrom("key_addresses").select("key_id").execute()).map((row) => row.key_id);
-  await expect.poll(listKeys).toEqual([keyId]);
+    (await database.owner.selectFrom("key_addresses").select("key_id").execute())
+      .map((row) => row.key_id)
+      .sort();
+  await expect.poll(listKeys).toEqual([keyId, ...live].sort());
   expect(failures).toEqual([]);
 });
