@@ -1,7 +1,8 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findAccessibilityProblems } from "../support/accessibility.ts";
-import { createKey, signUp } from "../support/visitor.ts";
+import { callOpenApi, createKey, signUp } from "../support/visitor.ts";
+import { mutate } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 const stage = setStage();
@@ -65,6 +66,16 @@ async function visitEverything(
   await check("new key with an error");
   await dialog.getByLabel("Name").fill("Backup");
   await dialog.getByLabel("Description").fill("Every night");
+  await dialog.getByRole("button", { name: "Restrict this key" }).click();
+  await dialog.getByRole("radio", { name: "Only some of it" }).check();
+  await dialog.getByRole("radio", { name: "Only some of them" }).check();
+  await dialog.getByLabel("Limit", { exact: true }).fill("none");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("Enter a whole number").waitFor();
+  await check("new key with restrictions that need work");
+  await dialog.getByRole("radio", { name: "All that your role allows" }).check();
+  await dialog.getByRole("radio", { name: "All of yours" }).check();
+  await dialog.getByLabel("Limit", { exact: true }).fill("1000");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
@@ -82,6 +93,7 @@ async function visitEverything(
   await dialog.getByRole("button", { name: "Delete", exact: true }).waitFor();
   await check("delete dialog");
   await close();
+  await visitKeyPage(page, check);
   for (let number = 1; number <= 26; number += 1) await createKey(page, `Robot ${number}`, "Sorts parcels");
   await page.getByText("1–25 of 27 keys").first().waitFor();
   await check("pages of API keys");
@@ -118,4 +130,60 @@ async function visitEverything(
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "Try again" }).waitFor();
   await check("failure");
+}
+
+async function visitKeyPage(page: Page, check: (place: string) => Promise<void>): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  const close = async () => {
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  };
+  const name = "Bound";
+  const settings = { isReadOnly: true, ipRanges: ["203.0.113.0/24"] };
+  const created = await mutate(page, "apiKeys.create", { name, settings });
+  const { id, key } = created as { id: string; key: string }; // The router's type for this procedure.
+  const requestId = `axe-${id}`;
+  await fetch(`${stage.baseUrl}/open/me`, {
+    headers: { Authorization: `Bearer ${key}`, "X-Request-Id": requestId },
+  });
+  await mutate(page, "apiKeys.rotate", { id, overlapSeconds: 0 });
+  await callOpenApi(stage.baseUrl, key);
+  await mutate(page, "apiKeys.rotate", { id, overlapSeconds: 3_600 });
+
+  await page.getByRole("link", { name }).click();
+  await page.getByText("A rotated-out secret was used.").waitFor();
+  await page.getByRole("button", { name: "Show as a table" }).click();
+  await page.getByRole("table", { name: "Requests by hour" }).waitFor();
+  await check("a key's page");
+  await page.getByRole("form", { name: "Try a key" }).getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Try it" }).click();
+  await page.getByText("Open its page").waitFor();
+  await page.getByRole("button", { name: "Change" }).click();
+  await check("a key's page with its restrictions to be changed and a verdict");
+  await page.getByRole("checkbox", { name: "Read only" }).uncheck();
+  await page.getByRole("button", { name: "Save restrictions" }).click();
+  await dialog.getByText("Let this key do more?").waitFor();
+  await check("confirmation of a widening");
+  await close();
+  await page.getByRole("button", { name: "Rotate" }).click();
+  await dialog.getByRole("button", { name: "Rotate key" }).waitFor();
+  await check("rotation");
+  await close();
+  await page.getByRole("button", { name: "End now" }).click();
+  await dialog.getByText("End the old secret now?").waitFor();
+  await check("end of an overlap");
+  await close();
+  await page.goto(`${stage.baseUrl}/account/requests/${requestId}`);
+  await page.getByText("The key may be used from certain addresses only").waitFor();
+  await check("a refusal explained");
+  await page.goto(`${stage.baseUrl}/account/requests/nothing-0001`);
+  await page.getByText("No refused request of this id").waitFor();
+  await check("a request that is not known");
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.getByRole("button", { name: "Try it" }).click();
+  await dialog.getByRole("button", { name: "Try it" }).click();
+  await dialog.getByText("Paste a key.").waitFor();
+  await check("trying a key with an error");
+  await close();
+  await mutate(page, "apiKeys.delete", { id });
 }

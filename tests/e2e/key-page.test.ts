@@ -53,7 +53,7 @@ test("narrows a key to reading, and asks before it is widened again", async () =
   await restrictions.getByRole("checkbox", { name: "Read only" }).check();
   await restrictions.getByRole("button", { name: "Save restrictions" }).click();
   await restrictions.getByRole("definition").getByText("Read only").waitFor();
-  await page.getByRole("banner").or(page.locator("header")).getByText("Read only", { exact: true }).waitFor();
+  await page.locator("main header").getByText("Read only", { exact: true }).waitFor();
   expect(await rename(key, workspaceId, "Meanwhile")).toBe(403);
   expect(await call(key, `/open/workspaces/${workspaceId}`)).toBe(200);
 
@@ -72,7 +72,7 @@ test("narrows a key to reading, and asks before it is widened again", async () =
 
   await widen();
   await dialogOf(page).getByRole("button", { name: "Widen key" }).click();
-  await restrictions.getByText("All that your role allows").waitFor();
+  await restrictions.getByRole("definition").getByText("All that your role allows").waitFor();
   expect(await rename(key, workspaceId, "After")).toBe(200);
   // The browser itself reports the two answers that asked for a confirmation.
   expect(complaints.filter((complaint) => !complaint.includes("422"))).toEqual([]);

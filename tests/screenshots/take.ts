@@ -1,11 +1,14 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { getWorkspace, mutate, query } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
+import { open, toUuid } from "../support/inspection.ts";
+import { clusterOf, connectionTo } from "../support/postmaster.ts";
 import { projectRoot, startProduct } from "../support/product.ts";
 import { callOpenApi, createKey, signUp, visitor } from "../support/visitor.ts";
 
-// Takes the pictures of the README from the product as it runs: `pnpm screenshots`.
+// Takes the pictures of the README and the docs from the product as it runs: `pnpm screenshots`.
 
 const directory = join(projectRoot, "docs/images");
 const keys = [
@@ -25,13 +28,31 @@ try {
     const key = await createKey(maker, name, description);
     for (let use = 0; use < uses; use += 1) await callOpenApi(product.baseUrl, key);
   }
+  const id = await tellHistory(maker, "Deploy pipeline");
   for (const colorScheme of ["light", "dark"] as const) {
     const viewport = { width: 1280, height: 720 };
     const { page } = await browser.open({ colorScheme, viewport, deviceScaleFactor: 2 });
+    const take = (name: string) => page.screenshot({ path: join(directory, `${name}-${colorScheme}.png`) });
     await signIn(page);
     await page.goto(`${product.baseUrl}/account/api-keys`);
     await page.getByRole("cell", { name: "1,284" }).waitFor();
-    await page.screenshot({ path: join(directory, `api-keys-${colorScheme}.png`) });
+    await take("api-keys");
+
+    await page.setViewportSize({ width: 1280, height: 1160 });
+    await page.goto(`${product.baseUrl}/account/api-keys/${id}`);
+    await page.getByRole("img", { name: /^Requests of the last/ }).waitFor();
+    await page.getByText("nightly-release-0412").waitFor();
+    await take("api-key");
+
+    await page.getByRole("button", { name: "Change" }).click();
+    await page.getByRole("radio", { name: "Only some of it" }).check();
+    await page.getByRole("heading", { name: "Facts" }).scrollIntoViewIfNeeded();
+    await take("restrictions");
+
+    await page.setViewportSize({ width: 1280, height: 480 });
+    await page.goto(`${product.baseUrl}/account/requests/nightly-release-0412`);
+    await page.getByText("the key is held to fewer permissions").waitFor();
+    await take("refusal");
   }
 } finally {
   await browser.stop();
@@ -44,4 +65,42 @@ async function signIn(page: Page): Promise<void> {
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
+}
+
+/** Holds a key to a few things, lets it be refused, and gives it a day behind it; answers its id. */
+async function tellHistory(page: Page, name: string): Promise<string> {
+  const { id: workspaceId } = await getWorkspace(page);
+  const list = await query(page, "apiKeys.list", { search: name });
+  const [found] = (list as { items: { id: string; version: number }[] }).items; // The router's type for this procedure.
+  if (!found) throw new Error(`There is no key ${name}.`);
+  const settings = {
+    isReadOnly: true,
+    workspaceIds: [workspaceId],
+    limit: { quota: 100, windowSeconds: 60 },
+  };
+  await mutate(page, "apiKeys.update", { id: found.id, version: found.version, settings });
+  const rotated = await mutate(page, "apiKeys.rotate", { id: found.id, overlapSeconds: 86_400 });
+  const { key } = rotated as { key: string }; // The router's type for this procedure.
+  await fetch(`${product.baseUrl}/open/workspaces/${workspaceId}`, {
+    method: "PATCH",
+    headers: { Authorization: `Bearer ${key}`, "X-Request-Id": "nightly-release-0412" },
+  });
+  const database = await open(await connectionTo(clusterOf(product.dataDirectory)));
+  try {
+    await database.query("set role latchkey_admission");
+    await database.query(
+      `insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
+      select $1::uuid, date_trunc('hour', now()) - hours * interval '1 hour', null, outcome, count
+      from generate_series(1, 23) hours
+      cross join lateral (values
+        ('admitted', 30 + hours * 37 % 53 + case when hours % 24 between 8 and 16 then 20 else 0 end),
+        ('limited', case hours when 7 then 18 when 15 then 9 else 0 end),
+        ('permission-not-in-key', case hours % 6 when 2 then 5 else 0 end)) outcomes (outcome, count)
+      where count > 0`,
+      [toUuid(found.id)],
+    );
+  } finally {
+    await database.end();
+  }
+  return found.id;
 }

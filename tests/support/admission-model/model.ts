@@ -1,4 +1,12 @@
+import {
+  type DemandModel,
+  LimitBook,
+  possibleByKey,
+  type SecretModel,
+  type SettingsModel,
+} from "./bounds.ts";
 import { Changing } from "./changing.ts";
+import { type Figures, noFigures } from "./figures.ts";
 
 // What admission promises, as a model: it is told when something begins and what came of it, in the order in which
 // the caller saw it, and holds what the product may answer by that. Requests that overlap a change may see either
@@ -6,9 +14,6 @@ import { Changing } from "./changing.ts";
 
 /** A role in the one workspace of the story; undefined for who is no member of it. */
 export type RoleModel = "admin" | "member" | "viewer" | undefined;
-
-/** What a use asks for beside a good key: to see the workspace, or its audit log. */
-export type DemandModel = "see" | "audit";
 
 export interface UserModel {
   readonly email: string;
@@ -28,6 +33,10 @@ export interface KeyModel {
   readonly owner: UserModel;
   readonly isPresent: Changing<boolean>;
   readonly name: Changing<string>;
+  readonly settings: Changing<SettingsModel>;
+  /** In the order in which it had them. */
+  readonly secrets: SecretModel[];
+  readonly limitBook: LimitBook;
   sent: number;
   admitted: number;
   refused: number;
@@ -36,53 +45,15 @@ export interface KeyModel {
 /** What came of an edit: `refused` without a live session, `missing` where the key is not there. */
 export type EditOutcome = "done" | "refused" | "missing";
 
+/** What a use is answered; one past its key's limit is `limited`. */
+export type UseOutcome = "admitted" | "refused" | "limited" | "unknown";
+
 /** A key as the list shows it. */
 export interface ListedKey {
   readonly id: string;
   readonly name: string;
   readonly usageCount: number;
 }
-
-/** How much was checked: a run in which nothing overlaps proves little. */
-export interface Figures {
-  admitted: number;
-  refused: number;
-  /** Uses without an answer, or with 503: they may have been counted. */
-  unknown: number;
-  /** Uses that overlapped a change, so that either answer was right. */
-  open: number;
-  /** Changes that were done, by their kind; what changed nothing is none. */
-  creations: number;
-  renamings: number;
-  deletions: number;
-  disablings: number;
-  enablings: number;
-  additions: number;
-  roleChanges: number;
-  removals: number;
-  listings: number;
-  /** Uses that a role decided: admitted with one, refused for want of one. */
-  admittedByRole: number;
-  refusedByRole: number;
-}
-
-export const noFigures: Readonly<Figures> = {
-  admitted: 0,
-  refused: 0,
-  unknown: 0,
-  open: 0,
-  creations: 0,
-  renamings: 0,
-  deletions: 0,
-  disablings: 0,
-  enablings: 0,
-  additions: 0,
-  roleChanges: 0,
-  removals: 0,
-  listings: 0,
-  admittedByRole: 0,
-  refusedByRole: 0,
-};
 
 /**
  * Each `begin…` answers the function to call when the product has answered. That one throws an Error where no order
@@ -92,6 +63,10 @@ export class AdmissionModel {
   readonly figures: Figures = { ...noFigures };
   /** What has happened, to be read when something is wrong. */
   readonly history: string[] = [];
+  /** In minutes since the story began. */
+  readonly clock = new Changing(0);
+  /** How often the clock was set forward. */
+  readonly #window = new Changing(0);
   readonly #watches = new Set<() => void>();
 
   addUser(email: string): UserModel {
@@ -99,25 +74,80 @@ export class AdmissionModel {
     return { email, isEnabled: new Changing(true), role, sessions: new Set(), keys: [] };
   }
 
-  /** A request that uses a key; 503 and a broken connection are `unknown`. */
-  beginUse(key: KeyModel, demand?: DemandModel): (outcome: "admitted" | "refused" | "unknown") => void {
+  /** A request that uses a secret of a key; 503 and a broken connection are `unknown`. */
+  beginUse(key: KeyModel, demand?: DemandModel, secret = lastOf(key.secrets)): (outcome: UseOutcome) => void {
     key.sent += 1;
     const { isEnabled, role } = key.owner;
-    const isGood = this.#watch(() =>
+    const ofKey = { settings: key.settings, secret, clock: this.clock };
+    const isOtherwiseGood = this.#watch(() =>
       both(both(key.isPresent.possible, isEnabled.possible), allowances(role.possible, demand)),
     );
+    const isGood = this.#watch(() => both(isOtherwiseGood.look(), possibleByKey(ofKey, demand)));
+    const isLimited = this.#watch(
+      () => new Set([...key.settings.possible].map(({ kind }) => kind === "limited")),
+    );
+    const windows = this.#watch(() => this.#window.possible);
+    const entry = key.limitBook.enter({ windows: windows.seen, isLimited: isLimited.seen });
     return (outcome) => {
-      isGood.stop();
+      for (const watch of [isOtherwiseGood, isGood, isLimited, windows]) watch.stop();
       this.#note(`a use of ${key.id}${demand ? ` to ${demand}` : ""} is ${outcome}`);
-      if (demand && outcome === "admitted") this.figures.admittedByRole += 1;
-      const isOtherwiseGood = !both(key.isPresent.possible, isEnabled.possible).has(false);
-      if (demand && outcome === "refused" && isOtherwiseGood) this.figures.refusedByRole += 1;
       this.figures[outcome] += 1;
+      if (demand && outcome === "admitted") this.figures.admittedByRole += 1;
+      const isUserGood = !both(key.isPresent.possible, isEnabled.possible).has(false);
+      if (outcome === "refused" && !isOtherwiseGood.seen.has(false)) this.figures.refusedByKey += 1;
+      else if (demand && outcome === "refused" && isUserGood) this.figures.refusedByRole += 1;
       if (isGood.seen.size > 1) this.figures.open += 1;
       if (outcome === "unknown") return;
-      key[outcome] += 1;
-      expectPossible(`a use of ${key.id} was ${outcome}`, isGood.seen, outcome === "admitted");
+      if (outcome === "admitted") key.admitted += 1;
+      else key.refused += 1;
+      expectPossible(`a use of ${key.id} was ${outcome}`, isGood.seen, outcome !== "refused");
+      if (outcome === "admitted") key.limitBook.admit(entry);
+      else if (outcome === "limited") key.limitBook.turnAway(entry);
+      else entry.isSpent = false;
     };
+  }
+
+  /** The database's clock is set to another time; one after the other. */
+  beginClockStep(to: number, isForward: boolean): () => void {
+    const change = this.#begin(this.clock, to);
+    const next = isForward ? this.#begin(this.#window, Math.max(...this.#window.possible) + 1) : undefined;
+    this.#note(`the clock is about to be set to ${to} min`);
+    return () => {
+      this.clock.acknowledge(change);
+      if (next) this.#window.acknowledge(next);
+      this.figures.clockSteps += 1;
+      this.#note(`the clock is set to ${to} min`);
+    };
+  }
+
+  /** Holds a key to something else; one after the other, and after rotations. */
+  beginHolding(session: SessionModel, key: KeyModel, to: SettingsModel): (outcome: EditOutcome) => void {
+    return this.#beginEdit({ session, key, values: [[key.settings, to]], what: "holding" });
+  }
+
+  /** Another secret; the present one is good until then. Answers it to whoever is told that it was made. */
+  beginRotation(
+    session: SessionModel,
+    key: KeyModel,
+    goodUntil: number,
+  ): (outcome: EditOutcome) => SecretModel | undefined {
+    const former = lastOf(key.secrets).goodUntil;
+    const end = this.#beginEdit({ session, key, values: [[former, goodUntil]], what: "rotation" });
+    return (outcome) => {
+      end(outcome);
+      if (outcome !== "done") return undefined;
+      const secret = { goodUntil: new Changing(Number.POSITIVE_INFINITY) };
+      key.secrets.push(secret);
+      return secret;
+    };
+  }
+
+  /** The end of all overlaps of a key. */
+  beginEnding(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
+    const values = key.secrets
+      .slice(0, -1)
+      .map(({ goodUntil }) => [goodUntil, Number.NEGATIVE_INFINITY] as const);
+    return this.#beginEdit({ session, key, values, what: "ending" });
   }
 
   beginDisabling(user: UserModel): () => void {
@@ -190,6 +220,9 @@ export class AdmissionModel {
         owner: session.user,
         isPresent: new Changing(true),
         name: new Changing(name),
+        settings: new Changing<SettingsModel>({ kind: "free" }),
+        secrets: [{ goodUntil: new Changing(Number.POSITIVE_INFINITY) }],
+        limitBook: new LimitBook(),
         sent: 0,
         admitted: 0,
         refused: 0,
@@ -200,11 +233,11 @@ export class AdmissionModel {
   }
 
   beginDeletion(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
-    return this.#beginEdit({ session, key, value: key.isPresent, to: false, what: "deletion" });
+    return this.#beginEdit({ session, key, values: [[key.isPresent, false]], what: "deletion" });
   }
 
   beginRenaming(session: SessionModel, key: KeyModel, name: string): (outcome: EditOutcome) => void {
-    return this.#beginEdit({ session, key, value: key.name, to: name, what: "renaming" });
+    return this.#beginEdit({ session, key, values: [[key.name, name]], what: "renaming" });
   }
 
   /** A look at the list of a user's keys. Keys that were not there when it began are not looked at. */
@@ -242,20 +275,21 @@ export class AdmissionModel {
   #beginEdit<Value>(edit: {
     readonly session: SessionModel;
     readonly key: KeyModel;
-    readonly value: Changing<Value>;
-    readonly to: Value;
-    readonly what: "deletion" | "renaming";
+    readonly values: readonly (readonly [value: Changing<Value>, to: Value])[];
+    readonly what: "deletion" | "renaming" | "holding" | "rotation" | "ending";
   }): (outcome: EditOutcome) => void {
-    const { session, key, value, to, what } = edit;
+    const { session, key, values, what } = edit;
     const isLive = this.#watchSession(session);
     const isPresent = this.#watch(() => key.isPresent.possible);
-    const change = this.#begin(value, to);
+    const changes = values.map(([value, to]) => ({ value, change: this.#begin(value, to) }));
     this.#note(`a ${what} of ${key.id} begins`);
     return (outcome) => {
       isLive.stop();
       isPresent.stop();
-      if (outcome === "done") value.acknowledge(change);
-      else value.cancel(change);
+      for (const { value, change } of changes) {
+        if (outcome === "done") value.acknowledge(change);
+        else value.cancel(change);
+      }
       if (outcome === "done") this.figures[`${what}s`] += 1;
       this.#note(`a ${what} of ${key.id} is ${outcome}`);
       expectPossible(`a ${what} of ${key.id} was ${outcome}`, isLive.seen, outcome !== "refused");
@@ -275,7 +309,7 @@ export class AdmissionModel {
       for (const value of look()) seen.add(value);
     };
     this.#watches.add(update);
-    return { seen, stop: () => this.#watches.delete(update) };
+    return { seen, look, stop: () => this.#watches.delete(update) };
   }
 
   /** Only the beginning of a change makes more possible, so that this is when watches must look again. */
@@ -292,7 +326,15 @@ export class AdmissionModel {
 
 interface Watch<Value> {
   readonly seen: ReadonlySet<Value>;
+  /** What it may be right now. */
+  readonly look: () => ReadonlySet<Value>;
   readonly stop: () => void;
+}
+
+function lastOf(secrets: readonly SecretModel[]): SecretModel {
+  const last = secrets.at(-1);
+  if (!last) throw new Error("A key has a secret.");
+  return last;
 }
 
 function allowances(roles: ReadonlySet<RoleModel>, demand: DemandModel | undefined): ReadonlySet<boolean> {

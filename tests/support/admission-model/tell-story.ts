@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { Agent } from "node:http";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, type KeyId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
@@ -15,25 +14,29 @@ import {
   signIn,
   signUp,
 } from "../account.ts";
-import { send } from "../load.ts";
 import { getBelonging } from "../membership.ts";
+import type { SteppedClock } from "../stepped-clock.ts";
+import { clockSteps, type DemandModel, quota, type SecretModel, type SettingsModel } from "./bounds.ts";
+import { Connection } from "./connection.ts";
+import type { Figures } from "./figures.ts";
 import {
   AdmissionModel,
-  type DemandModel,
   type EditOutcome,
-  type Figures,
   type KeyModel,
   type ListedKey,
   type RoleModel,
   type SessionModel,
+  type UseOutcome,
   type UserModel,
 } from "./model.ts";
-import type { Step } from "./steps.ts";
+import type { Holding, Step } from "./steps.ts";
 
 /** Nodes on one database, and the database itself. */
 export interface Stage {
   readonly baseUrls: readonly string[];
   readonly db: Db;
+  /** By how many minutes the database's clock is set off; whoever tells a story goes on from what it was. */
+  readonly clock: SteppedClock;
 }
 
 interface Person {
@@ -55,10 +58,11 @@ interface Team {
 interface Key {
   readonly model: KeyModel;
   readonly owner: Person;
-  readonly secret: string;
+  /** In the order in which it had them. */
+  readonly secrets: { readonly text: string; readonly model: SecretModel }[];
 }
 
-type Change = Exclude<Step, { kind: "use" | "list" }>;
+type Change = Exclude<Step, { kind: "use" | "list" | "clock" }>;
 
 const people = 3;
 const keysEach = 2;
@@ -108,6 +112,10 @@ class Story {
   readonly #keys: Key[] = [];
   #team: Team | undefined;
   readonly #connections = new Map<string, Connection>();
+  /** What goes by the clock, and the steps of the clock: one after the other. */
+  #lastByClock: Promise<unknown> = Promise.resolve();
+  /** By the steps so far, in minutes since the story began. */
+  #clock = 0;
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -136,6 +144,7 @@ class Story {
   async perform(step: Step): Promise<void> {
     if (step.kind === "use") return await this.#use(step);
     if (step.kind === "list") return await this.#list(this.#baseUrl(step.node), at(this.#people, step.user));
+    if (step.kind === "clock") return await this.#stepClock(step.direction);
     const touched = await this.#performChange(step);
     if (step.isTried) await Promise.all(touched.map((key) => this.#try(key)));
   }
@@ -149,6 +158,12 @@ class Story {
         return await this.#rename(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "delete":
         return await this.#delete(this.#baseUrl(step.node), at(this.#keys, step.key));
+      case "hold":
+        return await this.#hold(this.#baseUrl(step.node), at(this.#keys, step.key), step.to);
+      case "rotate":
+        return await this.#rotate(this.#baseUrl(step.node), at(this.#keys, step.key), step.overlap);
+      case "end":
+        return await this.#endOverlap(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "role":
         return await this.#setRole(this.#baseUrl(step.node), at(this.#people, step.user), step.role);
       case "disable":
@@ -180,7 +195,9 @@ class Story {
 
   async #use(step: Extract<Step, { kind: "use" }>): Promise<void> {
     const connection = this.#connect(this.#baseUrl(step.node), String(step.connection));
-    await this.#send(connection, at(this.#keys, step.key), step.demand, step.requests);
+    const key = at(this.#keys, step.key);
+    const secret = at(key.secrets.toReversed(), step.secret);
+    await this.#send(connection, { key, secret, demand: step.demand }, step.requests);
   }
 
   /** Uses a key on each node in every way, over connections that nothing else uses. */
@@ -188,7 +205,11 @@ class Story {
     await Promise.all(
       this.#stage.baseUrls.flatMap((baseUrl) =>
         ([undefined, "see", "audit"] as const).map((demand) =>
-          this.#send(this.#connect(baseUrl, key.model.id), key, demand, 1),
+          this.#send(
+            this.#connect(baseUrl, key.model.id),
+            { key, secret: at(key.secrets, key.secrets.length - 1), demand },
+            1,
+          ),
         ),
       ),
     );
@@ -196,16 +217,20 @@ class Story {
 
   async #send(
     connection: Connection,
-    { model, secret }: Key,
-    demand: DemandModel | undefined,
+    use: {
+      readonly key: Key;
+      readonly secret: Key["secrets"][number];
+      readonly demand: DemandModel | undefined;
+    },
     requests: number,
   ): Promise<void> {
+    const { key, secret, demand } = use;
     const workspace = `/open/workspaces/${this.#team?.workspaceId}`;
     const path = { see: workspace, audit: `${workspace}/audit-events?limit=1` };
     await connection.inTurn(async (ask) => {
       for (let count = 0; count < requests; count += 1) {
-        const end = this.model.beginUse(model, demand);
-        end(outcomeOf(await ask(secret, demand && path[demand])));
+        const end = this.model.beginUse(key.model, demand, secret.model);
+        end(outcomeOf(await ask(secret.text, demand && path[demand])));
       }
     });
   }
@@ -263,7 +288,10 @@ class Story {
       const outcome = editOutcomeOf(answer);
       const created = answer.data as CreatedKey; // The router's type for this procedure.
       const model = end(outcome === "done" ? created : "refused");
-      if (model) made.push({ model, owner: person, secret: created.key });
+      const [secret] = model?.secrets ?? [];
+      if (model && secret) {
+        made.push({ model, owner: person, secrets: [{ text: created.key, model: secret }] });
+      }
       return outcome;
     });
     this.#keys.push(...made);
@@ -281,6 +309,73 @@ class Story {
       return outcome;
     });
     return [key];
+  }
+
+  async #hold(baseUrl: string, key: Key, to: Holding): Promise<readonly Key[]> {
+    const { model, owner } = key;
+    return await this.#byClock(async () => {
+      await this.#edit(baseUrl, owner, async (session) => {
+        const until = this.#clock + 60;
+        const held: SettingsModel = to === "expiring" ? { kind: to, until } : { kind: to };
+        const end = this.model.beginHolding(session.model, model, held);
+        const settings = settingsOf(to, await this.#stage.clock.read());
+        const input = { id: model.id, settings, mayWiden: true };
+        const outcome = editOutcomeOf(await call(baseUrl, session.cookie, "apiKeys.update", input));
+        end(outcome);
+        return outcome;
+      });
+      return [key];
+    });
+  }
+
+  async #rotate(baseUrl: string, key: Key, overlapSeconds: number): Promise<readonly Key[]> {
+    const { model, owner } = key;
+    return await this.#byClock(async () => {
+      await this.#edit(baseUrl, owner, async (session) => {
+        const goodUntil = overlapSeconds === 0 ? Number.NEGATIVE_INFINITY : this.#clock + overlapSeconds / 60;
+        const end = this.model.beginRotation(session.model, model, goodUntil);
+        const answer = await call(baseUrl, session.cookie, "apiKeys.rotate", {
+          id: model.id,
+          overlapSeconds,
+        });
+        const outcome = editOutcomeOf(answer);
+        const secret = end(outcome);
+        if (secret) key.secrets.push({ text: (answer.data as CreatedKey).key, model: secret }); // The router's type.
+        return outcome;
+      });
+      return [key];
+    });
+  }
+
+  async #endOverlap(baseUrl: string, key: Key): Promise<readonly Key[]> {
+    const { model, owner } = key;
+    return await this.#byClock(async () => {
+      await this.#edit(baseUrl, owner, async (session) => {
+        const end = this.model.beginEnding(session.model, model);
+        const outcome = editOutcomeOf(
+          await call(baseUrl, session.cookie, "apiKeys.endOverlap", { id: model.id }),
+        );
+        end(outcome);
+        return outcome;
+      });
+      return [key];
+    });
+  }
+
+  async #stepClock(direction: "forward" | "back"): Promise<void> {
+    await this.#byClock(async () => {
+      const by = clockSteps[direction];
+      const end = this.model.beginClockStep(this.#clock + by, direction === "forward");
+      await this.#stage.clock.step(by);
+      this.#clock += by;
+      end();
+    });
+  }
+
+  async #byClock<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#lastByClock.then(work);
+    this.#lastByClock = turn.catch(() => undefined);
+    return await turn;
   }
 
   async #delete(baseUrl: string, key: Key): Promise<readonly Key[]> {
@@ -350,34 +445,21 @@ class Story {
   }
 }
 
-/** A connection that is kept alive; who asks while it is in use waits. */
-class Connection {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  readonly #baseUrl: string;
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(baseUrl: string) {
-    this.#baseUrl = baseUrl;
-  }
-
-  async inTurn(
-    task: (ask: (secret: string, path?: string) => Promise<number | undefined>) => Promise<void>,
-  ): Promise<void> {
-    const turn = this.#last.then(() =>
-      task(async (secret, path) => (await send(this.#agent, this.#baseUrl, secret, path)).status),
-    );
-    this.#last = turn.catch(() => undefined);
-    await turn;
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
+/** What the web app sends. @param now by the database's clock. */
+function settingsOf(to: Holding, now: Date): object {
+  return {
+    isDisabled: to === "disabled",
+    ipRanges: to === "elsewhere" ? ["203.0.113.0/24"] : null,
+    permissions: to === "seeing" ? ["workspace:read"] : null,
+    limit: to === "limited" ? { quota, windowSeconds: 3_600 } : null,
+    expiresAt: to === "expiring" ? new Date(now.getTime() + 3_600_000).toISOString() : null,
+  };
 }
 
-function outcomeOf(status: number | undefined): "admitted" | "refused" | "unknown" {
+function outcomeOf(status: number | undefined): UseOutcome {
   if (status === 200) return "admitted";
   if (status === 403) return "refused";
+  if (status === 429) return "limited";
   if (status === 503 || status === undefined) return "unknown";
   throw new Error(`A use was answered ${status}.`);
 }

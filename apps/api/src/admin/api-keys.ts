@@ -72,8 +72,8 @@ export const apiKeysRouter = createRouter({
     }),
 
   /**
-   * `version` is the one that the edit was made from. What is not named stays. An edit that widens the key is refused
-   * with UNPROCESSABLE_CONTENT, an issue for each setting, unless it is sent with `mayWiden`.
+   * `version` is the one that the edit was made from, if that matters. What is not named stays. An edit that widens the
+   * key is refused with UNPROCESSABLE_CONTENT, an issue for each setting, unless it is sent with `mayWiden`.
    */
   update: keyProcedure
     .input(
@@ -81,12 +81,12 @@ export const apiKeysRouter = createRouter({
         name: keyName.optional(),
         description: keyDescription.optional(),
         settings: z.strictObject(keySettings).optional(),
-        version: z.int32().min(1),
+        version: z.int32().min(1).optional(),
         mayWiden: z.boolean().default(false),
       }),
     )
     .mutation(async ({ ctx, input: { id: _id, version, ...changes } }) => {
-      const change = { ...changes, versions: [version] };
+      const change = { ...changes, versions: version === undefined ? undefined : [version] };
       return presentKey(await ctx.transact((trx) => updateKey(trx, ctx.edit, change)));
     }),
 

@@ -1,0 +1,42 @@
+import { clientConfig } from "@latchkey/db/connection";
+import pg from "pg";
+import { connectionTo } from "./postmaster.ts";
+
+/** The clock that a database's statements go by, which can be set off while they run. */
+export interface SteppedClock {
+  readonly read: () => Promise<Date>;
+  /** Sets it forward, or back for fewer than none. */
+  readonly step: (minutes: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Has every statement of a database find a `clock_timestamp()` of ours before Postgres's own. What is connected meanwhile
+ * is cut off, so that it comes again and finds it.
+ */
+export async function installSteppedClock(cluster: string): Promise<SteppedClock> {
+  const client = new pg.Client(clientConfig(await connectionTo(cluster), "clock"));
+  await client.connect();
+  await client.query(`
+    create table stepped_clock (off_by interval not null);
+    insert into stepped_clock values ('0');
+    grant select on stepped_clock to public;
+    create function public.clock_timestamp() returns timestamptz language sql volatile
+    as 'select pg_catalog.clock_timestamp() + off_by from public.stepped_clock';
+    do $$ begin
+      execute format('alter database %I set search_path = public, pg_catalog', current_database());
+    end $$;
+    set search_path = public, pg_catalog;
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid();`);
+  return {
+    async read() {
+      const { rows } = await client.query<{ now: Date }>("select clock_timestamp() as now");
+      return rows[0]?.now ?? new Date(Number.NaN);
+    },
+    async step(minutes) {
+      await client.query("update stepped_clock set off_by = off_by + $1 * interval '1 minute'", [minutes]);
+    },
+    close: () => client.end(),
+  };
+}
