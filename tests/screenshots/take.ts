@@ -28,7 +28,7 @@ try {
     const key = await createKey(maker, name, description);
     for (let use = 0; use < uses; use += 1) await callOpenApi(product.baseUrl, key);
   }
-  const id = await tellHistory(maker, "Deploy pipeline");
+  const id = await tellHistory(maker, "Grafana");
   for (const colorScheme of ["light", "dark"] as const) {
     const viewport = { width: 1280, height: 720 };
     const { page } = await browser.open({ colorScheme, viewport, deviceScaleFactor: 2 });
@@ -38,10 +38,10 @@ try {
     await page.getByRole("cell", { name: "1,284" }).waitFor();
     await take("api-keys");
 
-    await page.setViewportSize({ width: 1280, height: 1160 });
+    await page.setViewportSize({ width: 1280, height: 1120 });
     await page.goto(`${product.baseUrl}/account/api-keys/${id}`);
     await page.getByRole("img", { name: /^Requests of the last/ }).waitFor();
-    await page.getByText("nightly-release-0412").waitFor();
+    await page.getByText("dashboard-refresh-0412").waitFor();
     await take("api-key");
 
     await page.getByRole("button", { name: "Change" }).click();
@@ -50,7 +50,7 @@ try {
     await take("restrictions");
 
     await page.setViewportSize({ width: 1280, height: 480 });
-    await page.goto(`${product.baseUrl}/account/requests/nightly-release-0412`);
+    await page.goto(`${product.baseUrl}/account/requests/dashboard-refresh-0412`);
     await page.getByText("the key is held to fewer permissions").waitFor();
     await take("refusal");
   }
@@ -83,7 +83,7 @@ async function tellHistory(page: Page, name: string): Promise<string> {
   const { key } = rotated as { key: string }; // The router's type for this procedure.
   await fetch(`${product.baseUrl}/open/workspaces/${workspaceId}`, {
     method: "PATCH",
-    headers: { Authorization: `Bearer ${key}`, "X-Request-Id": "nightly-release-0412" },
+    headers: { Authorization: `Bearer ${key}`, "X-Request-Id": "dashboard-refresh-0412" },
   });
   const database = await open(await connectionTo(clusterOf(product.dataDirectory)));
   try {

@@ -200,15 +200,13 @@ class Story {
     await this.#send(connection, { key, secret, demand: step.demand }, step.requests);
   }
 
-  /** Uses a key on each node in every way, over connections that nothing else uses. */
+  /** Uses a key, by each of its secrets, on each node in every way, over connections that nothing else uses. */
   async #try(key: Key): Promise<void> {
     await Promise.all(
       this.#stage.baseUrls.flatMap((baseUrl) =>
-        ([undefined, "see", "audit"] as const).map((demand) =>
-          this.#send(
-            this.#connect(baseUrl, key.model.id),
-            { key, secret: at(key.secrets, key.secrets.length - 1), demand },
-            1,
+        key.secrets.flatMap((secret) =>
+          ([undefined, "see", "audit"] as const).map((demand) =>
+            this.#send(this.#connect(baseUrl, key.model.id), { key, secret, demand }, 1),
           ),
         ),
       ),
@@ -370,6 +368,8 @@ class Story {
       this.#clock += by;
       end();
     });
+    // What every node remembers was true a moment ago.
+    await Promise.all(this.#keys.map((key) => this.#try(key)));
   }
 
   async #byClock<Result>(work: () => Promise<Result>): Promise<Result> {
