@@ -55,21 +55,70 @@ export async function listApiKeys(
   userId: UserId,
   page: { readonly search: string; readonly offset: number; readonly limit: number },
 ): Promise<ApiKeyPage> {
+  const { ids, total } =
+    page.search === "" ? await findPage(db, userId, page) : await searchPage(db, userId, page);
+  if (ids.length === 0) return { items: [], total };
   const items = await selectApiKeys(db, userId)
-    .where(matches(page.search))
+    .where("api_keys.id", "in", ids)
     .orderBy("api_keys.created_at", "desc")
     .orderBy("api_keys.id", "desc")
-    .offset(page.offset)
-    .limit(page.limit)
     .execute();
-  const { total } = await db
-    .selectFrom("api_keys")
-    .select((eb) => eb.fn.countAll<number>().as("total"))
-    .where("user_id", "=", userId)
-    .where("deleted_at", "is", null)
-    .where(matches(page.search))
-    .executeTakeFirstOrThrow();
   return { items: items.map(toApiKey), total };
+}
+
+interface FoundPage {
+  readonly ids: readonly KeyId[];
+  readonly total: number;
+}
+
+type Cut = { readonly offset: number; readonly limit: number };
+
+/** The index has all that this takes, also of a page far down. */
+async function findPage(db: Db, userId: UserId, { offset, limit }: Cut): Promise<FoundPage> {
+  const keys = db.selectFrom("api_keys").where("user_id", "=", userId).where("deleted_at", "is", null);
+  const rows = await keys
+    .select("id")
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .offset(offset)
+    .limit(limit)
+    .execute();
+  const { total } = await keys.select((eb) => eb.fn.countAll<number>().as("total")).executeTakeFirstOrThrow();
+  return { ids: rows.map(({ id }) => id), total };
+}
+
+/** Looks at each key once, for the page and for how many there are. */
+async function searchPage(
+  db: Db,
+  userId: UserId,
+  { search, offset, limit }: Cut & { readonly search: string },
+): Promise<FoundPage> {
+  const rows = await db
+    .with(
+      (cte) => cte("matching").materialized(),
+      (qb) =>
+        qb
+          .selectFrom("api_keys")
+          .select(["id", "created_at"])
+          .where("user_id", "=", userId)
+          .where("deleted_at", "is", null)
+          .where(matches(search)),
+    )
+    .with("page", (qb) =>
+      qb
+        .selectFrom("matching")
+        .select("id")
+        .orderBy("created_at", "desc")
+        .orderBy("id", "desc")
+        .offset(offset)
+        .limit(limit),
+    )
+    .selectFrom((eb) => eb.selectFrom("matching").select(eb.fn.countAll<number>().as("total")).as("counted"))
+    .leftJoin("page", (join) => join.onTrue())
+    .select(["page.id", "counted.total"])
+    .execute();
+  const ids = rows.flatMap(({ id }) => (id ? [id] : []));
+  return { ids, total: rows[0]?.total ?? 0 };
 }
 
 export const apiKeyOrders = {
@@ -106,12 +155,12 @@ export async function pageApiKeys(
   return rows.map((row) => ({ ...toApiKey(row), position: row.position }));
 }
 
-/** The parentheses keep this "or" from undoing the conditions that it stands beside. */
+/** One text made of all that is looked at, with what nobody can type between: three comparisons would take twice as long. */
 function matches(search: string) {
   if (search === "") return sql<boolean>`true`;
-  const pattern = containing(search);
   return sql<boolean>`
-    (api_keys.name ilike ${pattern} or api_keys.description ilike ${pattern} or api_keys.start ilike ${pattern})`;
+    lower(api_keys.name || chr(31) || api_keys.description || chr(31) || api_keys.start)
+      like lower(${containing(search)})`;
 }
 
 /** All of a user's keys together. */

@@ -14,6 +14,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       add column limit_window_seconds integer check (limit_window_seconds between 1 and 86400),
       add column version integer not null default 1,
       add check ((limit_quota is null) = (limit_window_seconds is null))`.execute(db);
+  // Whoever has very many keys still has them listed, counted and searched in no time.
+  await sql`
+    create index api_keys_listed on api_keys (user_id, created_at desc, id desc) include (deleted_at)`.execute(
+    db,
+  );
+  await sql`drop index api_keys_user_id`.execute(db);
+  await sql`create index api_keys_by_name on api_keys (user_id, name, id) where deleted_at is null`.execute(
+    db,
+  );
   // What was asked for in the window, not what was let through: of one batch, the rest of the limit tells what was.
   await sql`
     alter table key_counters
