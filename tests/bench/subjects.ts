@@ -3,7 +3,7 @@ import { callOpen } from "../support/open-call.ts";
 import { authSecret, startNode } from "../support/product.ts";
 import { type DatabaseAddress, type Ground, urlOf } from "./ground/ground.ts";
 import { seedBetterAuth } from "./ground/seed-better-auth.ts";
-import { seedLatchkey } from "./ground/seed-latchkey.ts";
+import { type Bounds, seedLatchkey } from "./ground/seed-latchkey.ts";
 import { type Answer, recordAnswer, requireSameAnswer } from "./servers/answer.ts";
 import { type RunningServer, startPeer } from "./servers/start-peer.ts";
 
@@ -14,6 +14,9 @@ export const subjectNames = [
   "latchkey:one",
   "latchkey:many",
   "latchkey:million",
+  "latchkey:one-limited",
+  "latchkey:many-limited",
+  "latchkey:many-narrowed",
   "better-auth:one",
   "better-auth:many",
 ] as const;
@@ -53,12 +56,15 @@ export async function prepareSubjects(
 ): Promise<Subject[]> {
   const secrets = Array.from({ length: manyKeys }, () => createApiKey().secret);
   const first = secrets.slice(0, 1);
-  const stocks: Record<SubjectName, { readonly keys: readonly string[]; readonly storedKeys: number }> = {
+  const stocks: Record<SubjectName, Pick<Preparation, "keys" | "storedKeys" | "bounds">> = {
     "node:http": { keys: first, storedKeys: 0 },
     koa: { keys: first, storedKeys: 0 },
     "latchkey:one": { keys: first, storedKeys: 1 },
     "latchkey:many": { keys: secrets, storedKeys: manyKeys },
     "latchkey:million": { keys: secrets, storedKeys: millionKeys },
+    "latchkey:one-limited": { keys: first, storedKeys: 1, bounds: "limited" },
+    "latchkey:many-limited": { keys: secrets, storedKeys: manyKeys, bounds: "limited" },
+    "latchkey:many-narrowed": { keys: secrets, storedKeys: manyKeys, bounds: "narrowed" },
     "better-auth:one": { keys: first, storedKeys: 1 },
     "better-auth:many": { keys: secrets, storedKeys: manyKeys },
   };
@@ -66,9 +72,10 @@ export async function prepareSubjects(
   const subjects: Subject[] = [];
   for (const name of names) {
     signal.throwIfAborted();
-    const { keys, storedKeys } = stocks[name];
+    const stock = stocks[name];
+    const { storedKeys } = stock;
     if (storedKeys > 0) say(`storing ${storedKeys.toLocaleString("en")} keys for ${name}`);
-    subjects.push(await prepareSubject(ground, { name, keys, storedKeys, answer }));
+    subjects.push(await prepareSubject(ground, { name, ...stock, answer }));
   }
   await ground.admin.query("checkpoint");
   return subjects;
@@ -78,11 +85,13 @@ interface Preparation {
   readonly name: SubjectName;
   readonly keys: readonly string[];
   readonly storedKeys: number;
+  /** What the keys are held to; nothing unless told. */
+  readonly bounds?: Bounds;
   readonly answer: Answer;
 }
 
 async function prepareSubject(ground: Ground, preparation: Preparation): Promise<Subject> {
-  const { name, keys, storedKeys, answer } = preparation;
+  const { name, keys, storedKeys, bounds, answer } = preparation;
   if (name === "koa" || name === "node:http") {
     const script = name === "koa" ? "koa.ts" : "node-http.ts";
     return {
@@ -104,7 +113,7 @@ async function prepareSubject(ground: Ground, preparation: Preparation): Promise
     });
     return { name, keys, store: { address, countSql }, remembersKeys: false, start };
   }
-  await seedLatchkey(address, { secrets: keys, storedKeys });
+  await seedLatchkey(address, { secrets: keys, storedKeys, bounds });
   const countSql = "select coalesce(sum(use_count), 0)::float8 as uses from key_counters";
   return {
     name,

@@ -86,9 +86,11 @@ test("makes a key that is restricted from its first request on", async () => {
   await dialog.getByLabel("Name", { exact: true }).fill("Restricted");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
   await dialog.getByLabel("Addresses").fill("203.0.113.0/24\nnowhere");
+  await page.mouse.click(5, 400);
   await dialog.getByLabel("Limit", { exact: true }).fill("2");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("nowhere: Enter an address or a range").waitFor();
+  await dialog.getByLabel("Addresses").and(page.locator(":focus")).waitFor();
   await dialog.getByLabel("Addresses").fill("127.0.0.0/8\n::1");
   await dialog.getByRole("button", { name: "Save" }).click();
   const field = dialog.getByRole("textbox", { name: "API key" });

@@ -63,6 +63,17 @@ test("shows keys as cards, however long their names are, and counts as they rise
     .waitFor();
 });
 
+test("fits a key's page, its restrictions and its table", async () => {
+  await page.getByRole("link", { name: longWord }).tap();
+  await page.getByRole("heading", { name: longWord, level: 1 }).waitFor();
+  await page.getByRole("button", { name: "Show as a table" }).tap();
+  await page.getByRole("button", { name: "Change" }).tap();
+  await page.getByRole("radio", { name: "Only some of it" }).check();
+  expect(await readOverflow()).toBe(0);
+  await page.goBack();
+  await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();
+});
+
 test("deletes a key", async () => {
   await page.getByRole("button", { name: `Delete ${longWord}` }).tap();
   const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true });

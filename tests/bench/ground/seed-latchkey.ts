@@ -9,7 +9,19 @@ export interface Stock {
   readonly secrets: readonly string[];
   /** All keys, those included. The rest have hashes that belong to no secret. */
   readonly storedKeys: number;
+  /** What all of them are held to; nothing unless told. */
+  readonly bounds?: Bounds | undefined;
 }
+
+/** A limit that is never reached; or a time, a place, permissions and reading. */
+export type Bounds = "limited" | "narrowed";
+
+const boundsSql: Readonly<Record<Bounds, string>> = {
+  limited: "update api_keys set limit_quota = 1000000000, limit_window_seconds = 86400",
+  narrowed: `
+    update api_keys set expires_at = now() + interval '1 day', ip_ranges = '{127.0.0.0/8,::1,10.0.0.0/8}',
+      permissions = '{workspace:read,members:read}', is_read_only = true`,
+};
 
 const users = 1_000;
 
@@ -31,6 +43,7 @@ export async function seedLatchkey(address: DatabaseAddress, stock: Stock): Prom
     await client.query("set session_replication_role = replica");
     await insertKeys(client, stock);
     await client.query("insert into key_counters (key_id) select id from api_keys order by id");
+    if (stock.bounds) await client.query(boundsSql[stock.bounds]);
     await client.query("vacuum (analyze)");
   } finally {
     await client.end();

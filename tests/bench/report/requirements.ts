@@ -19,6 +19,14 @@ const dearestMillion = 0.15;
 /** At one connection, beside one flush. */
 const dearestAddedMicroseconds = 1_000;
 
+/** Of the requests a second of the same number of keys that are held to nothing. */
+const dearestBounds = 0.1;
+const bounded = [
+  { of: "latchkey:one-limited", to: "latchkey:one", what: "1 key with a limit" },
+  { of: "latchkey:many-limited", to: "latchkey:many", what: "20,000 keys with a limit each" },
+  { of: "latchkey:many-narrowed", to: "latchkey:many", what: "20,000 narrowed keys" },
+] as const;
+
 const keys = { "latchkey:one": "1 key", "latchkey:many": "20,000 keys" } as const;
 type Kind = keyof typeof keys;
 
@@ -30,6 +38,7 @@ export function tableOfRequirements(rounds: readonly Round[]): string {
     rowOfBetterAuth(rounds, "latchkey:many", "better-auth:many"),
     rowOfMillion(rounds, 64),
     rowOfMillion(rounds, 256),
+    ...bounded.flatMap((pair) => [rowOfBounds(rounds, pair, 64), rowOfBounds(rounds, pair, 256)]),
     rowOfAdded(rounds, "latchkey:one"),
     rowOfAdded(rounds, "latchkey:many"),
   ];
@@ -57,21 +66,38 @@ function rowOfBetterAuth(rounds: readonly Round[], subject: Kind, peer: SubjectN
 }
 
 function rowOfMillion(rounds: readonly Round[], connections: number): string[] {
+  const what = `1,000,000 stored keys, ${connections} connections: cost against 20,000`;
+  const pair = { of: "latchkey:million", to: "latchkey:many" } as const;
+  return rowOfCost(rounds, { ...pair, what, connections, dearest: dearestMillion });
+}
+
+function rowOfBounds(
+  rounds: readonly Round[],
+  pair: (typeof bounded)[number],
+  connections: number,
+): string[] {
+  const what = `${pair.what}, ${connections} connections: cost against such without`;
+  return rowOfCost(rounds, { ...pair, what, connections, dearest: dearestBounds });
+}
+
+interface Cost {
+  readonly what: string;
+  readonly of: SubjectName;
+  readonly to: SubjectName;
+  readonly connections: number;
+  /** The greatest share of the requests a second. */
+  readonly dearest: number;
+}
+
+function rowOfCost(rounds: readonly Round[], { what, of, to, connections, dearest }: Cost): string[] {
   const costs = comparePairs(rounds, {
     quantity: "requestsPerSecond",
-    of: { subject: "latchkey:million", connections },
-    to: { subject: "latchkey:many", connections },
-    compare: (million, many) => 1 - million / many,
+    of: { subject: of, connections },
+    to: { subject: to, connections },
+    compare: (ours, theirs) => 1 - ours / theirs,
   });
-  const what = `1,000,000 stored keys, ${connections} connections: cost against 20,000`;
   const measured = spread(costs, (cost) => `${(cost * 100).toFixed(1)} %`);
-  return [
-    what,
-    `< ${dearestMillion * 100} %`,
-    "–",
-    measured,
-    answerOf(costs, (value) => value < dearestMillion),
-  ];
+  return [what, `< ${dearest * 100} %`, "–", measured, answerOf(costs, (value) => value < dearest)];
 }
 
 function rowOfAdded(rounds: readonly Round[], subject: Kind): string[] {

@@ -11,6 +11,9 @@ export const subjectTitles: Readonly<Record<SubjectName, string>> = {
   "latchkey:one": "Latchkey, 1 key",
   "latchkey:many": "Latchkey, 20,000 keys",
   "latchkey:million": "Latchkey, 20,000 of 1,000,000 keys",
+  "latchkey:one-limited": "Latchkey, 1 key with a limit",
+  "latchkey:many-limited": "Latchkey, 20,000 keys with a limit each",
+  "latchkey:many-narrowed": "Latchkey, 20,000 keys with an end, addresses, permissions",
   "better-auth:one": "better-auth, 1 key",
   "better-auth:many": "better-auth, 20,000 keys",
 };

@@ -36,29 +36,27 @@ export function OutcomeChart({ label, bars }: OutcomeChartProps): ReactElement {
   const ticks = bars.length > 1 ? [bars[0], bars[Math.floor(bars.length / 2)], bars.at(-1)] : bars;
   return (
     <figure className={classes.chart} role="img" aria-label={label}>
-      <div className={classes.plot}>
-        <div className={classes.scale}>
-          {[top, top / 2, 0].map((value) => (
-            <span key={value}>{formatCount(value)}</span>
-          ))}
-        </div>
-        <div className={classes.bars}>
-          {bars.map((bar) => (
-            <Tooltip key={bar.id} label={<Figures bar={bar} />} openDelay={0}>
-              <div className={classes.slot}>
-                {outcomes.map(({ name }) => (
-                  <div
-                    key={name}
-                    className={classes.part}
-                    data-outcome={name}
-                    style={{ height: `${(bar[name] / top) * 100}%` }}
-                    hidden={bar[name] === 0}
-                  />
-                ))}
-              </div>
-            </Tooltip>
-          ))}
-        </div>
+      <div className={classes.scale}>
+        {[top, top / 2, 0].map((value) => (
+          <span key={value}>{formatCount(value)}</span>
+        ))}
+      </div>
+      <div className={classes.bars}>
+        {bars.map((bar) => (
+          <Tooltip key={bar.id} label={<Figures bar={bar} />} openDelay={0}>
+            <div className={classes.slot}>
+              {outcomes.map(({ name }) => (
+                <div
+                  key={name}
+                  className={classes.part}
+                  data-outcome={name}
+                  style={{ height: `${(bar[name] / top) * 100}%` }}
+                  hidden={bar[name] === 0}
+                />
+              ))}
+            </div>
+          </Tooltip>
+        ))}
       </div>
       <div className={classes.ticks}>{ticks.map((bar) => bar && <span key={bar.id}>{bar.tick}</span>)}</div>
     </figure>

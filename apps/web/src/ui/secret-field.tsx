@@ -15,7 +15,7 @@ export function SecretField(props: PasswordInputProps): ReactElement {
         <ActionIcon
           variant="subtle"
           color="gray"
-          size={24}
+          size={28}
           aria-label="Show characters"
           aria-pressed={isVisible}
           onClick={toggle}

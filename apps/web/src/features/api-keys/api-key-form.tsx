@@ -1,7 +1,7 @@
 import { Button, Group, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { getHotkeyHandler } from "@mantine/hooks";
-import { type KeyboardEvent, type ReactElement, useEffect, useState } from "react";
+import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import type { KeySettings } from "../../server/trpc.ts";
@@ -11,7 +11,11 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { type ApiKeyValues, apiKeyRules, tidied } from "./api-key-values.ts";
 import { RestrictionDisclosure } from "./restrictions/restriction-disclosure.tsx";
 import { changedSettings, noRestrictions } from "./restrictions/restriction-values.ts";
-import { type RestrictionForm, showRestrictionIssues } from "./restrictions/use-restriction-form.ts";
+import {
+  areRestrictionsGood,
+  type RestrictionForm,
+  showRestrictionIssues,
+} from "./restrictions/use-restriction-form.ts";
 
 interface ApiKeyFormProps {
   readonly initialValues: ApiKeyValues;
@@ -32,21 +36,26 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
   const { describe = ({ message }) => message } = props;
   const [isSaving, setIsSaving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
+  const isTyped = useRef(false);
+  const isRestricted = restrictions?.isDirty() ?? false;
   const [isAboutRestrictions, setIsAboutRestrictions] = useState(false);
   const form = useForm<ApiKeyValues>({
     mode: "uncontrolled",
     initialValues,
     validate: apiKeyRules,
-    onValuesChange: ({ name, description }) =>
-      onDirty(name !== initialValues.name || description !== initialValues.description),
+    onValuesChange: ({ name, description }) => {
+      isTyped.current = name !== initialValues.name || description !== initialValues.description;
+      onDirty(isTyped.current || isRestricted);
+    },
   });
+  useEffect(() => onDirty(isTyped.current || isRestricted), [isRestricted, onDirty]);
   useEffect(() => () => onDirty(false), [onDirty]);
   const save = async (values: ApiKeyValues) => {
     // The button is disabled meanwhile, but Ctrl Enter still arrives.
     if (isSaving) return;
     setFailure(undefined);
     setIsAboutRestrictions(false);
-    if (restrictions?.validate().hasErrors) return;
+    if (restrictions && !areRestrictionsGood(restrictions)) return;
     setIsSaving(true);
     try {
       await onSave(

@@ -64,7 +64,7 @@ export function ApiKeysPage(): ReactElement {
     <>
       <PageHeader
         title="API keys"
-        explanation="A key lets your scripts and services call the open API as you, with as much of your rights as you leave it."
+        explanation="A key lets your scripts and services call the open API as you. Restrict each to what it is for."
         action={
           <Group gap={8} wrap="nowrap">
             <Button variant="default" onClick={tryIt.open} flex="none">

@@ -46,7 +46,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>Delete this key</strong>
-            It is refused from its next request on, and goes with its history. That can’t be undone.
+            It is refused from its next request on, and its page is gone. That can’t be undone.
           </p>
           <Button variant="default" flex="none" onClick={deletion.open}>
             Delete key

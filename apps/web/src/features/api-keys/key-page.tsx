@@ -3,7 +3,6 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconRefresh } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import type { ApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import emptyClasses from "../../ui/empty.module.css";
@@ -22,7 +21,7 @@ import { RotatedOutNotice } from "./rotated-out-notice.tsx";
 import { SecretsSection } from "./secrets-section.tsx";
 import { TryItSection } from "./try-it/try-it-section.tsx";
 import { UsageSection } from "./usage-section.tsx";
-import { useKey } from "./use-key-page.ts";
+import { isGone, useKey } from "./use-key-page.ts";
 
 const route = getRouteApi("/app/account/api-keys/$keyId");
 
@@ -35,8 +34,7 @@ export function KeyPage(): ReactElement {
 function Page({ keyId }: { readonly keyId: string }): ReactElement {
   const query = useKey(keyId);
   const failure = useLoadingFailure(query);
-  const code = query.error ? describeFailure(query.error).code : undefined;
-  if (code === "NOT_FOUND" || code === "BAD_REQUEST") return <NoSuchKey />;
+  if (isGone(query.error)) return <NoSuchKey />;
   if (failure) {
     return (
       <>

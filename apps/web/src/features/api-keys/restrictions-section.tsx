@@ -29,6 +29,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
   return (
     <Section
       title="Restrictions"
+      isWide={isEditing}
       action={
         !isEditing && (
           <Button ref={editButton} variant="default" onClick={editing.open}>

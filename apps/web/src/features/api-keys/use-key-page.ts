@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { describeFailure } from "../../server/failure.ts";
 import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { type UsageRange, usagePeriod } from "./usage.ts";
@@ -12,7 +13,16 @@ const refreshed = {
 };
 
 export function useKey(id: string) {
-  return useQuery({ ...trpc.apiKeys.get.queryOptions({ id }), ...refreshed });
+  return useQuery({
+    ...trpc.apiKeys.get.queryOptions({ id }),
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isGone(state.error) && refreshMilliseconds,
+  });
+}
+
+/** Whether the API said that there is no such key; one that is deleted does not come back. */
+export function isGone(error: unknown): boolean {
+  const { code } = describeFailure(error);
+  return error !== null && (code === "NOT_FOUND" || code === "BAD_REQUEST");
 }
 
 export function useKeyUsage(id: string, range: UsageRange, now: Date) {

@@ -56,11 +56,14 @@ export function RequestPage(): ReactElement {
 
 function Explanation({ refusal }: { readonly refusal: RequestExplanation }): ReactElement {
   const now = useNow();
-  const { explanation, key, occurredAt, address, method, path } = refusal;
+  const { reason, explanation, key, occurredAt, address, method, path } = refusal;
+  const isLimited = reason === "limited";
   const moment = new Date(occurredAt);
   return (
     <section className={sectionClasses.section} aria-label="What happened">
-      <p className={classes.reason}>{explanation}</p>
+      <p className={classes.reason} data-limited={isLimited || undefined}>
+        {explanation}
+      </p>
       <dl className={sectionClasses.facts}>
         <dt>Key</dt>
         <dd>
@@ -81,7 +84,11 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
           </code>
         </dd>
       </dl>
-      <p className={sectionClasses.note}>The caller was only told that access was insufficient.</p>
+      <p className={sectionClasses.note}>
+        {isLimited
+          ? "The caller was told when to come back."
+          : "The caller was only told that its access was insufficient."}
+      </p>
     </section>
   );
 }
@@ -92,7 +99,7 @@ function NotFound(): ReactElement {
       <h2 className={emptyClasses.title}>No refused request of this id</h2>
       <p className={emptyClasses.words}>
         None of your keys was refused in a request of this id. The last 100 refusals are kept for each key;
-        older ones are gone, and so are those of keys that were deleted.
+        older ones are gone.
       </p>
       <Link to="/account/api-keys">Go to your API keys</Link>
     </section>

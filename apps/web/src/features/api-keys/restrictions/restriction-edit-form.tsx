@@ -7,7 +7,7 @@ import { KeyConflict } from "../key-conflict.tsx";
 import { useKeyChange } from "../use-key-change.ts";
 import { RestrictionFields } from "./restriction-fields.tsx";
 import { changedSettings, readRestrictions } from "./restriction-values.ts";
-import { showRestrictionIssues, useRestrictionForm } from "./use-restriction-form.ts";
+import { areRestrictionsGood, showRestrictionIssues, useRestrictionForm } from "./use-restriction-form.ts";
 import { WideningDialog } from "./widening-dialog.tsx";
 
 interface RestrictionEditFormProps {
@@ -49,7 +49,7 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
   const [isAboutFields, setIsAboutFields] = useState(false);
   const isConflict = change.failure?.code === "PRECONDITION_FAILED";
   const save = () => {
-    if (form.validate().hasErrors) return;
+    if (!areRestrictionsGood(form)) return;
     const settings = changedSettings(initialValues, form.values, new Date());
     if (Object.keys(settings).length === 0) return onDone();
     setIsAboutFields(false);

@@ -21,23 +21,29 @@ interface RestrictionFieldsProps {
 /** What a key may be held to, each part free unless chosen. */
 export function RestrictionFields({ form, expiresAt }: RestrictionFieldsProps): ReactElement {
   return (
-    <div className={classes.fields}>
-      <ExpiryField form={form} expiresAt={expiresAt} />
-      <PermissionFields form={form} />
-      <WorkspaceFields form={form} />
-      <Textarea
-        {...form.getInputProps("ipRanges")}
-        label="Addresses"
-        description="Where it may be used from: addresses or ranges, one a line. Empty for anywhere."
-        placeholder={"203.0.113.0/24\n2001:db8::/32"}
-        classNames={{ input: classes.mono ?? "" }}
-        autosize
-        minRows={2}
-        maxRows={8}
-        spellCheck={false}
-        autoComplete="off"
-      />
-      <LimitFields form={form} />
+    <div className={classes.frame}>
+      <div className={classes.fields}>
+        <div className={classes.column}>
+          <ExpiryField form={form} expiresAt={expiresAt} />
+          <PermissionFields form={form} />
+        </div>
+        <div className={classes.column}>
+          <WorkspaceFields form={form} />
+          <Textarea
+            {...form.getInputProps("ipRanges")}
+            label="Addresses"
+            description="Where it may be used from: addresses or ranges, one a line. Empty for anywhere."
+            placeholder={"203.0.113.0/24\n2001:db8::/32"}
+            classNames={{ input: classes.mono ?? "" }}
+            autosize
+            minRows={2}
+            maxRows={8}
+            spellCheck={false}
+            autoComplete="off"
+          />
+          <LimitFields form={form} />
+        </div>
+      </div>
     </div>
   );
 }

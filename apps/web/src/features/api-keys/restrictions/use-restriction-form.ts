@@ -1,11 +1,20 @@
 import { type UseFormReturnType, useForm } from "@mantine/form";
 import { describeFailure } from "../../../server/failure.ts";
+import { focusFirstError } from "../../../ui/focus-first-error.ts";
 import { findRestrictionField, type RestrictionValues, restrictionRules } from "./restriction-values.ts";
 
 export type RestrictionForm = UseFormReturnType<RestrictionValues>;
 
 export function useRestrictionForm(initialValues: RestrictionValues): RestrictionForm {
   return useForm<RestrictionValues>({ mode: "controlled", initialValues, validate: restrictionRules });
+}
+
+/** Checks the restrictions; the first field that needs work gets the focus. */
+export function areRestrictionsGood(form: RestrictionForm): boolean {
+  const { hasErrors, errors } = form.validate();
+  // Once it is shown.
+  if (hasErrors) requestAnimationFrame(() => focusFirstError(form.getInputNode)(errors));
+  return !hasErrors;
 }
 
 /** Shows what a refused call says about restrictions under them; answers whether it said anything. */
@@ -17,6 +26,7 @@ export function showRestrictionIssues(form: RestrictionForm, error: unknown): bo
     if (!field) continue;
     const range = field === "ipRanges" && ranges[Number(path.split(".").at(-1))];
     form.setFieldError(field, range ? `${range}: ${message}` : message);
+    if (!isShown) form.getInputNode(field)?.focus();
     isShown = true;
   }
   return isShown;

@@ -104,7 +104,9 @@ export function TryIt(): ReactElement {
       <Button type="submit" variant="default" className={classes.submit} loading={ask.isPending}>
         Try it
       </Button>
-      <div role="status">{ask.data && <Verdict verdict={ask.data} />}</div>
+      <div className={classes.answer} role="status">
+        {ask.data && <Verdict verdict={ask.data} />}
+      </div>
     </form>
   );
 }
