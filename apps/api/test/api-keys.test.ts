@@ -227,6 +227,14 @@ describe("a key that is held to", () => {
     expect((await send(key.secret, "GET /me")).body.workspaces).toMatchObject([{ id: own }]);
   });
 
+  test("permissions without reading workspaces sees none in any list", async () => {
+    const { userId } = await app.addUser();
+    await addWorkspace(userId);
+    const key = await addKey({ permissions: ["members:read"] }, userId);
+    expect((await send(key.secret, "GET /workspaces")).body.data).toEqual([]);
+    expect((await send(key.secret, "GET /me")).body.workspaces).toEqual([]);
+  });
+
   test("reading changes nothing, and does not leave either", async () => {
     const { userId } = await app.addUser();
     const workspace = await addWorkspace(userId);
@@ -303,7 +311,7 @@ describe("a key that is held to", () => {
 });
 
 describe("a limited key", () => {
-  test("tells its limit with every answer, refusals of other kinds too, and 429 past it", async () => {
+  test("tells its limit with every answer to what was counted, failures too, and with 429 past it", async () => {
     const key = await addKey({ limit: { quota: 3, windowSeconds: 60 } });
     const policy = '"key";q=3;w=60';
     const expectations = [
@@ -359,16 +367,66 @@ describe("a rotation", () => {
 
   test("sent again under the same name gives the same secret to nobody", async () => {
     const key = await addKey();
+    const { secret: sender } = await addKey({}, key.userId);
     const options = { body: { overlapSeconds: hour }, "Idempotency-Key": "rotation" };
     const request = `POST /api-keys/${key.id}/rotate`;
-    const first = await send(key.secret, request, options);
-    const again = await send(key.secret, request, options);
+    const first = await send(sender, request, options);
+    const again = await send(sender, request, options);
     expect([again.status, again.headers.get("idempotent-replayed"), again.body]).toEqual([
       200,
       "true",
       { id: key.id },
     ]);
     expect(await send(String(first.body.key), "GET /me")).toMatchObject({ status: 200 });
+  });
+
+  test("is not for whoever has a former secret alone, nor is any other change", async () => {
+    const key = await addKey();
+    const other = await addKey({}, key.userId);
+    const { body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, {
+      body: { overlapSeconds: hour },
+    });
+    for (const id of [key.id, other.id]) {
+      const rotation = { body: { overlapSeconds: 0 } };
+      expect(await send(key.secret, `POST /api-keys/${id}/rotate`, rotation)).toMatchObject(forbidden);
+      expect(await send(key.secret, `PATCH /api-keys/${id}`, { body: { name: "x" } })).toMatchObject(
+        forbidden,
+      );
+      expect(await send(key.secret, `DELETE /api-keys/${id}`)).toMatchObject(forbidden);
+    }
+    expect(await send(key.secret, "POST /api-keys/current/revoke")).toMatchObject({ status: 204 });
+    expect(await send(key.secret, "GET /me")).toMatchObject(forbidden);
+    expect(await send(String(body.key), "GET /me")).toMatchObject({ status: 200 });
+  });
+
+  test("of the revocation of a key is never taken for that of another", async () => {
+    const key = await addKey();
+    const sibling = await addKey({}, key.userId);
+    for (const { secret } of [key, sibling]) {
+      const options = { "Idempotency-Key": "revoke" };
+      expect(await send(secret, "POST /api-keys/current/revoke", options)).toMatchObject({ status: 204 });
+      expect(await send(secret, "GET /me")).toMatchObject(forbidden);
+    }
+  });
+
+  test("that comes again is authorised like any request", async () => {
+    const key = await addKey();
+    const other = await addKey({}, key.userId);
+    const reading = await addKey({ isReadOnly: true }, key.userId);
+    const request = `POST /api-keys/${other.id}/rotate`;
+    const named = { body: { overlapSeconds: hour }, "Idempotency-Key": "once" };
+    expect(await send(key.secret, request, named)).toMatchObject({ status: 200 });
+    expect(await send(reading.secret, request, named)).toMatchObject(forbidden);
+  });
+
+  test("of very many users at once waits for nobody's connection", async () => {
+    const keys = await Promise.all(Array.from({ length: 20 }, () => addKey()));
+    const answers = await Promise.all(
+      keys.map(({ id, secret }) =>
+        send(secret, `POST /api-keys/${id}/rotate`, { body: { overlapSeconds: 0 }, "Idempotency-Key": "a" }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
   });
 
   test.each([1, -1, 604_801, "1h", null])("with an overlap of %j is refused", async (overlapSeconds) => {

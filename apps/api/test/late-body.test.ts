@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import type { KeyId, UserId } from "@latchkey/db/ids";
-import { encodeId } from "@latchkey/db/ids";
+import { encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
+import type { KeySettings } from "@latchkey/db/key-settings";
 import { disableUser } from "@latchkey/db/users";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { rotateKey, updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -44,8 +45,9 @@ async function sendLate(
   { secret, id }: Person,
   [method, path]: readonly [string, string],
   meanwhile: () => Promise<unknown>,
+  sent: object = { name: "Too late" },
 ): Promise<number | undefined> {
-  const body = JSON.stringify({ name: "Too late" });
+  const body = JSON.stringify(sent);
   const headers = {
     Authorization: `Bearer ${secret}`,
     "Content-Type": "application/json",
@@ -74,29 +76,76 @@ const inTransaction = <Result>(
   work: Parameters<ReturnType<TestApp["instance"]["db"]["transaction"]>["execute"]>[0],
 ) => app.instance.db.transaction().execute(work) as Promise<Result>;
 
-test.each(["removed", "demoted", "disabled", "key deleted"] as const)(
-  "who was %s before the body came renames nothing",
-  async (how) => {
-    const { workspace, edit, second } = await addPair();
-    const { userId, id } = second;
-    const status = await sendLate(second, ["PATCH", workspace], async () => {
-      if (how === "removed") await inTransaction((trx) => removeMember(trx, edit, { userId }));
-      if (how === "demoted")
-        await inTransaction((trx) =>
-          changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }),
-        );
-      if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
-      if (how === "key deleted") await app.deleteKey({ userId, id });
-    });
+test.each([
+  "removed",
+  "demoted",
+  "disabled",
+  "key deleted",
+  "key disabled",
+  "key narrowed",
+  "key kept to other addresses",
+  "key rotated",
+] as const)("who was %s before the body came renames nothing", async (how) => {
+  const { workspace, edit, second } = await addPair();
+  const { userId, id } = second;
+  const status = await sendLate(second, ["PATCH", workspace], async () => {
+    if (how === "removed") await inTransaction((trx) => removeMember(trx, edit, { userId }));
+    if (how === "demoted")
+      await inTransaction((trx) =>
+        changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }),
+      );
+    if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
+    if (how === "key deleted") await app.deleteKey({ userId, id });
+    if (how === "key disabled") await hold(second, { isDisabled: true });
+    if (how === "key kept to other addresses") await hold(second, { ipRanges: ["203.0.113.0/24"] });
+    if (how === "key rotated")
+      await inTransaction((trx) => rotateKey(trx, { userId, id, origin: command }, 0));
+    if (how === "key narrowed") await hold(second, { isReadOnly: true });
+  });
+  expect(status).toBe(403);
+  const named = await app.owner
+    .selectFrom("workspaces")
+    .select("id")
+    .where("name", "=", "Too late")
+    .execute();
+  expect(named).toEqual([]);
+});
+
+async function hold({ userId, id }: Person, settings: Partial<KeySettings>): Promise<void> {
+  const edit = { userId, id, origin: command };
+  await inTransaction((trx) => updateKey(trx, edit, { settings, mayWiden: true }));
+}
+
+test("a key that was held to something before the body came changes no other key", async () => {
+  const person: Person = await app.addKey();
+  const other = await app.addKey(person.userId);
+  const path = `/open/api-keys/${encodeId("key", other.id)}`;
+  const status = await sendLate(person, ["PATCH", path], () =>
+    hold(person, { limit: { quota: 100, windowSeconds: 60 } }),
+  );
+  expect(status).toBe(403);
+});
+
+test.each([0, 3_600])(
+  "a secret that was rotated before the body came gives its key no other one",
+  async (overlap) => {
+    const person: Person = await app.addKey();
+    const { userId, id } = person;
+    const path = `/open/api-keys/${encodeId("key", id)}/rotate`;
+    const edit = { userId, id, origin: command };
+    const rotate = () => inTransaction((trx) => rotateKey(trx, edit, overlap));
+    const status = await sendLate(person, ["POST", path], rotate, { overlapSeconds: 0 });
     expect(status).toBe(403);
-    const named = await app.owner
-      .selectFrom("workspaces")
-      .select("id")
-      .where("name", "=", "Too late")
-      .execute();
-    expect(named).toEqual([]);
   },
 );
+
+test("a key that was narrowed before the body came makes no workspace", async () => {
+  const person: Person = await app.addKey();
+  const status = await sendLate(person, ["POST", "/open/workspaces"], () =>
+    hold(person, { permissions: ["workspace:read"] }),
+  );
+  expect(status).toBe(403);
+});
 
 test("a key that was deleted before the body came makes no workspace", async () => {
   const person: Person = await app.addKey();

@@ -1,6 +1,6 @@
 import { runText } from "@latchkey/db/run-text";
 import type { Db } from "@latchkey/db/schema";
-import { type FoundFacts, foundFacts, readFacts, secretsOf } from "./admission/found-facts.ts";
+import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./admission/found-facts.ts";
 import { type Circumstances, type Judgement, judge, type KeyFacts } from "./admission/judge.ts";
 import { digestKey, isWellFormedApiKey } from "./key-format.ts";
 
@@ -36,11 +36,10 @@ const inspectText = `
 with probed as (select $1::bytea as hash, $2::uuid as workspace_id)
 select ${foundFacts} as found,
   case when key.limit_quota is not null then greatest(0, key.limit_quota - case
-    when counter.window_started_at + key.limit_window_seconds * interval '1 second' > clock_timestamp()
-    then counter.window_demand else 0 end)::integer end as remaining
+    when counter.window_ends_at > clock_timestamp()
+    then counter.window_spent else 0 end)::integer end as remaining
 from probed
-join lateral (${secretsOf}) secret on true
-join api_keys key on key.id = secret.id
+join lateral (${keyOfSecret}) key on true
 join key_counters counter on counter.key_id = key.id
 join users account on account.id = key.user_id`;
 

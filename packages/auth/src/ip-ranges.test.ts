@@ -37,7 +37,9 @@ test.each([
   ["192.0.2.7", "192.0.2.7", "192.0.2.8"],
   ["2001:db8::/32", "2001:db8:ffff::1", "2001:db9::1"],
   ["0.0.0.0/0", "203.0.113.9", "::1"],
-  ["::/0", "2001:db8::1", "not an address"],
+  ["::/0", "2001:db8::1", "203.0.113.9"],
+  ["2001:db8::/32", "2001:db8::1", "2001:db8::1%eth0"],
+  ["0.0.0.0/0", "203.0.113.9", "not an address"],
 ])("%s has %s and not %s", (range, within, without) => {
   const matches = createIpMatcher([range]);
   expect(matches(within)).toBe(true);

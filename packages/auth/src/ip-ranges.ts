@@ -16,12 +16,16 @@ export function isIpRange(text: string): boolean {
  * @param ranges each one that {@link isIpRange} knows.
  */
 export function createIpMatcher(ranges: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
+  // One for each family: to a single one, every IPv4 address would be in `::/0`.
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const text of ranges) {
     const range = parse(text);
-    if (range) list.addSubnet(range.network, range.prefix, range.family);
+    if (range) lists[range.family].addSubnet(range.network, range.prefix, range.family);
   }
-  return (address) => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  return (address) => {
+    const family = familyOf(address);
+    return family !== undefined && lists[family].check(address, family);
+  };
 }
 
 /** Whether every address of the range `inner` is in the range `outer`. */
@@ -33,10 +37,16 @@ export function containsIpRange(outer: string, inner: string): boolean {
 
 function parse(text: string): IpRange | undefined {
   const [network = "", digits, ...more] = text.split("/");
-  const family = isIPv4(network) ? "ipv4" : isIPv6(network) && !network.includes("%") ? "ipv6" : undefined;
+  const family = familyOf(network);
   if (!family || more.length > 0) return undefined;
   const most = family === "ipv4" ? 32 : 128;
   if (digits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(digits)) return undefined;
   const prefix = Number(digits ?? most);
   return prefix <= most ? { network, prefix, family } : undefined;
+}
+
+/** Undefined for what is no address, and for one that names an interface of some machine. */
+function familyOf(address: string): IpRange["family"] | undefined {
+  if (isIPv4(address)) return "ipv4";
+  return isIPv6(address) && !address.includes("%") ? "ipv6" : undefined;
 }

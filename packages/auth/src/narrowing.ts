@@ -53,3 +53,10 @@ export function mayGrant(role: Role, narrowing: Narrowing | undefined, granted: 
     holds(role, narrowing, permission),
   );
 }
+
+const none: ReadonlySet<WorkspaceId> = new Set();
+
+/** The workspaces that a key may see in a list, if its user does; undefined for all of them. */
+export function readableWorkspaces(narrowing: Narrowing | undefined): ReadonlySet<WorkspaceId> | undefined {
+  return permits(narrowing, "workspace:read") ? narrowing?.workspaceIds : none;
+}

@@ -1,42 +1,56 @@
 import { sql } from "kysely";
-import type { Actor } from "./audit-actions.ts";
-import type { KeyId } from "./ids.ts";
-import { type KeySettings, selectSettings } from "./key-settings.ts";
+import type { KeyId, UserId } from "./ids.ts";
+import { type KeySettings, selectSettings, toSettings } from "./key-settings.ts";
 import type { Trx } from "./schema.ts";
 
 /** Of a row of `api_keys`: whether it may be used at all. */
 const isInForce = sql<boolean>`
   deleted_at is null and disabled_at is null and (expires_at is null or expires_at > clock_timestamp())`;
 
-type Caller = Exclude<Actor, { readonly kind: "command" }>;
-
 /**
- * Whether somebody may still act: their user is not disabled, and the key that they act by is in force. A request may
- * have been let in long before its body had come. Lock the user before, with `lockUsers`, so that neither changes until
- * the transaction ends.
+ * Whether a user may still act: they are not disabled. A request may have been let in long before its body had come. Lock
+ * the user before, with `lockUsers`, so that this does not change until the transaction ends.
  */
-export async function isStillActing(trx: Trx, actor: Caller): Promise<boolean> {
+export async function isUserActing(trx: Trx, userId: UserId): Promise<boolean> {
   const user = await trx
     .selectFrom("users")
     .select("id")
-    .where("id", "=", actor.userId)
+    .where("id", "=", userId)
     .where("disabled_at", "is", null)
     .executeTakeFirst();
-  if (!user || actor.kind === "session") return user !== undefined;
-  const key = await trx
-    .selectFrom("api_keys")
-    .select("id")
-    .where("id", "=", actor.keyId)
-    .where(isInForce)
-    .forShare()
-    .executeTakeFirst();
-  return key !== undefined;
+  return user !== undefined;
 }
 
-/** What a key is held to right now. */
-export async function findActingKey(
+/** A key that somebody acts by. */
+export interface HeldKey {
+  readonly settings: KeySettings;
+  /** Whether the secret is one that it had before, and that is still good. */
+  readonly isByFormerSecret: boolean;
+}
+
+/**
+ * What the key is held to that somebody acts by, undefined where it or the secret is not in force any more; so until the
+ * transaction ends. Lock the user before, with `lockUsers`.
+ * @param digest of the secret that was presented, in base64.
+ */
+export async function lockActingKey(
   trx: Trx,
-  id: KeyId,
-): Promise<Pick<KeySettings, "workspaceIds" | "permissions" | "isReadOnly"> | undefined> {
-  return await trx.selectFrom("api_keys").select(selectSettings).where("id", "=", id).executeTakeFirst();
+  { keyId, digest }: { readonly keyId: KeyId; readonly digest: string },
+): Promise<HeldKey | undefined> {
+  const hash = Buffer.from(digest, "base64");
+  const row = await trx
+    .selectFrom("api_keys")
+    .select([...selectSettings, sql<boolean>`hash <> ${hash}`.as("isByFormerSecret")])
+    .where("id", "=", keyId)
+    .where(isInForce)
+    .where(
+      sql<boolean>`(hash = ${hash} or exists (
+        select from retired_secrets former
+        where former.key_id = api_keys.id and former.hash = ${hash} and good_until > clock_timestamp()))`,
+    )
+    .forShare()
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { isByFormerSecret, ...settings } = row;
+  return { settings: toSettings(settings), isByFormerSecret };
 }

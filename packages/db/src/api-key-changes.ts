@@ -69,20 +69,22 @@ export async function lockApiKey(
 }
 
 /** What of a key can be edited. */
-export interface ApiKeyChanges {
+interface ApiKeyChanges {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** What it is held to from now on. Once the transaction commits, that is so on every node. */
+  /** What it is held to from now on. */
   readonly settings?: KeySettings | undefined;
 }
 
-/** Changes a key; whether it is there, at a version that the caller asks for. */
+/**
+ * Changes a key; whether it is there, at a version that the caller asks for. Where its settings change, call
+ * `bumpKeyVersions` last.
+ */
 export async function updateApiKey(
   trx: Trx,
   { id, userId }: { readonly userId: UserId; readonly id: KeyId },
   { name, description, settings, versions }: ApiKeyChanges & { readonly versions?: Versions },
 ): Promise<boolean> {
-  const quota = settings && (await readQuota(trx, id));
   const { numUpdatedRows } = await trx
     .updateTable("api_keys")
     .set((eb) => ({
@@ -97,21 +99,19 @@ export async function updateApiKey(
     .where("deleted_at", "is", null)
     .where(isAtVersion(versions))
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
-  if (settings) await bumpKeyVersions(trx, { keyId: id, ...(quota ? { demandAtMost: quota } : {}) });
-  return true;
-}
-
-async function readQuota(trx: Trx, id: KeyId): Promise<number | null> {
-  const row = await trx.selectFrom("api_keys").select("limit_quota").where("id", "=", id).executeTakeFirst();
-  return row?.limit_quota ?? null;
+  return numUpdatedRows > 0n;
 }
 
 /** The end of what is over for good: no clock that is set back brings it to life again. */
-const overFor = sql<Date>`'-infinity'::timestamptz`;
+const overForGood = sql<Date>`'-infinity'::timestamptz`;
+/** So many former secrets of a key may be good at once; each is counted in a statement of its own. */
+const formerSecretsAtOnce = 5;
+/** So many are recognised when they are presented later. */
+const formerSecretsKept = 100;
 
 /**
- * Gives a key another secret; the one that it had is good for as long as the overlap lasts. Lock the key before.
+ * Gives a key another secret; the one that it had is good for as long as the overlap lasts, unless five later ones are.
+ * Lock the key before, and call `bumpKeyVersions` last.
  * @param secret.hash SHA-256 of the whole secret, 32 bytes.
  */
 export async function rotateApiKey(
@@ -122,9 +122,9 @@ export async function rotateApiKey(
   const overlap = sql`clock_timestamp() + ${secret.overlapSeconds}::integer * interval '1 second'`;
   await sql`
     insert into retired_secrets (hash, key_id, start, good_until)
-    select hash, id, start, ${secret.overlapSeconds === 0 ? overFor : overlap} from api_keys where id = ${id}`.execute(
-    trx,
-  );
+    select hash, id, start, ${secret.overlapSeconds === 0 ? overForGood : overlap}
+    from api_keys where id = ${id}`.execute(trx);
+  await endAllBut(trx, id, formerSecretsAtOnce);
   await trx
     .updateTable("api_keys")
     .set((eb) => ({
@@ -135,13 +135,21 @@ export async function rotateApiKey(
     }))
     .where("id", "=", id)
     .execute();
-  await bumpKeyVersions(trx, { keyId: id });
 }
 
-/** Ends the overlap of all secrets that a key had before. Once the transaction commits, no node admits one. Lock the key before. */
+/** Ends the overlap of all secrets that a key had before. Lock the key before, and call `bumpKeyVersions` last. */
 export async function endOverlap(trx: Trx, id: KeyId): Promise<void> {
-  await trx.updateTable("retired_secrets").set({ good_until: overFor }).where("key_id", "=", id).execute();
-  await bumpKeyVersions(trx, { keyId: id });
+  await endAllBut(trx, id, 0);
+}
+
+/** Ends the overlap of a key's former secrets but for so many, the latest, and forgets those of very long ago. */
+async function endAllBut(trx: Trx, id: KeyId, count: number): Promise<void> {
+  const after = (offset: number) => sql`
+    select hash from retired_secrets where key_id = ${id} order by retired_at desc, hash offset ${offset}`;
+  await sql`
+    update retired_secrets set good_until = ${overForGood}
+    where hash in (${after(count)}) and good_until <> ${overForGood}`.execute(trx);
+  await sql`delete from retired_secrets where hash in (${after(formerSecretsKept)})`.execute(trx);
 }
 
 /** Deletes a user's key; whether there was such a key. Once the transaction commits, no node admits it. */

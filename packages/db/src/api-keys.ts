@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { containing } from "./containing.ts";
 import type { KeyId, UserId } from "./ids.ts";
-import { type KeySettings, selectSettings } from "./key-settings.ts";
+import { type KeySettings, selectSettings, toSettings } from "./key-settings.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
 
@@ -234,10 +234,9 @@ type JsonOf<Value> = {
 type ApiKeyRow = Awaited<ReturnType<ReturnType<typeof selectApiKeys>["executeTakeFirstOrThrow"]>>;
 
 function toApiKey(row: ApiKeyRow): ApiKey {
-  const { quota, windowSeconds, formerSecrets, rotatedOutUse, ...facts } = row;
+  const { formerSecrets, rotatedOutUse, ...facts } = toSettings(row);
   return {
     ...facts,
-    limit: quota !== null && windowSeconds !== null ? { quota, windowSeconds } : null,
     formerSecrets: formerSecrets.map(({ start, retiredAt, goodUntil, lastUsedAt }) => ({
       start,
       retiredAt: new Date(retiredAt),

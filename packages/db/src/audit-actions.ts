@@ -3,7 +3,13 @@ import type { KeyId, UserId } from "./ids.ts";
 /** Who made a change: somebody in the web app, a key on behalf of its user, or the operator's command. */
 export type Actor =
   | { readonly kind: "session"; readonly userId: UserId }
-  | { readonly kind: "key"; readonly userId: UserId; readonly keyId: KeyId }
+  | {
+      readonly kind: "key";
+      readonly userId: UserId;
+      readonly keyId: KeyId;
+      /** The digest, in base64, of the secret that was presented; written nowhere. */
+      readonly digest: string;
+    }
   | { readonly kind: "command" };
 
 /** Where a change came from. */

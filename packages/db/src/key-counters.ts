@@ -13,19 +13,24 @@ export async function insertKeyCounter(trx: Trx, keyId: KeyId): Promise<void> {
  * Call it last in the transaction, so that admission waits for these rows no longer than a commit takes. The
  * rows are locked in the order of their keys, as admission does, so that the two cannot deadlock.
  *
- * @param keys.demandAtMost how much of the key's limit its window may have spent: what was refused under the limit that
- *   the key had does not count against the one that it has now.
+ * @param keys.windowSeconds how long a window of the key's limit lasts from now on: the present one ends no later than one
+ *   that begins now. What it has spent is not forgotten.
  */
 export async function bumpKeyVersions(
   trx: Trx,
-  keys: { readonly keyId: KeyId; readonly demandAtMost?: number } | { readonly userIds: readonly UserId[] },
+  keys:
+    | { readonly keyId: KeyId; readonly windowSeconds?: number | undefined }
+    | { readonly userIds: readonly UserId[] },
 ): Promise<void> {
   const chosen =
     "keyId" in keys
       ? sql`select ${keys.keyId}::uuid as id`
       : sql`select id from api_keys where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null`;
-  const most = "keyId" in keys ? keys.demandAtMost : undefined;
-  const demand = most === undefined ? sql`` : sql`, window_demand = least(window_demand, ${most}::bigint)`;
+  const seconds = "keyId" in keys ? keys.windowSeconds : undefined;
+  const window = seconds
+    ? sql`,
+      window_ends_at = least(window_ends_at, clock_timestamp() + ${seconds}::integer * interval '1 second')`
+    : sql``;
   await sql`
     with chosen as (${chosen}),
     locked as materialized (
@@ -34,6 +39,6 @@ export async function bumpKeyVersions(
       order by key_id
       for no key update
     )
-    update key_counters set version = version + 1${demand}
+    update key_counters set version = version + 1${window}
     where key_id in (select key_id from locked)`.execute(trx);
 }

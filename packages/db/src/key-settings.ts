@@ -42,6 +42,22 @@ export const selectSettings = [
   "api_keys.limit_window_seconds as windowSeconds",
 ] as const;
 
+/** Reads {@link selectSettings}. */
+export function toSettings<
+  Row extends { readonly quota: number | null; readonly windowSeconds: number | null },
+>(row: Row): Omit<Row, "quota" | "windowSeconds"> & Pick<KeySettings, "limit"> {
+  const { quota, windowSeconds, ...settings } = row;
+  return { ...settings, limit: quota !== null && windowSeconds !== null ? { quota, windowSeconds } : null };
+}
+
+/** Whether a key is held to anything that outlasts being disabled. */
+export function isBound(settings: KeySettings): boolean {
+  const { expiresAt, workspaceIds, permissions, isReadOnly, ipRanges, limit } = settings;
+  return (
+    isReadOnly || [expiresAt, workspaceIds, permissions, ipRanges, limit].some((bound) => bound !== null)
+  );
+}
+
 /** A key's settings as columns of `api_keys`. */
 export function toColumns(settings: KeySettings) {
   const { limit } = settings;

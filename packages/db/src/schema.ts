@@ -192,10 +192,12 @@ export interface KeyCounterTable {
   version: Generated<number>;
   use_count: Generated<number>;
   last_used_at: Date | null;
-  /** When the limit's window began; null before the first. */
-  window_started_at: Date | null;
-  /** How many uses were asked for in it, let through or not. */
-  window_demand: Generated<number>;
+  /** When the limit's window ends, or has ended. */
+  window_ends_at: Generated<Date>;
+  /** How many uses it let through. */
+  window_spent: Generated<number>;
+  /** How many uses the limit let through of those that were asked for last. */
+  last_granted: Generated<number>;
 }
 
 /** Every table, by its name in Postgres. */

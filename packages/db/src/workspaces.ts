@@ -95,8 +95,10 @@ export async function listMemberships(
     .select([...columns, "members.role"])
     .where("members.user_id", "=", userId)
     .$if(among !== undefined, (memberships) =>
-      memberships.where("workspaces.id", "in", [...(among as ReadonlySet<WorkspaceId>)]),
-    ) // Guarded beside it; a key is never held to none.
+      memberships.where(
+        sql<boolean>`workspaces.id = any(${[...(among as ReadonlySet<WorkspaceId>)]}::uuid[])`,
+      ),
+    ) // Guarded beside it.
     .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Guarded beside it.
     .$if(search !== undefined, (memberships) =>
       memberships.where("workspaces.name", "ilike", containing(search as string)),

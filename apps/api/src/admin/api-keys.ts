@@ -1,6 +1,5 @@
 import { summarizeApiKeys } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
-import type { Trx } from "@latchkey/db/schema";
 import { z } from "zod";
 import {
   createKey,
@@ -23,9 +22,7 @@ const maxPage = 100_000;
 const keyProcedure = sessionProcedure.input(z.object({ id: keyId })).use(({ ctx, input, next }) => {
   const userId = ctx.user.id;
   const edit = { userId, id: input.id, origin: originOf(ctx, userId) };
-  const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> =>
-    ctx.instance.db.transaction().execute(work);
-  return next({ ctx: { ...ctx, edit, transact } });
+  return next({ ctx: { ...ctx, edit } });
 });
 
 /** The input of such a change: which key, and what else it takes. The check has read the id already. */
@@ -67,7 +64,8 @@ export const apiKeysRouter = createRouter({
       }),
     )
     .mutation(async ({ ctx, input }) => {
-      const { id, secret } = await createKey(ctx.instance.db, { userId: ctx.user.id, ...input });
+      const key = { userId: ctx.user.id, ...input };
+      const { id, secret } = await ctx.inTurn(() => createKey(ctx.instance.db, key));
       return { id: encodeId("key", id), key: secret };
     }),
 

@@ -45,9 +45,7 @@ export const membersRouter = createRouter({
     .input(workspaceInput({ userId, role, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { userId, role, version } }) => {
       const change = { userId, role, versions: [version] };
-      const changed = await ctx.instance.db
-        .transaction()
-        .execute((trx) => changeMemberRole(trx, ctx.edit, change));
+      const changed = await ctx.transact((trx) => changeMemberRole(trx, ctx.edit, change));
       return presentMember(changed);
     }),
 
@@ -55,7 +53,7 @@ export const membersRouter = createRouter({
   remove: workspaceProcedure("members:read")
     .input(workspaceInput({ userId }))
     .mutation(async ({ ctx, input: { userId } }) => {
-      await ctx.instance.db.transaction().execute((trx) => removeMember(trx, ctx.edit, { userId }));
+      await ctx.transact((trx) => removeMember(trx, ctx.edit, { userId }));
       return null;
     }),
 });

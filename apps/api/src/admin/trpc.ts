@@ -2,6 +2,7 @@ import type { Permission } from "@latchkey/auth/permissions";
 import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
 import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
@@ -9,6 +10,7 @@ import type { Instance } from "../domain/instance.ts";
 import { toIssues, translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
 import type { ExplainRequest } from "../http/explain-request.ts";
+import type { Turns } from "../http/turns.ts";
 
 /** What every procedure gets. */
 export interface Context {
@@ -18,6 +20,8 @@ export interface Context {
   readonly address: string | null;
   /** The request's headers, for better-auth to read the cookie from. */
   readonly headers: Headers;
+  /** Has each person's changes take turns before they take a connection. */
+  readonly turns: Turns;
   /** Tells what a request to the open API would be answered. */
   readonly explain: ExplainRequest;
   /** Adds `Set-Cookie` values to the answer. */
@@ -71,6 +75,9 @@ export const createRouter = trpc.router;
 /** For everybody, signed in or not. */
 export const publicProcedure = trpc.procedure.use(translateFailures);
 
+/** How long a change may wait for its turn, in milliseconds. */
+const changeWithinMs = 5_000;
+
 /** For whoever is signed in. @throws {AppError} UNAUTHORIZED without a live session. */
 export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawInput }) => {
   // The body first: who sends it late must not act by a session that has ended meanwhile.
@@ -78,7 +85,13 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   const session = await ctx.instance.sessions.find(ctx.headers);
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
   ctx.setCookies(session.cookies);
-  return await next({ ctx: { ...ctx, user: session.user } });
+  const { user } = session;
+  const inTurn = <Result>(task: () => Promise<Result>): Promise<Result> =>
+    ctx.turns.take(user.id, performance.now() + changeWithinMs, task);
+  /** A unit of work of this person's. */
+  const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> =>
+    inTurn(() => ctx.instance.db.transaction().execute(work));
+  return await next({ ctx: { ...ctx, user, inTurn, transact } });
 });
 
 /**

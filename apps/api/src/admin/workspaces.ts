@@ -20,7 +20,7 @@ export const workspacesRouter = createRouter({
   /** Whoever makes a workspace is its first owner. */
   create: sessionProcedure.input(z.strictObject({ name: workspaceName })).mutation(async ({ ctx, input }) => {
     const workspace = { ...input, ownerId: ctx.user.id, origin: originOf(ctx, ctx.user.id) };
-    const created = await ctx.instance.db.transaction().execute((trx) => createWorkspace(trx, workspace));
+    const created = await ctx.transact((trx) => createWorkspace(trx, workspace));
     return presentWorkspace(created);
   }),
 
@@ -29,14 +29,14 @@ export const workspacesRouter = createRouter({
     .input(workspaceInput({ name: workspaceName, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { name, version } }) => {
       const change = { name, versions: [version] };
-      const renamed = await ctx.instance.db.transaction().execute((trx) => rename(trx, ctx.edit, change));
+      const renamed = await ctx.transact((trx) => rename(trx, ctx.edit, change));
       return presentWorkspace(renamed);
     }),
 
   delete: workspaceProcedure("workspace:delete")
     .input(workspaceInput({}))
     .mutation(async ({ ctx }) => {
-      await ctx.instance.db.transaction().execute((trx) => remove(trx, ctx.edit));
+      await ctx.transact((trx) => remove(trx, ctx.edit));
       return null;
     }),
 });

@@ -17,6 +17,7 @@ import {
 } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { freeKey, type KeySettings } from "@latchkey/db/key-settings";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -24,7 +25,7 @@ import { enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { listWidened } from "./widening.ts";
-import { requireStillActing } from "./workspaces.ts";
+import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
 /** Whose key is changed, and who changes it from where. */
 export interface KeyEdit {
@@ -74,12 +75,22 @@ export async function listKeys(
 }
 
 /**
- * Checks that a key may manage this one: another of its user's, or, for a key that is held to anything, itself alone.
+ * Checks that a key may look at this one: another of its user's, or, for a key that is held to anything, itself alone.
  * @throws {AppError} FORBIDDEN, the same for a key that is not there and for one that is somebody else's.
  */
-export async function requireManageable(db: Db, principal: Principal, id: KeyId): Promise<void> {
+export async function requireOwnKey(db: Db, principal: Principal, id: KeyId): Promise<void> {
   if (principal.isBound && principal.keyId !== id) throw new AppError("FORBIDDEN");
   if ((await findApiKeyOwner(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
+}
+
+/**
+ * Checks that a key may change this one: what it may look at, unless it is presented by a former secret. Whoever has no
+ * more than that must not lock out who has the present one.
+ * @throws {AppError} FORBIDDEN
+ */
+export async function requireManageable(trx: Trx, principal: Principal, id: KeyId): Promise<void> {
+  if (principal.isByFormerSecret) throw new AppError("FORBIDDEN");
+  await requireOwnKey(trx, principal, id);
 }
 
 /** What is to be changed of a key. What is not named stays. */
@@ -100,14 +111,17 @@ export interface KeyChanges {
 export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
   const key = await lockToEdit(trx, edit);
   const { name, description, versions } = changes;
-  const settings = changes.settings && { ...pickSettings(key), ...changes.settings };
+  const isHeldAnew = Object.keys(changes.settings ?? {}).length > 0;
+  const settings = isHeldAnew ? { ...pickSettings(key), ...changes.settings } : undefined;
   if (settings && !changes.mayWiden) refuseWidening(key, settings);
   const added = settings?.workspaceIds?.filter((id) => !key.workspaceIds?.includes(id)) ?? [];
   await requireOwnWorkspaces(trx, edit.userId, added);
   if (!(await updateApiKey(trx, edit, { name, description, settings, versions }))) {
     throw new AppError("PRECONDITION_FAILED");
   }
-  return await getKey(trx, edit);
+  const changed = await getKey(trx, edit);
+  if (settings) await bumpKeyVersions(trx, { keyId: edit.id, windowSeconds: settings.limit?.windowSeconds });
+  return changed;
 }
 
 /**
@@ -122,6 +136,7 @@ export async function rotateKey(
   await lockToEdit(trx, edit);
   const { secret, start, hash } = createApiKey();
   await rotateApiKey(trx, edit.id, { start, hash, overlapSeconds });
+  await bumpKeyVersions(trx, { keyId: edit.id });
   return { id: edit.id, secret };
 }
 
@@ -129,7 +144,21 @@ export async function rotateKey(
 export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   await lockToEdit(trx, edit);
   await endOverlap(trx, edit.id);
-  return await getKey(trx, edit);
+  const changed = await getKey(trx, edit);
+  await bumpKeyVersions(trx, { keyId: edit.id });
+  return changed;
+}
+
+/**
+ * Revokes what a request was made with: its key, or where it was made with a former secret of it, all of those.
+ * @throws {AppError} NOT_FOUND when the key is deleted already.
+ */
+export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Principal): Promise<void> {
+  if (!principal.isByFormerSecret) return await deleteKey(trx, edit);
+  await requireStillActing(trx, edit.origin);
+  if (!(await lockApiKey(trx, edit))) notFound();
+  await endOverlap(trx, edit.id);
+  await bumpKeyVersions(trx, { keyId: edit.id });
 }
 
 /**
@@ -137,7 +166,7 @@ export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
  * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs.
  */
 export async function deleteKey(trx: Trx, edit: KeyEdit): Promise<void> {
-  await requireStillActing(trx, edit.origin);
+  requireNotLess(await requireStillActing(trx, edit.origin), edit.id);
   if (!(await deleteApiKey(trx, edit))) notFound();
 }
 
@@ -147,8 +176,17 @@ export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
 }
 
 async function lockToEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
-  await requireStillActing(trx, edit.origin);
+  requireNotLess(await requireStillActing(trx, edit.origin), edit.id);
   return (await lockApiKey(trx, edit)) ?? notFound();
+}
+
+/**
+ * Since it was let in, the key that acts may have come to be held to something, or to have another secret.
+ * @throws {AppError} FORBIDDEN
+ */
+function requireNotLess(acting: ActingKey | undefined, id: KeyId): void {
+  if (!acting) return;
+  if (acting.isByFormerSecret || (acting.isBound && acting.keyId !== id)) throw new AppError("FORBIDDEN");
 }
 
 function pickSettings(key: KeySettings): KeySettings {

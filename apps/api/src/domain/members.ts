@@ -80,8 +80,10 @@ export async function addMember(
   { userId, role }: { readonly userId: UserId; readonly role: Role },
 ): Promise<void> {
   const { scope, origin } = edit;
-  const { inside } = await enterToEdit(trx, edit, "members:manage");
-  await requireStillActing(inside, origin, [userId]);
+  const permission = "members:manage";
+  const { inside } = await enterToEdit(trx, edit, permission);
+  const demand = { workspaceId: scope.workspaceId, permission } as const;
+  await requireStillActing(inside, origin, { others: [userId], demand });
   if (!(await insertMember(inside, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is a member already." });
   }
@@ -94,9 +96,11 @@ export async function addMember(
  */
 async function prepare(trx: Trx, edit: Edit, userId: UserId) {
   const { scope, origin } = edit;
-  const { inside, role, narrowing } = await enterToEdit(trx, edit, "members:read");
+  const permission = "members:read";
+  const { inside, role } = await enterToEdit(trx, edit, permission);
   const member = await getMember(inside, scope, userId);
-  await requireStillActing(inside, origin, [userId]);
+  const demand = { workspaceId: scope.workspaceId, permission } as const;
+  const { narrowing } = (await requireStillActing(inside, origin, { others: [userId], demand })) ?? {};
   const isOneself = origin.actor.kind !== "command" && origin.actor.userId === userId;
   const mayLeave = isOneself && permits(narrowing, "members:manage");
   const mayGive = (granted: Role): boolean => mayGrant(role, narrowing, granted);

@@ -1,10 +1,13 @@
-import { holds, type Narrowing, reaches, readNarrowing } from "@latchkey/auth/narrowing";
-import type { Permission } from "@latchkey/auth/permissions";
+import { createIpMatcher } from "@latchkey/auth/ip-ranges";
+import type { Demand } from "@latchkey/auth/judge";
+import { type Narrowing, permits, reaches, readNarrowing } from "@latchkey/auth/narrowing";
+import { type Permission, roleHolds } from "@latchkey/auth/permissions";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { findActingKey, isStillActing } from "@latchkey/db/acting";
+import { isUserActing, lockActingKey } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { isBound } from "@latchkey/db/key-settings";
 import { countMembers, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -39,7 +42,7 @@ export async function createWorkspace(
   workspace: { readonly name: string; readonly ownerId: UserId; readonly origin: Origin },
 ): Promise<Workspace> {
   const { name, ownerId, origin } = workspace;
-  await requireStillActing(trx, origin);
+  await requireStillActing(trx, origin, { demand: "unnarrowed" });
   let slug = createSlug(name);
   for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
     const made = await insertWorkspace(trx, { name, slug, ownerId });
@@ -71,8 +74,9 @@ export async function rename(
   change: { readonly name: string; readonly versions: Versions },
 ): Promise<Workspace> {
   const { scope, origin } = edit;
-  const { inside } = await enterToEdit(trx, edit, "workspace:update");
-  await requireStillActing(inside, origin);
+  const permission = "workspace:update";
+  const { inside } = await enterToEdit(trx, edit, permission);
+  await requireStillActing(inside, origin, { demand: { workspaceId: scope.workspaceId, permission } });
   const before = await getWorkspace(inside, scope);
   const renamed = await renameWorkspace(inside, scope, change);
   if (!renamed) throw new AppError("PRECONDITION_FAILED");
@@ -90,19 +94,20 @@ export async function rename(
  * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN when it was deleted meanwhile.
  */
 export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise<void> {
-  const { inside } = await enterToEdit(trx, edit, "workspace:delete");
+  const permission = "workspace:delete";
+  const { inside } = await enterToEdit(trx, edit, permission);
   const memberIds = await listMemberIds(inside, edit.scope);
-  await requireStillActing(inside, edit.origin, memberIds);
+  const demand = { workspaceId: edit.scope.workspaceId, permission } as const;
+  await requireStillActing(inside, edit.origin, { others: memberIds, demand });
   const isDeleted = await deleteWorkspace(inside, edit.scope, { memberIds, versions });
   if (!isDeleted) throw new AppError("PRECONDITION_FAILED");
 }
 
 /**
  * Has a transaction enter a workspace that it is to change, and holds off whoever else would change it. What admitted the
- * request is looked at again behind that lock: since then the role may have changed, the key been deleted, the user
- * disabled.
- * @returns the role of who edits, and what the key that they edit with is held to; the operator's command may do all that
- *   an owner may.
+ * request is looked at again behind that lock: since then the role may have changed. What has become of user and key
+ * {@link requireStillActing} looks at, which comes next.
+ * @returns the role of who edits; the operator's command may do all that an owner may.
  * @throws {AppError} FORBIDDEN without the permission, also where the workspace is not there, so that nobody may tell that
  *   it ever was; NOT_FOUND for the operator then.
  */
@@ -110,40 +115,57 @@ export async function enterToEdit(
   trx: Trx,
   { scope, origin: { actor } }: Edit,
   permission: Permission,
-): Promise<{
-  readonly inside: WorkspaceTrx;
-  readonly role: Role;
-  readonly narrowing: Narrowing | undefined;
-}> {
+): Promise<{ readonly inside: WorkspaceTrx; readonly role: Role }> {
   const inside = await enterWorkspace(trx, scope);
   const isThere = await lockWorkspace(inside, scope);
   if (actor.kind === "command") {
-    if (isThere) return { inside, role: "owner", narrowing: undefined };
+    if (isThere) return { inside, role: "owner" };
     const id = encodeId("workspace", scope.workspaceId);
     throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
   }
   const role = isThere
     ? await findRole(inside, { userId: actor.userId, workspaceId: scope.workspaceId })
     : undefined;
-  const key = actor.kind === "key" ? await findActingKey(inside, actor.keyId) : undefined;
-  const narrowing = key && readNarrowing(key);
-  if (!role || !reaches(narrowing, scope.workspaceId) || !holds(role, narrowing, permission)) {
-    throw new AppError("FORBIDDEN");
-  }
-  return { inside, role, narrowing };
+  if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
+  return { inside, role };
+}
+
+/** The key that somebody acts by, as it is behind the lock. */
+export interface ActingKey {
+  readonly keyId: KeyId;
+  readonly narrowing: Narrowing | undefined;
+  readonly isBound: boolean;
+  readonly isByFormerSecret: boolean;
 }
 
 /**
  * Locks who acts, and the others whom a change is about, and looks whether they may still act.
+ * @param demand what the key that they act by, if they do, must still allow.
+ * @returns that key.
  * @throws {AppError} FORBIDDEN
  */
 export async function requireStillActing(
   trx: Trx,
-  { actor }: Origin,
-  others: readonly UserId[] = [],
-): Promise<void> {
+  { actor, address }: Origin,
+  { others = [], demand }: { readonly others?: readonly UserId[]; readonly demand?: Demand } = {},
+): Promise<ActingKey | undefined> {
   await lockUsers(trx, actor.kind === "command" ? others : [actor.userId, ...others]);
-  if (actor.kind !== "command" && !(await isStillActing(trx, actor))) throw new AppError("FORBIDDEN");
+  if (actor.kind === "command") return undefined;
+  if (!(await isUserActing(trx, actor.userId))) throw new AppError("FORBIDDEN");
+  if (actor.kind === "session") return undefined;
+  const key = await lockActingKey(trx, actor);
+  if (!key) throw new AppError("FORBIDDEN");
+  const { settings, isByFormerSecret } = key;
+  const narrowing = readNarrowing(settings);
+  if (demand && !allows(narrowing, demand)) throw new AppError("FORBIDDEN");
+  if (settings.ipRanges && !(address && createIpMatcher(settings.ipRanges)(address)))
+    throw new AppError("FORBIDDEN");
+  return { keyId: actor.keyId, narrowing, isBound: isBound(settings), isByFormerSecret };
+}
+
+function allows(narrowing: Narrowing | undefined, demand: Demand): boolean {
+  if (demand === "unnarrowed") return narrowing === undefined;
+  return reaches(narrowing, demand.workspaceId) && permits(narrowing, demand.permission);
 }
 
 /** A workspace as the operator sees it. */

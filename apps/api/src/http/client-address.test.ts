@@ -29,7 +29,9 @@ test.each([
     "198.51.100.1",
   ],
   ["our proxy, where it says nothing", "10.0.0.1", undefined, "10.0.0.1"],
-  ["our proxy, where it says what is no address", "10.0.0.1", "198.51.100.1, unknown", "10.0.0.1"],
+  ["nobody's, where our proxy says what is no address", "10.0.0.1", "198.51.100.1, unknown", undefined],
+  ["the one with a port", "10.0.0.1", "198.51.100.1:443", "198.51.100.1"],
+  ["the one with a port, over IPv6", "10.0.0.1", "[2001:db9::7]:443", "2001:db9::7"],
   [
     "the outermost proxy of ours, where nobody else was on the way",
     "10.0.0.1",

@@ -5,6 +5,7 @@ import { isIP } from "node:net";
  * Where a request comes from: what connects to this node, or, where that is a proxy that we trust, what that one says
  * connected to it, and so on. What stands in `X-Forwarded-For` before the first address that we do not trust may have
  * been written by anybody, and is not read. An IPv4 address is named as such, also on a socket that takes both.
+ * @returns undefined where a proxy of ours says what nobody can read: that must not count as its own address.
  */
 export function clientAddress(
   req: IncomingMessage,
@@ -15,12 +16,18 @@ export function clientAddress(
   const forwarded = req.headers["x-forwarded-for"];
   if (typeof forwarded !== "string") return address;
   for (const hop of forwarded.split(",").reverse()) {
-    const before = withoutMapping(hop.trim());
-    if (before === undefined || isIP(before) === 0) return address;
+    const before = withoutMapping(withoutPort(hop.trim()));
+    if (before === undefined || isIP(before) === 0) return undefined;
     address = before;
     if (!isTrustedProxy(before)) return before;
   }
   return address;
+}
+
+/** Some proxies write `203.0.113.7:443` and `[2001:db8::7]:443`. */
+function withoutPort(hop: string): string {
+  const [, ipv4, ipv6] = /^(?:(\d+(?:\.\d+){3}):\d+|\[([^\]]+)\](?::\d+)?)$/.exec(hop) ?? [];
+  return ipv4 ?? ipv6 ?? hop;
 }
 
 function withoutMapping(address: string | undefined): string | undefined {

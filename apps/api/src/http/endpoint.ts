@@ -9,8 +9,8 @@ import type { Instance } from "../domain/instance.ts";
 import { parseInput } from "./parse-input.ts";
 
 /**
- * Who may call an endpoint. `key`: whoever holds a good API key. `unnarrowed-key`: the same, but for a key that is held to
- * some workspaces or permissions. `workspace`: a key that has this permission, and its user too, in the workspace that
+ * Who may call an endpoint. `key`: whoever holds a good API key. `unnarrowed-key`: the same, except a key that is held to
+ * workspaces, permissions or reading. `workspace`: a key that has this permission, and its user too, in the workspace that
  * the path names with `:workspaceId`. It has no default: an endpoint says it or does not compile.
  */
 export type Access = "key" | "unnarrowed-key" | { readonly workspace: Permission };
@@ -59,10 +59,17 @@ export interface Endpoint {
   readonly summary: string;
   readonly description: string;
   readonly access: Access;
+  /** Whether its path stands for something else with each key. */
+  readonly isAboutKey?: boolean;
   readonly request: RequestParts;
   readonly response: EndpointResponse;
   /** What it answers beside the errors that every endpoint has. */
   readonly errors: readonly ErrorCode[];
+  /**
+   * Checks what admission cannot, in the transaction of a change and before it; also of a request that comes again.
+   * Parses the raw parts of a request.
+   */
+  readonly authorise?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;
   /** Parses the raw parts of a request, runs the handler, strips the answer. */
   readonly run: (raw: RawInput, call: Call & Partial<WorkspaceCall>) => Answer | Promise<Answer>;
 }
@@ -99,25 +106,34 @@ export function defineEndpoint<
   Allowed extends Access,
   Response extends EndpointResponse<Schema>,
 >(
-  declaration: Omit<Endpoint, "run" | "request" | "response" | "access"> & {
+  declaration: Omit<Endpoint, "run" | "authorise" | "request" | "response" | "access"> & {
     readonly access: Allowed;
     readonly request: Parts;
     readonly response: Response;
+    /** Runs in the transaction, before what the handler does there. @throws what refuses the request. */
+    readonly authorise?: (input: Parsed<Parts>, call: Call, trx: Trx) => Promise<void>;
     readonly handle: (
       input: Parsed<Parts>,
       call: Allowed extends string ? Call : WorkspaceCall,
     ) => Input<Response> | Promise<Input<Response>>;
   },
 ): Endpoint {
-  const { handle, ...facts } = declaration;
+  const { handle, authorise, ...facts } = declaration;
   const { schema } = facts.response;
   const strip = (answer: unknown): Answer => schema?.parse(answer);
+  const parse = (raw: RawInput) => parseInput(facts.request, raw) as Parsed<Parts>; // Each part by its own schema.
   return {
     ...facts,
+    ...(authorise ? { authorise: (raw, call, trx) => authorise(parse(raw), call, trx) } : {}),
     run(raw, call) {
-      const input = parseInput(facts.request, raw) as Parsed<Parts>; // Each part was parsed by its own schema.
+      const input = parse(raw);
+      const transact: Call["transact"] = (work) =>
+        call.transact(async (trx) => {
+          await authorise?.(input, call, trx);
+          return await work(trx);
+        });
       // Admission gave `access` where the declaration asks for a workspace.
-      const answer = handle(input, call as WorkspaceCall);
+      const answer = handle(input, (authorise ? { ...call, transact } : call) as WorkspaceCall);
       return answer instanceof Promise ? answer.then(strip) : strip(answer);
     },
   };

@@ -48,6 +48,7 @@ export async function onceByName(
         retryAfterSeconds: 1,
       });
     }
+    await endpoint.authorise?.(input, call, trx);
     const record = await findIdempotencyRecord(trx, name);
     if (record && !record.requestHash.equals(requestHash)) {
       throw new AppError("UNPROCESSABLE_CONTENT", {

@@ -72,7 +72,12 @@ export function openApi(options: OpenApiOptions): Middleware {
     });
     const idempotencyKey = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
     if (idempotencyKey !== undefined) {
-      const name = { userId: principal.userId, method: endpoint.method, path: ctx.path, key: idempotencyKey };
+      const name = {
+        userId: principal.userId,
+        method: endpoint.method,
+        path: nameOf(endpoint, ctx.path, principal),
+        key: idempotencyKey,
+      };
       const running = onceByName(endpoint, { name, input, call });
       const { status, answer, isReplayed } = await withinDeadline(budgetMs, running);
       return answerJson(ctx, status, answer, [
@@ -89,6 +94,11 @@ export function openApi(options: OpenApiOptions): Middleware {
 function workspaceOf({ route }: Admitted): WorkspaceId | undefined {
   const demand = "demand" in route ? route.demand : undefined;
   return typeof demand === "object" ? demand.workspaceId : undefined;
+}
+
+/** Where the path means something else for each key, the key is part of what a client calls its request. */
+function nameOf({ isAboutKey }: Endpoint, path: string, { keyId }: Principal): string {
+  return isAboutKey ? `${path} ${keyId}` : path;
 }
 
 const noQuery = {};
@@ -110,7 +120,12 @@ function createCall(
     principal,
     ...(access ? { access } : {}),
     origin: {
-      actor: { kind: "key", userId: principal.userId, keyId: principal.keyId },
+      actor: {
+        kind: "key",
+        userId: principal.userId,
+        keyId: principal.keyId,
+        digest: principal.digest,
+      },
       address: address ?? null,
       requestId: ctx.requestId,
     },

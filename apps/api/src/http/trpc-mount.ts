@@ -8,6 +8,7 @@ import type { Instance } from "../domain/instance.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ExplainRequest } from "./explain-request.ts";
 import { requireSameOrigin } from "./same-site.ts";
+import { Turns } from "./turns.ts";
 
 const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;
@@ -24,6 +25,7 @@ export function trpcMount({
   readonly explain: ExplainRequest;
   readonly log: Logger;
 }): Middleware {
+  const turns = new Turns();
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);
@@ -48,6 +50,7 @@ export function trpcMount({
       maxBatchSize: maxCalls,
       createContext: () => ({
         instance,
+        turns,
         explain,
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, instance.isTrustedProxy) ?? null,

@@ -16,15 +16,8 @@ import {
 import { FactsMemory } from "./facts-memory.ts";
 import { type Demand, judge, judgeKey, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
-import {
-  type Ask,
-  countUses,
-  type Findings,
-  isCertainAbort,
-  type Probe,
-  resolveUses,
-  type Spent,
-} from "./statement.ts";
+import type { Spent } from "./spend.ts";
+import { type Ask, countUses, type Findings, isCertainAbort, type Probe, resolveUses } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 export interface AdmissionOptions {

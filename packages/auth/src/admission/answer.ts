@@ -1,6 +1,6 @@
 import { openWorkspace, type Spending, type Waiter } from "./batch.ts";
 import type { KeyFacts, Limit } from "./judge.ts";
-import type { Spent } from "./statement.ts";
+import type { Spent } from "./spend.ts";
 import type { LimitState, Presented, Verdict } from "./verdict.ts";
 
 /** For a token that no key has. */
@@ -32,9 +32,9 @@ export function answerCounted(
   spent: Spent | undefined,
   answer: (waiter: Waiter, verdict: Verdict) => void,
 ): void {
-  const { keyId, userId, narrowing, isBound, limit } = facts;
+  const { keyId, userId, narrowing, isBound, isRetired, limit } = facts;
   const presented = presentedBy(facts, digest);
-  const principal = { keyId, userId, narrowing, isBound };
+  const principal = { keyId, userId, digest, narrowing, isBound, isByFormerSecret: isRetired };
   const admitted = {
     kind: "admitted",
     presented,
@@ -42,11 +42,12 @@ export function answerCounted(
     access: undefined,
     limit: undefined,
   } as const;
-  if (!limit || !spent) {
+  if (!limit) {
     for (const waiter of waiters)
       answer(waiter, waiter.demand ? { ...admitted, access: openWorkspace(waiter) } : admitted);
     return;
   }
+  if (!spent) throw new Error("A key with a limit was counted, and not how its limit stands.");
   for (const [place, waiter] of waiters.entries()) {
     const state = stateAt(place, limit, spent);
     if (place >= spent.granted) answer(waiter, { kind: "limited", presented, limit: state });

@@ -1,4 +1,5 @@
 import { endOverlap, lockApiKey, rotateApiKey, updateApiKey } from "@latchkey/db/api-key-changes";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { freeKey, type KeySettings } from "@latchkey/db/key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
@@ -16,9 +17,10 @@ afterAll(() => database.drop());
 const { openNode, addKey } = admissionKit(() => database);
 
 async function hold(key: TestKey, settings: Partial<KeySettings>): Promise<void> {
-  await database.db
-    .transaction()
-    .execute((trx) => updateApiKey(trx, key, { settings: { ...freeKey, ...settings } }));
+  await database.db.transaction().execute(async (trx) => {
+    await updateApiKey(trx, key, { settings: { ...freeKey, ...settings } });
+    await bumpKeyVersions(trx, { keyId: key.id, windowSeconds: settings.limit?.windowSeconds });
+  });
 }
 
 async function addHeldKey(settings: Partial<KeySettings>): Promise<TestKey> {
@@ -38,7 +40,7 @@ async function letPass(key: TestKey, seconds: number): Promise<void> {
     database.owner,
   );
   await sql`
-    update key_counters set window_started_at = window_started_at - ${earlier}, version = version + 1
+    update key_counters set window_ends_at = window_ends_at - ${earlier}, version = version + 1
     where key_id = ${key.id}`.execute(database.owner);
 }
 
@@ -138,16 +140,28 @@ describe("a limit", () => {
     expect(await admitAtOnce([node], key.secret, 5)).toBe(2);
   });
 
-  test("is not renewed by being edited, and what it refused before does not count against a wider one", async () => {
+  test("forgets nothing of what a window has spent by being edited, however often", async () => {
     const node = openNode();
     const key = await addHeldKey({ limit: { quota: 5, windowSeconds: 60 } });
     expect(await admitAtOnce([node], key.secret, 50)).toBe(5);
-    await hold(key, { limit: { quota: 4, windowSeconds: 60 } });
-    expect(await admitAtOnce([node], key.secret, 5)).toBe(0);
+    for (const quota of [1, 4, 2, 5]) {
+      await hold(key, { limit: { quota, windowSeconds: 60 } });
+      expect(await admitAtOnce([node], key.secret, 5)).toBe(0);
+    }
     await hold(key, { limit: { quota: 8, windowSeconds: 60 } });
-    expect(await admitAtOnce([node], key.secret, 50)).toBe(4);
+    expect(await admitAtOnce([node], key.secret, 50)).toBe(3);
     await hold(key, { limit: null });
     expect(await admitAtOnce([node], key.secret, 50)).toBe(50);
+  });
+
+  test("has its window end no later than one of its new length", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 1, windowSeconds: 86_400 } });
+    expect(await admitAtOnce([node], key.secret, 5)).toBe(1);
+    await hold(key, { limit: { quota: 1, windowSeconds: 60 } });
+    expect(await node.admit(key.secret)).toMatchObject({ kind: "limited", limit: { resetsInSeconds: 60 } });
+    await letPass(key, 60);
+    expect(await admitAtOnce([node], key.secret, 5)).toBe(1);
   });
 
   test("holds where another transaction has the row meanwhile, and the request is resolved apart", async () => {
@@ -178,16 +192,23 @@ describe("a limit", () => {
 describe("an expiry", () => {
   test("is judged by the database's clock, on a node that remembers the key as good", async () => {
     const node = openNode();
-    const key = await addHeldKey({ expiresAt: new Date(Date.now() + 3_600_000) });
+    const key = await addHeldKey({ expiresAt: new Date(Date.now() + 2_000) });
     expect(await kindOf(node, key.secret)).toBe("admitted");
-    // The clock alone moves: no version does.
-    await sql`update api_keys set expires_at = clock_timestamp() + interval '300 milliseconds' where id = ${key.id}`.execute(
-      database.owner,
-    );
-    const fresh = openNode();
-    expect(await kindOf(fresh, key.secret)).toBe("admitted");
-    await expect.poll(() => kindOf(fresh, key.secret)).toBe("expired");
+    // Nothing but the clock moves: no version does.
+    await expect.poll(() => kindOf(node, key.secret), { timeout: 10_000 }).toBe("expired");
     expect(await kindOf(openNode(), key.secret)).toBe("expired");
+  });
+
+  test("of one key is nothing to another in the same batch", async () => {
+    const node = openNode();
+    const [ending, free] = [
+      await addHeldKey({ expiresAt: new Date(Date.now() + 3_600_000) }),
+      await addKey(),
+    ];
+    for (const key of [ending, free]) expect(await kindOf(node, key.secret)).toBe("admitted");
+    await letPass(ending, 3_600);
+    const kinds = await Promise.all([ending, free, ending].map((key) => kindOf(node, key.secret)));
+    expect(kinds).toEqual(["expired", "admitted", "expired"]);
   });
 });
 
@@ -224,6 +245,7 @@ describe("a former secret", () => {
     await database.db.transaction().execute(async (trx) => {
       await lockApiKey(trx, key);
       await rotateApiKey(trx, key.id, { start, hash, overlapSeconds });
+      await bumpKeyVersions(trx, { keyId: key.id });
     });
     return secret;
   }
@@ -266,12 +288,29 @@ describe("a former secret", () => {
     const second = await rotate(key, 3_600);
     const third = await rotate(key, 3_600);
     for (const secret of [key.secret, second, third]) expect(await kindOf(node, secret)).toBe("admitted");
-    await database.db.transaction().execute((trx) => endOverlap(trx, key.id));
+    await database.db.transaction().execute(async (trx) => {
+      await endOverlap(trx, key.id);
+      await bumpKeyVersions(trx, { keyId: key.id });
+    });
     expect([await kindOf(node, key.secret), await kindOf(node, second)]).toEqual([
       "rotated-out",
       "rotated-out",
     ]);
     expect(await kindOf(node, third)).toBe("admitted");
+  });
+
+  test("is one of five that may be good at once, and makes nobody wait long", async () => {
+    const node = openNode();
+    const key = await addKey();
+    const secrets = [key.secret];
+    for (let count = 0; count < 7; count += 1) secrets.push(await rotate(key, 3_600));
+    const kinds = await Promise.all(secrets.map((secret) => kindOf(node, secret)));
+    expect(kinds).toEqual([...Array(2).fill("rotated-out"), ...Array(6).fill("admitted")]);
+    const crowd = Array.from({ length: 600 }, (_, index) => kindOf(node, secrets[2 + (index % 6)] ?? ""));
+    const other = await addKey();
+    expect(await kindOf(node, other.secret)).toBe("admitted");
+    expect(new Set(await Promise.all(crowd))).toEqual(new Set(["admitted"]));
+    expect(await countUses(key)).toBe(606);
   });
 
   test("spends the same limit as the new one", async () => {

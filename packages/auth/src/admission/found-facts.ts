@@ -5,8 +5,8 @@ import { readNarrowing } from "../narrowing.ts";
 import type { KeyFacts } from "./judge.ts";
 
 /**
- * SQL that makes one JSON of all that decides about a key: of `key`, its `counter`, its user's `account`, the `secret`
- * presented and the workspace `probed` for.
+ * SQL that makes one JSON of all that decides about a key: of `key`, as {@link keyOfSecret} has it, its `counter`, its
+ * user's `account` and the workspace `probed` for.
  */
 export const foundFacts = `
   json_build_object(
@@ -17,10 +17,10 @@ export const foundFacts = `
     'isUserDisabled', account.disabled_at is not null,
     'isDisabled', key.disabled_at is not null,
     'isExpired', coalesce(key.expires_at <= clock_timestamp(), false),
-    'isRetired', secret.good_until is not null,
-    'isRotatedOut', coalesce(secret.good_until <= clock_timestamp(), false),
+    'isRetired', key.good_until is not null,
+    'isRotatedOut', coalesce(key.good_until <= clock_timestamp(), false),
     'expires', key.expires_at is not null,
-    'goodUntil', least(key.expires_at, secret.good_until),
+    'goodUntil', least(key.expires_at, key.good_until),
     'quota', key.limit_quota,
     'windowSeconds', key.limit_window_seconds,
     'workspaceIds', key.workspace_ids,
@@ -30,11 +30,31 @@ export const foundFacts = `
     'role', (select role from members where workspace_id = probed.workspace_id and user_id = key.user_id)
   )`;
 
-/** SQL for the keys that a secret `probed` for is of: as its present one, or as a former one with its end. */
-export const secretsOf = `
-  select id, null::timestamptz as good_until from api_keys where hash = probed.hash
+/** All that admission may see of a key. */
+const columns = [
+  "id",
+  "user_id",
+  "deleted_at",
+  "disabled_at",
+  "expires_at",
+  "workspace_ids",
+  "permissions",
+  "is_read_only",
+  "ip_ranges",
+  "limit_quota",
+  "limit_window_seconds",
+]
+  .map((column) => `key.${column}`)
+  .join();
+
+/** SQL for the key that a secret `probed` for is of: as its present one, or as a former one, with its `good_until`. */
+export const keyOfSecret = `
+  select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = probed.hash
   union all
-  select key_id, good_until from retired_secrets where hash = probed.hash`;
+  select ${columns}, former.good_until
+  from retired_secrets former
+  join api_keys key on key.id = former.key_id
+  where former.hash = probed.hash`;
 
 /** What {@link foundFacts} makes. */
 export interface FoundFacts {

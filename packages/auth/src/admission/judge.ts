@@ -91,9 +91,9 @@ export function judge(facts: KeyFacts, { demand, address }: Circumstances): Judg
 export function judgeKey(facts: KeyFacts): Judgement {
   if (facts.isDeleted) return refusals.deleted;
   if (facts.isUserDisabled) return refusals["user-disabled"];
+  if (facts.isRotatedOut) return refusals["rotated-out"];
   if (facts.isDisabled) return refusals.disabled;
-  if (facts.isExpired) return refusals.expired;
-  return facts.isRotatedOut ? refusals["rotated-out"] : allowed;
+  return facts.isExpired ? refusals.expired : allowed;
 }
 
 const allowed = { kind: "allowed" } as const satisfies Judgement;

@@ -52,9 +52,9 @@ test("a key is admitted to its user's workspaces alone, with the role that the u
   const { userId, secret, id } = await addKey();
   const [own, foreign] = [await addWorkspace(), await addWorkspace()];
   await setRole(own, userId, "viewer");
-  expect(await node.admit(secret, toSee(own))).toEqual({
+  expect(await node.admit(secret, toSee(own))).toMatchObject({
     kind: "admitted",
-    principal: { keyId: id, userId },
+    principal: { keyId: id, userId, narrowing: undefined, isBound: false },
     access: { scope: { workspaceId: own.workspaceId }, userId, role: "viewer" },
   });
   expect(await node.admit(secret, toManage(own))).toMatchObject(noPermission);

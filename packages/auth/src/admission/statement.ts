@@ -1,8 +1,8 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import pg from "pg";
-import { type FoundFacts, foundFacts, readFacts, secretsOf } from "./found-facts.ts";
+import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./found-facts.ts";
 import type { KeyFacts, Limit } from "./judge.ts";
-import { spend, spentState } from "./spend.ts";
+import { askedTimes, type Spent, spend, toSpent, windowState } from "./spend.ts";
 
 /** The uses of one key in a batch, to be counted if its version is still this. */
 export interface Ask {
@@ -19,15 +19,6 @@ export interface Probe {
   /** In base64. */
   readonly digest: string;
   readonly workspaceId: WorkspaceId | undefined;
-}
-
-/** How much of a batch the limit of a key let through, and where that leaves the limit. */
-export interface Spent {
-  /** So many of the uses asked for, of which those that asked first are meant. */
-  readonly granted: number;
-  readonly remaining: number;
-  /** Seconds until the window ends, rounded up. */
-  readonly resetsInSeconds: number;
 }
 
 /** What came of the uses that a statement was to count. */
@@ -54,8 +45,10 @@ export interface Findings {
   readonly probed: readonly (KeyFacts | undefined)[];
 }
 
-/** A batch of keys without an end and a limit, in the order of its keys: a row a key, with its uses and the version
- * that the node judged by. */
+/**
+ * A batch of keys without an end and a limit, in the order of its keys: a row a key, with its uses and the version that
+ * the node judged by.
+ */
 const askedPlainly = `
 asked as materialized (
   select * from unnest($1::uuid[], $2::integer[], $3::integer[]) as asked (key_id, uses, version)
@@ -64,10 +57,11 @@ asked as materialized (
 
 /** The same for any keys. All of the statement goes by one instant, after its requests came and before they are answered. */
 const asked = `
+clock as materialized (select clock_timestamp() as now),
 asked as materialized (
-  select *, clock_timestamp() as now
+  select key_id, uses, version, good_until, quota, window_seconds, ${askedTimes}
   from unnest($1::uuid[], $2::integer[], $3::integer[], $4::timestamptz[], $5::integer[], $6::integer[])
-    as asked (key_id, uses, version, good_until, quota, window_seconds)
+    as asked (key_id, uses, version, good_until, quota, window_seconds), clock
   order by key_id
 )`;
 
@@ -105,9 +99,9 @@ spent as (
   from asked
   where counter.key_id = asked.key_id and counter.version = asked.version
     and (asked.good_until is null or asked.good_until > asked.now)
-  returning asked.key_id, asked.quota, ${spentState}
+  returning asked.key_id, asked.quota, ${windowState}
 )
-select key_id, granted, remaining, resets_in_seconds from spent where quota is not null
+select key_id, last_granted, remaining, seconds_left from spent where quota is not null
 union all
 select key_id, null, null, null from asked where key_id not in (select key_id from spent)`;
 
@@ -115,7 +109,7 @@ select key_id, null, null, null from asked where key_id not in (select key_id fr
  * For all that the first two cannot settle: keys that were not counted, and keys of which the node does not know
  * enough. Counts what can be counted without waiting for anybody, and reads what there is to know of the others.
  *
- * - `locked` takes the rows whose version still holds and that nobody else has.
+ * - `locked` takes the rows whose version still holds, that are not over, and that nobody else has.
  * - The answer names the asks that were not counted, with the version of their key. One whose version still holds, and
  *   that is not over, is locked by another.
  * - It has how each limit stands that was counted.
@@ -140,7 +134,7 @@ spent as (
   set ${spend}
   from locked asked
   where counter.key_id = asked.key_id
-  returning asked.key_id, asked.quota, ${spentState}
+  returning asked.key_id, asked.quota, ${windowState}
 )
 select 'uncounted' as kind, null::bigint as position, asked.key_id,
   json_build_object('version', counter.version, 'isOver', coalesce(asked.good_until <= asked.now, false)) as detail
@@ -149,14 +143,13 @@ left join key_counters counter on counter.key_id = asked.key_id
 where asked.key_id not in (select key_id from spent)
 union all
 select 'spent', null, key_id,
-  json_build_object('granted', granted, 'remaining', remaining, 'resetsInSeconds', resets_in_seconds)
+  json_build_object('granted', last_granted, 'remaining', remaining, 'secondsLeft', seconds_left)
 from spent
 where quota is not null
 union all
 select 'probed', probed.position, key.id, ${foundFacts}
 from probed
-join lateral (${secretsOf}) secret on true
-join api_keys key on key.id = secret.id
+join lateral (${keyOfSecret}) key on true
 join key_counters counter on counter.key_id = key.id
 join users account on account.id = key.user_id`;
 
@@ -168,7 +161,10 @@ interface ResolvedRow<Kind extends string, Detail> {
 
 type Row =
   | ResolvedRow<"uncounted", Uncounted>
-  | ResolvedRow<"spent", Spent>
+  | ResolvedRow<
+      "spent",
+      { readonly granted: number; readonly remaining: number; readonly secondsLeft: number }
+    >
   /** The position of the probe counts from 1. */
   | (ResolvedRow<"probed", FoundFacts> & { readonly position: number });
 
@@ -214,9 +210,9 @@ async function spendUses(client: pg.Client, asks: readonly Ask[]): Promise<Count
   });
   const uncounted: KeyId[] = [];
   const spent = new Map<KeyId, Spent>();
-  for (const [keyId, granted, remaining, resetsInSeconds] of rows) {
+  for (const [keyId, granted, remaining, secondsLeft] of rows) {
     if (granted === null) uncounted.push(keyId);
-    else spent.set(keyId, { granted, remaining, resetsInSeconds });
+    else spent.set(keyId, toSpent(granted, remaining, secondsLeft));
   }
   return { uncounted, spent };
 }
@@ -240,8 +236,10 @@ export async function resolveUses(
   const spent = new Map<KeyId, Spent>();
   const probed: (KeyFacts | undefined)[] = probes.map(() => undefined);
   for (const row of rows) {
-    if (row.kind === "uncounted") uncounted.set(row.key_id, row.detail);
-    else if (row.kind === "spent") spent.set(row.key_id, row.detail);
+    const { kind, key_id: keyId, detail } = row;
+    if (kind === "uncounted") uncounted.set(keyId, detail);
+    else if (kind === "spent")
+      spent.set(keyId, toSpent(detail.granted, detail.remaining, detail.secondsLeft));
     else probed[row.position - 1] = readFacts(row.detail, probes[row.position - 1]?.workspaceId);
   }
   return { uncounted, spent, probed };

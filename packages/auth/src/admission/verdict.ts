@@ -7,10 +7,14 @@ import type { Limit, RefusalReason } from "./judge.ts";
 export interface Principal {
   readonly keyId: KeyId;
   readonly userId: UserId;
+  /** Of the secret that was presented, in base64. */
+  readonly digest: string;
   /** What the key is held to; undefined for all that its user may do. */
   readonly narrowing: Narrowing | undefined;
   /** Whether the key is held to anything at all: a time, a place or a limit too. Such a key manages no key but itself. */
   readonly isBound: boolean;
+  /** Whether it was presented by a secret that it had before. Whoever has only that one changes no key. */
+  readonly isByFormerSecret: boolean;
 }
 
 /** Where a limited key stands in its window, once a request is counted. */

@@ -61,10 +61,11 @@ export class RefusalLog {
   }
 }
 
-/** A text that Postgres takes, of bounded size. */
+/** A text that Postgres takes, of bounded size, without a whole key that somebody pasted into it. */
 function keepable(text: string, maxLength: number): string {
-  const clean = text.includes("\0") ? text.replaceAll("\0", "") : text;
-  if (clean.length <= maxLength) return clean;
+  const clean = text.replaceAll("\0", "").replace(keyForm, "lk_…");
   // By way of a buffer: what is cut off a long string holds on to all of it.
   return Buffer.from(clean.slice(0, maxLength)).toString();
 }
+
+const keyForm = /lk_[0-9A-Za-z]{36}/g;

@@ -13,7 +13,14 @@ import { type RecordedRequest, UsageRecorder, type UsageRecorderOptions } from "
 const userId = createId("user");
 
 export function admitted(keyId: KeyId, retiredSecret?: string): Verdict {
-  const principal = { keyId, userId, narrowing: undefined, isBound: false };
+  const principal = {
+    keyId,
+    userId,
+    digest: "",
+    narrowing: undefined,
+    isBound: false,
+    isByFormerSecret: false,
+  };
   const presented = { keyId, retiredSecret };
   return { kind: "admitted", presented, principal, access: undefined, limit: undefined };
 }

@@ -172,8 +172,13 @@ export class UsageRecorder {
   async #inTurn(work: () => Promise<unknown>): Promise<void> {
     const turn = this.#turns.then(async () => {
       this.#isBusy = true;
-      await work();
-      this.#isBusy = false;
+      try {
+        await work();
+      } catch {
+        // Whoever is told of failures threw: the next turn must come all the same.
+      } finally {
+        this.#isBusy = false;
+      }
     });
     this.#turns = turn;
     await turn;

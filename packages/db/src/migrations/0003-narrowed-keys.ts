@@ -2,6 +2,22 @@ import { type Kysely, sql } from "kysely";
 
 /** What a key may be held to, its former secrets, its limit's window, and what is told of its use. */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await createHistory(db);
+  await createRetiredSecrets(db);
+  // Whoever has very many keys still has them listed, counted and searched in no time. Admission reads on meanwhile.
+  await sql`
+    create index api_keys_listed on api_keys (user_id, created_at desc, id desc) include (deleted_at)`.execute(
+    db,
+  );
+  await sql`create index api_keys_by_name on api_keys (user_id, name, id) where deleted_at is null`.execute(
+    db,
+  );
+  // From here on everybody waits until the migration is over, which has nothing long left to do.
+  await sql`
+    alter table key_counters
+      add column window_ends_at timestamptz not null default 'epoch',
+      add column window_spent bigint not null default 0,
+      add column last_granted integer not null default 0`.execute(db);
   await sql`
     alter table api_keys
       add column disabled_at timestamptz,
@@ -14,21 +30,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       add column limit_window_seconds integer check (limit_window_seconds between 1 and 86400),
       add column version integer not null default 1,
       add check ((limit_quota is null) = (limit_window_seconds is null))`.execute(db);
-  // Whoever has very many keys still has them listed, counted and searched in no time.
-  await sql`
-    create index api_keys_listed on api_keys (user_id, created_at desc, id desc) include (deleted_at)`.execute(
-    db,
-  );
   await sql`drop index api_keys_user_id`.execute(db);
-  await sql`create index api_keys_by_name on api_keys (user_id, name, id) where deleted_at is null`.execute(
-    db,
-  );
-  // What was asked for in the window, not what was let through: of one batch, the rest of the limit tells what was.
-  await sql`
-    alter table key_counters
-      add column window_started_at timestamptz,
-      add column window_demand bigint not null default 0`.execute(db);
+  await grantToTenant(db);
+  await grantToAdmission(db);
+}
 
+async function createRetiredSecrets(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table retired_secrets (
       hash bytea primary key check (length(hash) = 32),
@@ -41,10 +48,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       refused_address text
     )`.execute(db);
   await sql`create index retired_secrets_key_id on retired_secrets (key_id, retired_at)`.execute(db);
-
-  await createHistory(db);
-  await grantToTenant(db);
-  await grantToAdmission(db);
 }
 
 /** Statistics. No foreign keys: what happened to a key or a workspace must not keep a node from writing the rest. */
@@ -85,7 +88,7 @@ async function createHistory(db: Kysely<unknown>): Promise<void> {
 async function grantToTenant(db: Kysely<unknown>): Promise<void> {
   await sql`grant select, insert, delete on retired_secrets to latchkey_tenant`.execute(db);
   await sql`grant update (good_until) on retired_secrets to latchkey_tenant`.execute(db);
-  await sql`grant update (window_demand) on key_counters to latchkey_tenant`.execute(db);
+  await sql`grant update (window_ends_at) on key_counters to latchkey_tenant`.execute(db);
   await sql`grant select on key_usage_hours, key_addresses, key_refusals to latchkey_tenant`.execute(db);
   await sql`alter table key_usage_hours enable row level security`.execute(db);
   await sql`alter table key_usage_hours force row level security`.execute(db);
@@ -113,7 +116,7 @@ async function grantToAdmission(db: Kysely<unknown>): Promise<void> {
   await sql`
     grant update (last_used_at, refused_at, refused_address) on retired_secrets
     to latchkey_admission`.execute(db);
-  await sql`grant update (window_started_at, window_demand) on key_counters to latchkey_admission`.execute(
+  await sql`grant update (window_ends_at, window_spent, last_granted) on key_counters to latchkey_admission`.execute(
     db,
   );
   await sql`

@@ -12,8 +12,8 @@ export const deleteApiKey = defineEndpoint({
   request: { params: ofKey },
   response: { status: 204 },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { keyId } }, { instance, transact, principal, origin }) => {
-    await requireManageable(instance.db, principal, keyId);
+  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
+  handle: async ({ params: { keyId } }, { transact, principal, origin }) => {
     await transact((trx) => deleteKey(trx, { userId: principal.userId, id: keyId, origin }));
     return undefined;
   },

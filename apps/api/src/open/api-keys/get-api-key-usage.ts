@@ -2,7 +2,7 @@ import { encodeId } from "@latchkey/db/ids";
 import { readKeyUsage } from "@latchkey/db/key-history";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import { getKey, requireManageable } from "../../domain/api-keys.ts";
+import { getKey, requireOwnKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { isAnswerable, unanswerable, usagePeriod } from "../../key-fields.ts";
 import { shownId, timestamp } from "../schemas.ts";
@@ -34,7 +34,7 @@ export const getApiKeyUsage = defineEndpoint({
   response: { status: 200, schema: z.object({ data: z.array(bucket) }).meta({ id: "KeyUsage" }) },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyId }, query }, { instance: { db }, principal }) => {
-    await requireManageable(db, principal, keyId);
+    await requireOwnKey(db, principal, keyId);
     await getKey(db, { userId: principal.userId, id: keyId });
     const rows = await asUser(db, principal.userId, (trx) => readKeyUsage(trx, { keyId, ...query }));
     return {

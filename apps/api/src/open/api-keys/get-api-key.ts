@@ -1,4 +1,4 @@
-import { getKey, requireManageable } from "../../domain/api-keys.ts";
+import { getKey, requireOwnKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { apiKey, ofKey, presentKey } from "./api-key.ts";
 
@@ -13,7 +13,7 @@ export const getApiKey = defineEndpoint({
   response: { status: 200, schema: apiKey, hasEtag: true },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyId } }, { instance: { db }, principal }) => {
-    await requireManageable(db, principal, keyId);
+    await requireOwnKey(db, principal, keyId);
     return presentKey(await getKey(db, { userId: principal.userId, id: keyId }));
   },
 });

@@ -35,8 +35,8 @@ export const rotateApiKey = defineEndpoint({
   },
   response: { status: 200, schema: rotated, secret: "key" },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { keyId }, body }, { instance, transact, principal, origin }) => {
-    await requireManageable(instance.db, principal, keyId);
+  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
+  handle: async ({ params: { keyId }, body }, { transact, principal, origin }) => {
     const edit = { userId: principal.userId, id: keyId, origin };
     const { id, secret } = await transact((trx) => rotateKey(trx, edit, body.overlapSeconds));
     return { id: encodeId("key", id), key: secret };

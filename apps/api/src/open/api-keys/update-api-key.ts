@@ -22,8 +22,8 @@ export const updateApiKey = defineEndpoint({
   request: { params: ofKey, body, ifMatch: true },
   response: { status: 200, schema: apiKey, hasEtag: true },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
-  handle: async ({ params: { keyId }, body }, { instance, transact, principal, origin, ifMatch }) => {
-    await requireManageable(instance.db, principal, keyId);
+  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
+  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
     const { name, description, ...settings } = body;
     const edit = { userId: principal.userId, id: keyId, origin };
     const changes = { name, description, settings, versions: ifMatch, mayWiden: false };

@@ -1,3 +1,4 @@
+import { readableWorkspaces } from "@latchkey/auth/narrowing";
 import { type ApiKey, findApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import type { User } from "@latchkey/db/users";
@@ -54,7 +55,7 @@ export const getMe = defineEndpoint({
         listMemberships(trx, principal.userId, {
           limit: maxWorkspaces,
           direction: "asc",
-          filter: { among: principal.narrowing?.workspaceIds },
+          filter: { among: readableWorkspaces(principal.narrowing) },
         }),
       ),
     ]);

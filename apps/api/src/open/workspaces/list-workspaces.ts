@@ -1,3 +1,4 @@
+import { readableWorkspaces } from "@latchkey/auth/narrowing";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { role } from "../../fields.ts";
@@ -22,7 +23,7 @@ export const listWorkspaces = defineEndpoint({
   errors: [],
   handle: async ({ query }, { instance, principal: { userId, narrowing } }) => {
     const { role, search } = query;
-    const page = { ...readPage(query), filter: { role, search, among: narrowing?.workspaceIds } };
+    const page = { ...readPage(query), filter: { role, search, among: readableWorkspaces(narrowing) } };
     const rows = await asUser(instance.db, userId, (trx) => listMemberships(trx, userId, page));
     return toPage(rows, query, { present: presentWorkspace, idOf: ({ id }) => id });
   },
