@@ -27,9 +27,9 @@ export async function bumpKeyVersions(
       ? sql`select ${keys.keyId}::uuid as id`
       : sql`select id from api_keys where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null`;
   const seconds = "keyId" in keys ? keys.windowSeconds : undefined;
+  const latest = sql`clock_timestamp() + ${seconds}::integer * interval '1 second'`;
   const window = seconds
-    ? sql`,
-      window_ends_at = least(window_ends_at, clock_timestamp() + ${seconds}::integer * interval '1 second')`
+    ? sql`, window_ends_at = case when window_ends_at > ${latest} then ${latest} else window_ends_at end`
     : sql``;
   await sql`
     with chosen as (${chosen}),

@@ -192,12 +192,12 @@ export interface KeyCounterTable {
   version: Generated<number>;
   use_count: Generated<number>;
   last_used_at: Date | null;
-  /** When the limit's window ends, or has ended. */
-  window_ends_at: Generated<Date>;
+  /** When the limit's window ends, or has ended; null, like the next two, for a key that never had a limit. */
+  window_ends_at: Date | null;
   /** How many uses it let through. */
-  window_spent: Generated<number>;
+  window_spent: number | null;
   /** How many uses the limit let through of those that were asked for last. */
-  last_granted: Generated<number>;
+  last_granted: number | null;
 }
 
 /** Every table, by its name in Postgres. */

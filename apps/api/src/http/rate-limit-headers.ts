@@ -1,3 +1,4 @@
+import type { Limit } from "@latchkey/auth/judge";
 import type { LimitState } from "@latchkey/auth/verdict";
 
 /**
@@ -6,13 +7,24 @@ import type { LimitState } from "@latchkey/auth/verdict";
  */
 export function rateLimitHeaders(limit: LimitState | undefined): readonly string[] {
   if (!limit) return none;
-  const { quota, windowSeconds, remaining, resetsInSeconds } = limit;
+  const { remaining, resetsInSeconds } = limit;
   return [
     "RateLimit",
     `"key";r=${remaining};t=${resetsInSeconds}`,
     "RateLimit-Policy",
-    `"key";q=${quota};w=${windowSeconds}`,
+    policyOf(limit.limit),
   ];
+}
+
+/** A node has one limit object a key that it remembers. */
+const policies = new WeakMap<Limit, string>();
+
+function policyOf(limit: Limit): string {
+  const known = policies.get(limit);
+  if (known) return known;
+  const policy = `"key";q=${limit.quota};w=${limit.windowSeconds}`;
+  policies.set(limit, policy);
+  return policy;
 }
 
 const none: readonly string[] = [];

@@ -48,14 +48,17 @@ export function answerCounted(
     return;
   }
   if (!spent) throw new Error("A key with a limit was counted, and not how its limit stands.");
-  for (const [place, waiter] of waiters.entries()) {
+  let place = 0;
+  for (const waiter of waiters) {
     const state = stateAt(place, limit, spent);
     if (place >= spent.granted) answer(waiter, { kind: "limited", presented, limit: state });
-    else answer(waiter, { ...admitted, access: openWorkspace(waiter), limit: state });
+    else
+      answer(waiter, { kind: "admitted", presented, principal, access: openWorkspace(waiter), limit: state });
+    place += 1;
   }
 }
 
 /** How the limit stands for the request at this place of its batch, counted from 0. */
 function stateAt(place: number, limit: Limit, { granted, remaining, resetsInSeconds }: Spent): LimitState {
-  return { ...limit, remaining: remaining + Math.max(0, granted - 1 - place), resetsInSeconds };
+  return { limit, remaining: remaining + Math.max(0, granted - 1 - place), resetsInSeconds };
 }

@@ -84,7 +84,7 @@ describe("a limit", () => {
   test("tells where it stands, down to none, and when to come again", async () => {
     const node = openNode();
     const key = await addHeldKey({ limit: { quota: 3, windowSeconds: 60 } });
-    const limit = { quota: 3, windowSeconds: 60, resetsInSeconds: 60 };
+    const limit = { limit: { quota: 3, windowSeconds: 60 }, resetsInSeconds: 60 };
     for (const remaining of [2, 1, 0])
       expect(await node.admit(key.secret)).toMatchObject({
         kind: "admitted",

@@ -8,7 +8,7 @@ export const askedTimes = `
   now + (window_seconds + 2) * interval '1 second' as latest_end`;
 
 /** A window begins with the first request after the last one ended. */
-const isFresh = "asked.now >= counter.window_ends_at";
+const isFresh = "coalesce(asked.now >= counter.window_ends_at, true)";
 const spentBefore = `(case when ${isFresh} then 0 else counter.window_spent end)`;
 const granted = `greatest(0, least(asked.uses, asked.quota - ${spentBefore}))`;
 

@@ -59,9 +59,9 @@ asked as materialized (
 const asked = `
 clock as materialized (select clock_timestamp() as now),
 asked as materialized (
-  select key_id, uses, version, good_until, quota, window_seconds, ${askedTimes}
+  select key_id, uses, version, good_until, quota, window_seconds, position, ${askedTimes}
   from unnest($1::uuid[], $2::integer[], $3::integer[], $4::timestamptz[], $5::integer[], $6::integer[])
-    as asked (key_id, uses, version, good_until, quota, window_seconds), clock
+    with ordinality as asked (key_id, uses, version, good_until, quota, window_seconds, position), clock
   order by key_id
 )`;
 
@@ -89,7 +89,8 @@ counted as (
 select key_id from asked where key_id not in (select key_id from counted)`;
 
 /**
- * The same where a key of the batch has an end or a limit. Answers the exceptions, and how each limit stands.
+ * The same where a key of the batch has an end or a limit. Answers the exceptions, and how each limit stands, by places
+ * in the batch, from 1, and in one row: a row for each would cost the node more than all the rest of it.
  */
 export const spendText = `
 with ${asked},
@@ -99,11 +100,13 @@ spent as (
   from asked
   where counter.key_id = asked.key_id and counter.version = asked.version
     and (asked.good_until is null or asked.good_until > asked.now)
-  returning asked.key_id, asked.quota, ${windowState}
+  returning asked.position, asked.quota, ${windowState}
 )
-select key_id, last_granted, remaining, seconds_left from spent where quota is not null
-union all
-select key_id, null, null, null from asked where key_id not in (select key_id from spent)`;
+select
+  (select string_agg(concat_ws(' ', position, last_granted, remaining, seconds_left), ',')
+    from spent where quota is not null) as spent,
+  (select string_agg(position::text, ',')
+    from asked where position not in (select position from spent)) as uncounted`;
 
 /**
  * For all that the first two cannot settle: keys that were not counted, and keys of which the node does not know
@@ -202,19 +205,20 @@ export async function countUses(client: pg.Client, asks: readonly Ask[]): Promis
 const nothingSpent: ReadonlyMap<KeyId, Spent> = new Map();
 
 async function spendUses(client: pg.Client, asks: readonly Ask[]): Promise<Counted> {
-  const { rows } = await client.query<[KeyId, number | null, number, number]>({
+  const { rows } = await client.query<[string | null, string | null]>({
     name: "admit-spend",
     text: spendText,
     values: list(asks),
     rowMode: "array",
   });
-  const uncounted: KeyId[] = [];
+  const [states, places] = rows[0] ?? [];
+  const keyAt = (place: string): KeyId => (asks[Number(place) - 1] as Ask).keyId; // They are places of these asks.
   const spent = new Map<KeyId, Spent>();
-  for (const [keyId, granted, remaining, secondsLeft] of rows) {
-    if (granted === null) uncounted.push(keyId);
-    else spent.set(keyId, toSpent(granted, remaining, secondsLeft));
+  for (const state of states ? states.split(",") : []) {
+    const [place = "", granted, remaining, secondsLeft] = state.split(" ");
+    spent.set(keyAt(place), toSpent(Number(granted), Number(remaining), Number(secondsLeft)));
   }
-  return { uncounted, spent };
+  return { uncounted: places ? places.split(",").map(keyAt) : [], spent };
 }
 
 /** Runs {@link resolveText}. @throws what the driver throws. */

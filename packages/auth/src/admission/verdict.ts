@@ -18,7 +18,8 @@ export interface Principal {
 }
 
 /** Where a limited key stands in its window, once a request is counted. */
-export interface LimitState extends Limit {
+export interface LimitState {
+  readonly limit: Limit;
   readonly remaining: number;
   /** Seconds until the window ends, rounded up. */
   readonly resetsInSeconds: number;

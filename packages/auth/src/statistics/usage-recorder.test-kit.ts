@@ -30,7 +30,7 @@ export function refused(keyId: KeyId, reason: RefusalReason, retiredSecret?: str
 }
 
 export function limited(keyId: KeyId): Verdict {
-  const limit = { quota: 1, windowSeconds: 60, remaining: 0, resetsInSeconds: 60 };
+  const limit = { limit: { quota: 1, windowSeconds: 60 }, remaining: 0, resetsInSeconds: 60 };
   return { kind: "limited", presented: { keyId, retiredSecret: undefined }, limit };
 }
 

@@ -15,9 +15,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // From here on everybody waits until the migration is over, which has nothing long left to do.
   await sql`
     alter table key_counters
-      add column window_ends_at timestamptz not null default 'epoch',
-      add column window_spent bigint not null default 0,
-      add column last_granted integer not null default 0`.execute(db);
+      add column window_ends_at timestamptz,
+      add column window_spent bigint,
+      add column last_granted integer`.execute(db);
   await sql`
     alter table api_keys
       add column disabled_at timestamptz,
