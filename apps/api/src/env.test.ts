@@ -20,6 +20,14 @@ test("an empty variable is an unset one", () => {
   expect(readEnv({ PORT: "", DATABASE_URL: "", REGISTRATION: "" })).toEqual(readEnv({}));
 });
 
+test("proxies are believed by range, none unless told; the history is kept for 90 days unless told", () => {
+  expect(readEnv({})).toMatchObject({ trustedProxies: [], historyDays: 90 });
+  expect(readEnv({ TRUSTED_PROXIES: "10.0.0.0/8, ::1", HISTORY_DAYS: "7" })).toMatchObject({
+    trustedProxies: ["10.0.0.0/8", "::1"],
+    historyDays: 7,
+  });
+});
+
 test("the base address is in lower case, without a slash at its end", () => {
   expect(readEnv({ BASE_URL: "HTTPS://Keys.Example.com" }).baseUrl).toBe("https://keys.example.com");
   expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
@@ -39,6 +47,11 @@ test.each([
   ["AUTH_SECRET", "short"],
   ["REGISTRATION", "maybe"],
   ["LOG_LEVEL", "loud"],
+  ["TRUSTED_PROXIES", "10.0.0.0/33"],
+  ["TRUSTED_PROXIES", "10.0.0.1,,10.0.0.2"],
+  ["TRUSTED_PROXIES", "proxy.example.com"],
+  ["HISTORY_DAYS", "0"],
+  ["HISTORY_DAYS", "ninety"],
 ])("says what is wrong with %s=%s", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);
   expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} must `));
