@@ -7,6 +7,8 @@ export interface LoggedRefusal extends KeyRefusal {
 
 const maxOfKey = 100;
 const maxRefusals = 5_000;
+/** Of how many keys the one with most loses a refusal when there is no room. */
+const keysLookedAt = 8;
 const maxPathLength = 500;
 /** Longer than any method, address or request id that the product lets through. */
 const maxWordLength = 200;
@@ -14,9 +16,9 @@ const maxWordLength = 200;
 /**
  * Keeps refusals until they are written.
  *
- * Bounded: of a key the latest 100, of all together 5,000, about 1 kB each. A key that has refusals here when all
- * room is taken loses its oldest for a new one; the new one of any other key is dropped. Paths are cut at 500 characters,
- * everything else at 200.
+ * Bounded: of a key the latest 100, of all together 5,000, about 1 kB each. When all room is taken, a key that has very
+ * many loses its oldest for a new one, so that a flood of some keys' refusals does not crowd out another's only one.
+ * Paths are cut at 500 characters, everything else at 200.
  */
 export class RefusalLog {
   readonly #keys = new Map<KeyId, LoggedRefusal[]>();
@@ -28,10 +30,8 @@ export class RefusalLog {
 
   add(refusal: LoggedRefusal): void {
     const ofKey = this.#keys.get(refusal.keyId) ?? [];
-    if (ofKey.length >= maxOfKey || this.#size >= maxRefusals) {
-      if (!ofKey.shift()) return;
-      this.#size -= 1;
-    }
+    if (ofKey.length >= maxOfKey) this.#dropOldest(refusal.keyId, ofKey);
+    else if (this.#size >= maxRefusals) this.#makeRoom();
     const { address, method, path, requestId } = refusal;
     ofKey.push({
       ...refusal,
@@ -42,6 +42,23 @@ export class RefusalLog {
     });
     this.#keys.set(refusal.keyId, ofKey);
     this.#size += 1;
+  }
+
+  /** Drops one of a key that has many, of the next few keys: to look at all would cost each refusal of a flood too much. */
+  #makeRoom(): void {
+    const next = [...this.#keys.entries().take(keysLookedAt)];
+    const [first] = next.toSorted(([, one], [, other]) => other.length - one.length);
+    for (const [keyId, ofKey] of next) {
+      this.#keys.delete(keyId);
+      this.#keys.set(keyId, ofKey);
+    }
+    if (first) this.#dropOldest(...first);
+  }
+
+  #dropOldest(keyId: KeyId, ofKey: LoggedRefusal[]): void {
+    ofKey.shift();
+    this.#size -= 1;
+    if (ofKey.length === 0) this.#keys.delete(keyId);
   }
 
   /** All that is to be written. */
