@@ -419,8 +419,8 @@ describe("a rotation", () => {
     expect(await send(reading.secret, request, named)).toMatchObject(forbidden);
   });
 
-  test("of very many users at once waits for nobody's connection", async () => {
-    const keys = await Promise.all(Array.from({ length: 20 }, () => addKey()));
+  test("of more users at once than there are connections waits for nobody's connection", async () => {
+    const keys = await Promise.all(Array.from({ length: 12 }, () => addKey()));
     const answers = await Promise.all(
       keys.map(({ id, secret }) =>
         send(secret, `POST /api-keys/${id}/rotate`, { body: { overlapSeconds: 0 }, "Idempotency-Key": "a" }),
