@@ -5,7 +5,8 @@ import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import { onTestFinished } from "vitest";
 import { createApiKey } from "../key-format.ts";
-import { Admission, type AdmissionOptions } from "./admission.ts";
+import { Admission } from "./admission.ts";
+import type { AdmissionOptions } from "./options.ts";
 
 /** A key with its secret. */
 export interface TestKey {

@@ -1,5 +1,4 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { DatabaseConnection } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
@@ -16,23 +15,10 @@ import {
 import { FactsMemory } from "./facts-memory.ts";
 import { type Demand, judge, judgeKey, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
+import type { AdmissionOptions } from "./options.ts";
 import type { Spent } from "./spend.ts";
 import { type Ask, countUses, type Findings, isCertainAbort, type Probe, resolveUses } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
-
-export interface AdmissionOptions {
-  readonly connection: DatabaseConnection;
-  /** How long a request may wait for its verdict, in milliseconds. */
-  readonly deadlineMs?: number;
-  /** How many requests may be without a verdict at once; one more is answered "unavailable" there and then. */
-  readonly maxWaiting?: number;
-  /** How many keys, and roles of their users in workspaces, a node remembers. */
-  readonly maxRemembered?: number;
-  /** Told of each statement that is sent: how many keys it spends on, and how many it looks up. */
-  readonly onStatement?: (batch: { readonly asks: number; readonly probes: number }) => void;
-  /** Told of each failure of the statement or its connection. */
-  readonly onFailure?: (error: unknown) => void;
-}
 
 /** At most so many requests in one statement. */
 const maxBatch = 1_024;
