@@ -9,8 +9,9 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
-import { Admission, type AdmissionOptions } from "./admission.ts";
+import { Admission } from "./admission.ts";
 import { AdmissionLink } from "./link.ts";
+import type { AdmissionOptions } from "./options.ts";
 import { sessionSettings } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
