@@ -4,7 +4,14 @@ import type { KeyId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { countText, countUses, resolveText, sessionSettings, spendText } from "./statement.ts";
+import {
+  countText,
+  countUses,
+  countWithEndsText,
+  resolveText,
+  sessionSettings,
+  spendText,
+} from "./statement.ts";
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -64,7 +71,8 @@ async function explainSmallAndLarge(text: string): Promise<string> {
 
 test.each([
   ["keys that are held to nothing", countText],
-  ["keys with ends and limits", spendText],
+  ["keys with ends", countWithEndsText],
+  ["keys with limits", spendText],
 ])(
   "counting %s walks the batch in the order of its keys, and finds each row by its index",
   async (_what, text) => {

@@ -55,6 +55,14 @@ asked as materialized (
   order by key_id
 )`;
 
+/** The same for keys that may have an end. */
+const askedWithEnds = `
+asked as materialized (
+  select * from unnest($1::uuid[], $2::integer[], $3::integer[], $4::timestamptz[])
+    as asked (key_id, uses, version, good_until)
+  order by key_id
+)`;
+
 /** The same for any keys. All of the statement goes by one instant, after its requests came and before they are answered. */
 const asked = `
 clock as materialized (select clock_timestamp() as now),
@@ -66,8 +74,9 @@ asked as materialized (
 )`;
 
 /**
- * Counts a batch of remembered keys that have neither an end nor a limit in one statement, which is one transaction and one WAL flush for all. Answers
- * only the exceptions: the keys that it did not count, because their version has moved or their row is gone.
+ * Counts a batch of remembered keys that have neither an end nor a limit in one statement, which is one transaction and
+ * one WAL flush for all. Answers only the exceptions: the keys that it did not count, because their version has moved or
+ * their row is gone.
  *
  * - The update meets a row that another transaction has changed by waiting for it, and then looks at the version
  *   again, as it stands after that transaction.
@@ -76,20 +85,30 @@ asked as materialized (
  *   would promise the order in SQL itself and cost a third more; if a planner ever took another one, the lock
  *   timeout would end the wait, and that is an abort that certainly changed nothing.
  */
-export const countText = `
-with ${askedPlainly},
+export const countText = composeCount(askedPlainly);
+
+/** The same where a key of the batch has an end: one that is over is not counted. */
+export const countWithEndsText = composeCount(
+  askedWithEnds,
+  "and (asked.good_until is null or asked.good_until > clock_timestamp())",
+);
+
+function composeCount(asked: string, condition = ""): string {
+  return `
+with ${asked},
 counted as (
   update key_counters counter
   set use_count = counter.use_count + asked.uses,
       last_used_at = greatest(counter.last_used_at, clock_timestamp())
   from asked
-  where counter.key_id = asked.key_id and counter.version = asked.version
+  where counter.key_id = asked.key_id and counter.version = asked.version ${condition}
   returning counter.key_id
 )
 select key_id from asked where key_id not in (select key_id from counted)`;
+}
 
 /**
- * The same where a key of the batch has an end or a limit. Answers the exceptions, and how each limit stands, by places
+ * The same where a key of the batch has a limit. Answers the exceptions, and how each limit stands, by places
  * in the batch, from 1, and in one row: a row for each would cost the node more than all the rest of it.
  */
 export const spendText = `
@@ -188,15 +207,14 @@ export const sessionSettings = [
   "statement_timeout=1400",
 ] as const;
 
-/** Counts a batch, by {@link spendText} where it has a key with an end or a limit. @throws what the driver throws. */
+/** Counts a batch, by the text that it takes. @throws what the driver throws. */
 export async function countUses(client: pg.Client, asks: readonly Ask[]): Promise<Counted> {
-  if (asks.some(({ goodUntil, limit }) => goodUntil !== null || limit !== null)) {
-    return await spendUses(client, asks);
-  }
+  if (asks.some(({ limit }) => limit !== null)) return await spendUses(client, asks);
+  const haveEnds = asks.some(({ goodUntil }) => goodUntil !== null);
   const { rows } = await client.query<[KeyId]>({
-    name: "admit-count",
-    text: countText,
-    values: listPlainly(asks),
+    ...(haveEnds
+      ? { name: "admit-count-with-ends", text: countWithEndsText, values: listWithEnds(asks) }
+      : { name: "admit-count", text: countText, values: listPlainly(asks) }),
     rowMode: "array",
   });
   return { uncounted: rows.map(([keyId]) => keyId), spent: nothingSpent };
@@ -263,10 +281,13 @@ function listPlainly(asks: readonly Ask[]): string[] {
   ];
 }
 
+function listWithEnds(asks: readonly Ask[]): string[] {
+  return [...listPlainly(asks), `{${asks.map(({ goodUntil }) => goodUntil ?? "null").join()}}`];
+}
+
 function list(asks: readonly Ask[]): string[] {
   return [
-    ...listPlainly(asks),
-    `{${asks.map(({ goodUntil }) => goodUntil ?? "null").join()}}`,
+    ...listWithEnds(asks),
     `{${asks.map(({ limit }) => limit?.quota ?? "null").join()}}`,
     `{${asks.map(({ limit }) => limit?.windowSeconds ?? "null").join()}}`,
   ];
