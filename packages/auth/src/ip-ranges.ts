@@ -17,14 +17,22 @@ export function isIpRange(text: string): boolean {
  */
 export function createIpMatcher(ranges: readonly string[]): (address: string) => boolean {
   // One for each family: to a single one, every IPv4 address would be in `::/0`.
-  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  const lists: Partial<Record<IpRange["family"], BlockList>> = {};
   for (const text of ranges) {
     const range = parse(text);
-    if (range) lists[range.family].addSubnet(range.network, range.prefix, range.family);
+    if (!range) continue;
+    lists[range.family] ??= new BlockList();
+    lists[range.family]?.addSubnet(range.network, range.prefix, range.family);
   }
-  return (address) => {
+  const matches = (address: string): boolean => {
     const family = familyOf(address);
-    return family !== undefined && lists[family].check(address, family);
+    return family !== undefined && lists[family]?.check(address, family) === true;
+  };
+  // Who asks comes from the same place as the one before, mostly, and to look an address up takes a microsecond or two.
+  let last: { readonly address: string; readonly isMatch: boolean } | undefined;
+  return (address) => {
+    if (last?.address !== address) last = { address, isMatch: matches(address) };
+    return last.isMatch;
   };
 }
 

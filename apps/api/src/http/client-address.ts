@@ -31,5 +31,5 @@ function withoutPort(hop: string): string {
 }
 
 function withoutMapping(address: string | undefined): string | undefined {
-  return address?.replace(/^::ffff:(?=\d+\.)/i, "");
+  return address?.startsWith(":") ? address.replace(/^::ffff:(?=\d+\.)/i, "") : address;
 }

@@ -97,6 +97,22 @@ describe("a limit", () => {
     });
   });
 
+  test("leaves the last use alone where it lets nothing through", async () => {
+    const node = openNode();
+    const key = await addHeldKey({ limit: { quota: 1, windowSeconds: 60 } });
+    const readLastUse = () =>
+      database.owner
+        .selectFrom("key_counters")
+        .select("last_used_at")
+        .where("key_id", "=", key.id)
+        .executeTakeFirstOrThrow();
+    await node.admit(key.secret);
+    const used = await readLastUse();
+    expect(used.last_used_at).not.toBeNull();
+    expect(await node.admit(key.secret)).toMatchObject({ kind: "limited" });
+    expect(await readLastUse()).toEqual(used);
+  });
+
   test("counts down request by request within one batch", async () => {
     const node = openNode();
     const key = await addHeldKey({ limit: { quota: 10, windowSeconds: 60 } });

@@ -1,15 +1,13 @@
 // SQL, of a row of `key_counters` as `counter` and an ask as `asked`. Windows are exact, on any number of nodes, because
 // they live in the row that is locked to be counted.
 
-/** Times of an ask's window: `now`, when a window that begins now ends, and the latest that one may end. */
-export const askedTimes = `
-  now,
-  now + window_seconds * interval '1 second' as next_end,
-  now + (window_seconds + 2) * interval '1 second' as latest_end`;
+/** Times of an ask's window: `now`, and how long it lasts. */
+export const askedTimes = "now, window_seconds * interval '1 second' as length";
 
-/** A window begins with the first request after the last one ended. */
-const isFresh = "coalesce(asked.now >= counter.window_ends_at, true)";
-const spentBefore = `(case when ${isFresh} then 0 else counter.window_spent end)`;
+/** A window begins with the first request after the last one ended. Null where there never was one. */
+const isOpen = "counter.window_ends_at > asked.now";
+const spentBefore = `(case when ${isOpen} then counter.window_spent else 0 end)`;
+/** All of them where there is no quota: to Postgres, the least of a number and null is the number. */
 const granted = `greatest(0, least(asked.uses, asked.quota - ${spentBefore}))`;
 
 /**
@@ -19,24 +17,24 @@ const granted = `greatest(0, least(asked.uses, asked.quota - ${spentBefore}))`;
  * their instants, by no more than the statement may take.
  */
 export const spend = `
-  use_count = counter.use_count + case when asked.quota is null then asked.uses else ${granted} end,
+  use_count = counter.use_count + ${granted},
   last_used_at = case
-    when asked.quota is null or ${spentBefore} < asked.quota then greatest(counter.last_used_at, asked.now)
-    else counter.last_used_at end,
+    when ${spentBefore} >= asked.quota then counter.last_used_at
+    else greatest(counter.last_used_at, asked.now) end,
   window_ends_at = case
     when asked.quota is null then counter.window_ends_at
-    when ${isFresh} then asked.next_end
-    else least(counter.window_ends_at, asked.latest_end) end,
+    when ${isOpen} then least(counter.window_ends_at, asked.now + asked.length + interval '2 seconds')
+    else asked.now + asked.length end,
   window_spent = case
     when asked.quota is null then counter.window_spent
-    else ${spentBefore} + ${granted} end,
+    else greatest(${spentBefore}, least(${spentBefore} + asked.uses, asked.quota)) end,
   last_granted = case when asked.quota is null then counter.last_granted else ${granted} end`;
 
-/** What the row that has come of it tells of the limit. */
+/** What the row that has come of it tells of the limit. A quota that was made less may leave fewer than none. */
 export const windowState = `
-  counter.last_granted,
-  asked.quota - counter.window_spent as remaining,
-  date_part('epoch', counter.window_ends_at - asked.now) as seconds_left`;
+  counter.last_granted as granted,
+  greatest(0, asked.quota - counter.window_spent) as remaining,
+  greatest(1, ceil(date_part('epoch', counter.window_ends_at - asked.now)))::integer as resets_in_seconds`;
 
 /** How much of a batch the limit of a key let through, and where that leaves the limit. */
 export interface Spent {
@@ -45,13 +43,4 @@ export interface Spent {
   readonly remaining: number;
   /** Seconds until the window ends, rounded up. */
   readonly resetsInSeconds: number;
-}
-
-/** Reads {@link windowState}. A quota that was made less may leave fewer than none. */
-export function toSpent(granted: number, remaining: number, secondsLeft: number): Spent {
-  return {
-    granted,
-    remaining: Math.max(0, remaining),
-    resetsInSeconds: Math.max(1, Math.ceil(secondsLeft)),
-  };
 }

@@ -2,7 +2,7 @@ import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import pg from "pg";
 import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./found-facts.ts";
 import type { KeyFacts, Limit } from "./judge.ts";
-import { askedTimes, type Spent, spend, toSpent, windowState } from "./spend.ts";
+import { askedTimes, type Spent, spend, windowState } from "./spend.ts";
 
 /** The uses of one key in a batch, to be counted if its version is still this. */
 export interface Ask {
@@ -104,12 +104,14 @@ counted as (
   where counter.key_id = asked.key_id and counter.version = asked.version ${condition}
   returning counter.key_id
 )
-select key_id from asked where key_id not in (select key_id from counted)`;
+select key_id from asked
+where cardinality($1::uuid[]) > (select count(*) from counted) and key_id not in (select key_id from counted)`;
 }
 
 /**
  * The same where a key of the batch has a limit. Answers the exceptions, and how each limit stands, by places
- * in the batch, from 1, and in one row: a row for each would cost the node more than all the rest of it.
+ * in the batch, from 1, and in one row: a row for each would cost the node more than all the rest of it. The state of a
+ * limit is four numbers: its place, what it granted, what remains, and the seconds until it resets.
  */
 export const spendText = `
 with ${asked},
@@ -122,10 +124,11 @@ spent as (
   returning asked.position, asked.quota, ${windowState}
 )
 select
-  (select string_agg(concat_ws(' ', position, last_granted, remaining, seconds_left), ',')
+  (select string_agg(concat_ws(',', position, granted, remaining, resets_in_seconds), ',')
     from spent where quota is not null) as spent,
-  (select string_agg(position::text, ',')
-    from asked where position not in (select position from spent)) as uncounted`;
+  (select string_agg(position::text, ',') from asked
+    where cardinality($1::uuid[]) > (select count(*) from spent)
+      and position not in (select position from spent)) as uncounted`;
 
 /**
  * For all that the first two cannot settle: keys that were not counted, and keys of which the node does not know
@@ -165,7 +168,7 @@ left join key_counters counter on counter.key_id = asked.key_id
 where asked.key_id not in (select key_id from spent)
 union all
 select 'spent', null, key_id,
-  json_build_object('granted', last_granted, 'remaining', remaining, 'secondsLeft', seconds_left)
+  json_build_object('granted', granted, 'remaining', remaining, 'resetsInSeconds', resets_in_seconds)
 from spent
 where quota is not null
 union all
@@ -183,10 +186,7 @@ interface ResolvedRow<Kind extends string, Detail> {
 
 type Row =
   | ResolvedRow<"uncounted", Uncounted>
-  | ResolvedRow<
-      "spent",
-      { readonly granted: number; readonly remaining: number; readonly secondsLeft: number }
-    >
+  | ResolvedRow<"spent", Spent>
   /** The position of the probe counts from 1. */
   | (ResolvedRow<"probed", FoundFacts> & { readonly position: number });
 
@@ -229,14 +229,20 @@ async function spendUses(client: pg.Client, asks: readonly Ask[]): Promise<Count
     values: list(asks),
     rowMode: "array",
   });
-  const [states, places] = rows[0] ?? [];
-  const keyAt = (place: string): KeyId => (asks[Number(place) - 1] as Ask).keyId; // They are places of these asks.
+  const [states, uncounted] = rows[0] ?? [];
+  const keyAt = (place: number): KeyId => (asks[place - 1] as Ask).keyId; // They are places of these asks.
   const spent = new Map<KeyId, Spent>();
-  for (const state of states ? states.split(",") : []) {
-    const [place = "", granted, remaining, secondsLeft] = state.split(" ");
-    spent.set(keyAt(place), toSpent(Number(granted), Number(remaining), Number(secondsLeft)));
+  const numbers = readNumbers(states);
+  for (let at = 0; at < numbers.length; at += 4) {
+    const [place = 0, granted = 0, remaining = 0, resetsInSeconds = 0] = numbers.slice(at, at + 4);
+    spent.set(keyAt(place), { granted, remaining, resetsInSeconds });
   }
-  return { uncounted: places ? places.split(",").map(keyAt) : [], spent };
+  return { uncounted: readNumbers(uncounted).map(keyAt), spent };
+}
+
+/** Reads what `string_agg` made of numbers: null where there were none. */
+function readNumbers(list: string | null | undefined): number[] {
+  return list ? list.split(",").map(Number) : [];
 }
 
 /** Runs {@link resolveText}. @throws what the driver throws. */
@@ -260,8 +266,7 @@ export async function resolveUses(
   for (const row of rows) {
     const { kind, key_id: keyId, detail } = row;
     if (kind === "uncounted") uncounted.set(keyId, detail);
-    else if (kind === "spent")
-      spent.set(keyId, toSpent(detail.granted, detail.remaining, detail.secondsLeft));
+    else if (kind === "spent") spent.set(keyId, detail);
     else probed[row.position - 1] = readFacts(row.detail, probes[row.position - 1]?.workspaceId);
   }
   return { uncounted, spent, probed };
@@ -286,8 +291,10 @@ function listWithEnds(asks: readonly Ask[]): string[] {
 }
 
 function list(asks: readonly Ask[]): string[] {
+  const haveEnds = asks.some(({ goodUntil }) => goodUntil !== null);
   return [
-    ...listWithEnds(asks),
+    // Lists that are shorter than the others are filled up with nulls.
+    ...(haveEnds ? listWithEnds(asks) : [...listPlainly(asks), "{}"]),
     `{${asks.map(({ limit }) => limit?.quota ?? "null").join()}}`,
     `{${asks.map(({ limit }) => limit?.windowSeconds ?? "null").join()}}`,
   ];
