@@ -18,9 +18,9 @@ export interface BenchOptions {
 }
 
 export const usage = `pnpm bench [options]
-  --rounds N        how often everything is measured (7)
+  --rounds N        how often everything is measured (5)
   --seconds N       how long each measurement lasts (3)
-  --warm-up N       how long the same load goes before it, in seconds (2)
+  --warm-up N       how long the same load goes before it, in seconds (5)
   --connections A,B numbers of connections (1,64,256)
   --only A,B        of ${subjectNames.join(", ")}
   --memory N        requests after which memory is read, 0 for none (1000000)
@@ -35,7 +35,8 @@ const quick = {
   memory: "0",
   only: "node:http,koa,latchkey:one,latchkey:many",
 };
-const full = { rounds: "7", seconds: "3", "warm-up": "2", memory: "1000000", only: subjectNames.join() };
+/** V8 goes on compiling for some five seconds of full load, longest where there is most code. */
+const full = { rounds: "5", seconds: "3", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
 
 /**
  * Undefined when asked for help.

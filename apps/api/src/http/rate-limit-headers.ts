@@ -1,4 +1,3 @@
-import type { Limit } from "@latchkey/auth/judge";
 import type { LimitState } from "@latchkey/auth/verdict";
 
 /**
@@ -8,23 +7,13 @@ import type { LimitState } from "@latchkey/auth/verdict";
 export function rateLimitHeaders(limit: LimitState | undefined): readonly string[] {
   if (!limit) return none;
   const { remaining, resetsInSeconds } = limit;
+  const { quota, windowSeconds } = limit.limit;
   return [
     "RateLimit",
     `"key";r=${remaining};t=${resetsInSeconds}`,
     "RateLimit-Policy",
-    policyOf(limit.limit),
+    `"key";q=${quota};w=${windowSeconds}`,
   ];
-}
-
-/** A node has one limit object a key that it remembers. */
-const policies = new WeakMap<Limit, string>();
-
-function policyOf(limit: Limit): string {
-  const known = policies.get(limit);
-  if (known) return known;
-  const policy = `"key";q=${limit.quota};w=${limit.windowSeconds}`;
-  policies.set(limit, policy);
-  return policy;
 }
 
 const none: readonly string[] = [];

@@ -124,7 +124,7 @@ spent as (
   returning asked.position, asked.quota, ${windowState}
 )
 select
-  (select string_agg(concat_ws(',', position, granted, remaining, resets_in_seconds), ',')
+  (select string_agg(concat_ws(',', position, granted, remaining, resets_in_seconds), ';')
     from spent where quota is not null) as spent,
   (select string_agg(position::text, ',') from asked
     where cardinality($1::uuid[]) > (select count(*) from spent)
@@ -232,9 +232,8 @@ async function spendUses(client: pg.Client, asks: readonly Ask[]): Promise<Count
   const [states, uncounted] = rows[0] ?? [];
   const keyAt = (place: number): KeyId => (asks[place - 1] as Ask).keyId; // They are places of these asks.
   const spent = new Map<KeyId, Spent>();
-  const numbers = readNumbers(states);
-  for (let at = 0; at < numbers.length; at += 4) {
-    const [place = 0, granted = 0, remaining = 0, resetsInSeconds = 0] = numbers.slice(at, at + 4);
+  for (const state of states ? states.split(";") : []) {
+    const [place = 0, granted = 0, remaining = 0, resetsInSeconds = 0] = readNumbers(state);
     spent.set(keyAt(place), { granted, remaining, resetsInSeconds });
   }
   return { uncounted: readNumbers(uncounted).map(keyAt), spent };
