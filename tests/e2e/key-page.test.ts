@@ -173,6 +173,17 @@ test("explains a refusal by the id of its request, on the key's page and in the 
   expect(complaints).toEqual([]);
 });
 
+test("explains a refusal by a key that is deleted since, and leads to no page of it", async () => {
+  const { page, id, key } = await openKey("explain-deleted");
+  await mutate(page, "apiKeys.delete", { id });
+  const requestId = "nightly-job-0044";
+  expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
+  await page.goto(`${stage.baseUrl}/account/requests/${requestId}`);
+  await page.getByText("The key was deleted.").waitFor();
+  await page.getByRole("definition").getByText("Deploy pipeline").waitFor();
+  expect(await page.getByRole("link", { name: "Deploy pipeline" }).count()).toBe(0);
+});
+
 test("explains to nobody but the key's user", async () => {
   const { page } = await openKey("stranger");
   await page.goto(`${stage.baseUrl}/account/requests/nightly-job-0042`);

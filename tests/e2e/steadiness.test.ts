@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { OpenPage } from "../support/browser.ts";
 import { createKey, signUp } from "../support/visitor.ts";
+import { getWorkspace, mutate } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 let visit: OpenPage;
@@ -60,6 +61,47 @@ test("moves nothing while pages of a signed-in person load, empty and full", asy
   expect(await measureShift(page, "/", "You have 30 keys.")).toBeLessThan(shiftAtMost);
   expect(await measureShift(page, "/nowhere", "Page not found")).toBeLessThan(shiftAtMost);
   expect(complaints).toEqual([]);
+});
+
+/** Notes what the navigation holds, each time that it changes. */
+const watchNavigation = `
+  globalThis.navigations = [];
+  const look = () => {
+    const links = [...document.querySelectorAll('nav[aria-label="Main"] a')].map((link) => link.textContent);
+    const navigation = links.join(", ");
+    if (links.length > 0 && navigation !== navigations.at(-1)) navigations.push(navigation);
+    requestAnimationFrame(look);
+  };
+  look();
+`;
+
+test("keeps the navigation as it was while a page loads again, whatever the person's role", async () => {
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "grace@example.com");
+  const own = await getWorkspace(page);
+  const other = await getWorkspace(visit.page);
+  const membership = ["--workspace", other.id, "--user", "grace@example.com", "--role", "viewer"];
+  await stage.command(["member", "add", ...membership]);
+  const open = async (path: string) => {
+    await page.goto(`${stage.baseUrl}${path}`);
+    await page.getByRole("button", { name: "Account menu" }).waitFor();
+    // Two frames later the watch has seen what was painted.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    return await page.evaluate("navigations");
+  };
+  await slowDown(page);
+  await page.addInitScript(watchNavigation);
+  await open(`/w/${other.slug}`);
+  const asViewer = ["Overview, Members, Settings, API keys"];
+  expect(await open(`/w/${other.slug}/members`)).toEqual(asViewer);
+  expect(await open("/account/api-keys")).toEqual(asViewer);
+  expect(await open(`/w/${own.slug}`)).toEqual(["Overview, Members, Audit log, Settings, API keys"]);
+  expect(await open(`/w/${other.slug}`)).toEqual(asViewer);
+
+  await stage.command(["member", "remove", ...membership.slice(0, 4)]);
+  await mutate(page, "workspaces.delete", { workspaceId: own.id });
+  await open("/account/api-keys");
+  expect(await open("/account/api-keys")).toEqual(["API keys"]);
 });
 
 test.each([

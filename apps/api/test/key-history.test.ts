@@ -106,10 +106,21 @@ describe("why a key was refused", () => {
       reason: "address",
       explanation: "The key may be used from certain addresses only, and this was none of them.",
     };
-    expect(await explain()).toMatchObject([{ ...refusal, key: { id, name: "CI" } }]);
+    expect(await explain()).toMatchObject([{ ...refusal, key: { id, name: "CI", isDeleted: false } }]);
     expect(await client.keyHistory.refusals.query({ id })).toMatchObject([refusal]);
     expect(await stranger.client.keyHistory.explainRequest.query({ requestId })).toEqual([]);
     expect(await client.keyHistory.addresses.query({ id })).toEqual([]);
+  });
+
+  test("is still told once the key is deleted, and that it is", async () => {
+    const { client, userId } = await signIn();
+    const { id, secret } = await addKey(userId);
+    await client.apiKeys.delete.mutate({ id });
+    const requestId = randomUUID();
+    expect(await call(secret, "GET /open/me", requestId)).toBe(403);
+    await expect
+      .poll(() => client.keyHistory.explainRequest.query({ requestId }))
+      .toMatchObject([{ reason: "deleted", key: { id, name: "CI", isDeleted: true } }]);
   });
 
   test("a secret past its overlap marks its key", async () => {

@@ -327,8 +327,12 @@ test("explains a request to the user of its key and to nobody else, also after t
     .set({ deleted_at: new Date() })
     .where("id", "=", keyId)
     .execute();
-  expect(await findOwnRefusals(database.db, userId, requestId)).toEqual([{ ...refusal, keyName: "mine" }]);
-  expect(await findOwnRefusals(database.db, stranger, requestId)).toMatchObject([{ keyName: "theirs" }]);
+  expect(await findOwnRefusals(database.db, userId, requestId)).toEqual([
+    { ...refusal, keyName: "mine", isKeyDeleted: true },
+  ]);
+  expect(await findOwnRefusals(database.db, stranger, requestId)).toMatchObject([
+    { keyName: "theirs", isKeyDeleted: false },
+  ]);
   expect(await findOwnRefusals(database.db, await addUser(), requestId)).toEqual([]);
 });
 

@@ -219,10 +219,11 @@ export async function findOwnRefusals(
   db: Db,
   userId: UserId,
   requestId: string,
-): Promise<(KeyRefusal & { keyId: KeyId; keyName: string })[]> {
+): Promise<(KeyRefusal & { keyId: KeyId; keyName: string; isKeyDeleted: boolean })[]> {
   return await selectRefusals(db)
     .innerJoin("api_keys", "api_keys.id", "key_refusals.key_id")
     .select(["api_keys.id as keyId", "api_keys.name as keyName"])
+    .select(sql<boolean>`api_keys.deleted_at is not null`.as("isKeyDeleted"))
     .where("key_refusals.request_id", "=", requestId)
     .where("api_keys.user_id", "=", userId)
     .execute();

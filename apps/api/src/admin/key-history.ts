@@ -53,7 +53,11 @@ export const keyHistoryRouter = createRouter({
       const refusals = await findOwnRefusals(ctx.instance.db, ctx.user.id, requestId);
       return refusals.map((refusal) => ({
         ...presentRefusal(refusal),
-        key: { id: encodeId("key", refusal.keyId), name: refusal.keyName },
+        key: {
+          id: encodeId("key", refusal.keyId),
+          name: refusal.keyName,
+          isDeleted: refusal.isKeyDeleted,
+        },
       }));
     }),
 

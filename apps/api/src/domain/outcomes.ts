@@ -1,7 +1,4 @@
-import type { RefusalReason } from "@latchkey/auth/judge";
-
-/** What may become of a request with a key: let in, past its limit, or refused for a reason. */
-export type Outcome = "admitted" | "limited" | Exclude<RefusalReason, "malformed" | "unknown">;
+import type { Outcome } from "@latchkey/auth/outcome";
 
 /** Why, in words for the key's user. Callers never hear them. */
 const explanations: Record<Outcome, string> = {

@@ -1,8 +1,9 @@
 import { inspectKey } from "@latchkey/auth/inspection";
+import type { Outcome } from "@latchkey/auth/outcome";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
-import { explainOutcome, type Outcome } from "../domain/outcomes.ts";
+import { explainOutcome } from "../domain/outcomes.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import type { FindRoute } from "./open-routes.ts";
 

@@ -4,7 +4,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
 } from "node:http";
 import { type AddressInfo, type Socket, Server as TcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -34,17 +34,29 @@ const silenceTimeoutMs = 70_000;
 const bindAttempts = 10;
 
 /**
- * How long a stopping node goes on to take requests over the connections it has, in milliseconds. Who sends over a connection kept alive learns
- * from the answer that it was the last; to close it at once would drop a request that is on its way.
+ * A stopping node goes on to take requests over the connections it has until none has come for so long, in milliseconds.
+ * Who sends over a connection kept alive learns from the answer that it was the last; to close it at once would drop a
+ * request that is on its way.
  */
-const lastRequestsMs = 250;
+const quietMs = 250;
+/** But no longer than this. */
+const lastRequestsMs = 2_000;
 
 /** @throws {StartError} when the port is taken or not allowed. */
 export async function reserveAddress(host: string, port: number): Promise<HttpServer> {
   let current: RequestListener | undefined;
   let isClosing = false;
-  const server = createServer({ ...limits, maxHeaderSize, requireHostHeader: false }, (req, res) => {
-    if (isClosing) res.setHeader("Connection", "close");
+  let lastRequestAt = 0;
+  /** Tells that it is the last of its connection, also where it was asked for before the node was told to stop. */
+  class Response extends ServerResponse {
+    override writeHead(...head: unknown[]): this {
+      if (isClosing) this.shouldKeepAlive = false;
+      return super.writeHead(...(head as Parameters<ServerResponse["writeHead"]>)) as this; // One signature of several.
+    }
+  }
+  const options = { ...limits, maxHeaderSize, requireHostHeader: false, ServerResponse: Response };
+  const server = createServer(options, (req, res) => {
+    if (isClosing) lastRequestAt = performance.now();
     if (limitPipelining(req, res)) return;
     closeOnUnreadBody(req, res);
     current?.(req, res);
@@ -67,7 +79,7 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
     },
     async close(graceMs) {
       isClosing = true;
-      await close(server, graceMs);
+      await close(server, { graceMs, lastRequestAt: () => lastRequestAt });
     },
   };
 }
@@ -130,15 +142,29 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
   }
 }
 
-async function close(server: Server, graceMs: number): Promise<void> {
+async function close(
+  server: Server,
+  { graceMs, lastRequestAt }: { readonly graceMs: number; readonly lastRequestAt: () => number },
+): Promise<void> {
+  const closed = stopListening(server);
+  await untilQuiet(lastRequestAt);
   // For connections whose answer was begun before it could say that it was the last.
   server.keepAliveTimeout = 1;
-  const closed = stopListening(server);
-  await delay(lastRequestsMs);
   server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearTimeout(timer);
+}
+
+async function untilQuiet(lastRequestAt: () => number): Promise<void> {
+  const startedAt = performance.now();
+  for (let quietFrom = startedAt; ; quietFrom = lastRequestAt()) {
+    const until = Math.min(quietFrom + quietMs, startedAt + lastRequestsMs);
+    const leftMs = until - performance.now();
+    if (leftMs <= 0) return;
+    await delay(leftMs);
+    if (lastRequestAt() <= quietFrom) return;
+  }
 }
 
 /** Takes no new connection; settles when those there are have ended. HTTP's own way ends the idle ones at once. */

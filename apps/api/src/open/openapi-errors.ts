@@ -80,6 +80,11 @@ const failures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   },
 };
 
+/** What a code means where an endpoint asks for no workspace. */
+const outsideWorkspaces: Partial<Record<ErrorCode, Partial<Failure>>> = {
+  NOT_FOUND: { name: "NotYours", description: "What the path names is not there, or is not yours." },
+};
+
 /** How a request with an `Idempotency-Key` may fail. */
 const ofNamedRequests: readonly Failure[] = [
   {
@@ -105,13 +110,14 @@ interface ErrorResponse {
 }
 
 /** Every answer of an endpoint that tells of a failure, by status: several failures with one status share one. */
-export function describeErrors({ method, request, errors }: Endpoint): ErrorResponse[] {
+export function describeErrors({ method, access, request, errors }: Endpoint): ErrorResponse[] {
   const codes = new Set([
     ...everywhere,
     ...(request.body ? (["UNSUPPORTED_MEDIA_TYPE"] as const) : []),
     ...errors,
   ]);
-  const all = [...[...codes].map(describeCode), ...(method === "POST" ? ofNamedRequests : [])];
+  const described = [...codes].map((code) => describeCode(code, access));
+  const all = [...described, ...(method === "POST" ? ofNamedRequests : [])];
   const byStatus = Map.groupBy(all, ({ code }) => errorCatalogue[code].status);
   return [...byStatus]
     .toSorted(([one], [other]) => one - other)
@@ -122,9 +128,10 @@ export function describeErrors({ method, request, errors }: Endpoint): ErrorResp
     }));
 }
 
-function describeCode(code: ErrorCode): Failure {
+function describeCode(code: ErrorCode, access: Endpoint["access"]): Failure {
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
-  return { name, code, description: `${errorCatalogue[code].message}.`, ...failures[code] };
+  const outside = typeof access === "string" ? outsideWorkspaces[code] : undefined;
+  return { name, code, description: `${errorCatalogue[code].message}.`, ...failures[code], ...outside };
 }
 
 function describeResponse(alike: readonly Failure[]): ZodOpenApiResponseObject {

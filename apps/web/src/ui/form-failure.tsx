@@ -2,7 +2,7 @@ import { IconAlertCircle } from "@tabler/icons-react";
 import { type ReactElement, useEffect, useRef } from "react";
 import classes from "./form-failure.module.css";
 
-interface FormFailureProps {
+export interface FormFailureProps {
   readonly message: string;
   readonly requestId?: string | undefined;
 }

@@ -8,8 +8,13 @@ export function RelativeTime({ at }: { readonly at: string }): ReactElement {
   const now = useNow();
   const moment = new Date(at);
   return (
-    <Tooltip label={describeExactly(moment)}>
+    <Tooltip label={<Exactly moment={moment} />}>
       <time dateTime={at}>{describeElapsed(moment, now)}</time>
     </Tooltip>
   );
+}
+
+/** A component of its own, because spelling a moment out takes its time, and is for nothing until somebody hovers. */
+function Exactly({ moment }: { readonly moment: Date }): string {
+  return describeExactly(moment);
 }

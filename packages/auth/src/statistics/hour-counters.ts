@@ -1,9 +1,6 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import type { HourUsage } from "@latchkey/db/key-history";
-import type { RefusalReason } from "../admission/judge.ts";
-
-/** What became of a request with a key. */
-export type Outcome = "admitted" | "limited" | RefusalReason;
+import type { Outcome } from "./outcome.ts";
 
 interface Counter {
   readonly keyId: KeyId;

@@ -4,11 +4,11 @@ import { databaseFailure } from "@latchkey/db/database-failure";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import { type KeyHistory, pruneKeyHistory, writeKeyHistory } from "@latchkey/db/key-history";
 import type { Db } from "@latchkey/db/schema";
-import type { RefusalReason } from "../admission/judge.ts";
 import { isCertainAbort } from "../admission/statement.ts";
 import type { Presented, Verdict } from "../admission/verdict.ts";
 import { HourCounters } from "./hour-counters.ts";
 import { MinuteNotes } from "./minute-notes.ts";
+import type { Outcome } from "./outcome.ts";
 import { RefusalLog } from "./refusal-log.ts";
 
 export interface UsageRecorderOptions {
@@ -109,7 +109,7 @@ export class UsageRecorder {
         this.#refuse(verdict.presented, verdict.kind, request);
         return;
       case "refused":
-        if (verdict.presented) this.#refuse(verdict.presented, verdict.reason, request);
+        if (verdict.presented) this.#refuse(verdict.presented, verdict.reason as Outcome, request); // A key was found.
         return;
       case "unavailable":
         return;
@@ -137,11 +137,7 @@ export class UsageRecorder {
     await Promise.race([this.#db.destroy(), delay(goodbyeMs, undefined, { ref: false })]);
   }
 
-  #refuse(
-    { keyId, retiredSecret }: Presented,
-    reason: RefusalReason | "limited",
-    request: RecordedRequest,
-  ): void {
+  #refuse({ keyId, retiredSecret }: Presented, reason: Outcome, request: RecordedRequest): void {
     const workspaceId = provenMember.has(reason) ? request.workspaceId : undefined;
     this.#counters.count(keyId, workspaceId, reason);
     const { method, path, requestId } = request;
@@ -268,8 +264,4 @@ const unmarked = { usedAt: null, refusedAt: null, refusedAddress: null };
  * Outcomes that tell that the key's user is a member of the workspace asked for. Others are counted under none: whoever
  * has a key could else fill the history with workspaces that they make up.
  */
-const provenMember: ReadonlySet<RefusalReason | "limited"> = new Set([
-  "limited",
-  "no-permission",
-  "permission-not-in-key",
-]);
+const provenMember: ReadonlySet<Outcome> = new Set(["limited", "no-permission", "permission-not-in-key"]);

@@ -2,7 +2,7 @@ import { Drawer } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { getRouteApi, Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
-import { findHomeWorkspace, rememberWorkspace } from "../remembered-workspace.ts";
+import { findHomeWorkspace, noSlug, rememberAuditLog, rememberWorkspace } from "../remembered-workspace.ts";
 import { useSessionEnd } from "../use-session-end.ts";
 import { useThemeColor } from "./appearance.ts";
 import { Header } from "./header.tsx";
@@ -34,13 +34,18 @@ export function Shell(): ReactElement {
   const [isNewWorkspaceOpen, newWorkspace] = useDisclosure(false);
   const pagesOf = useWorkspacePages();
   const pages = workspace ? pagesOf(workspace) : [];
+  const hasAuditLog = pages.some(({ link }) => link.to === "/w/$slug/audit");
   useHotkeys([["mod+K", search.toggle]], []);
   const main = useFocusOnNavigation();
   useSessionEnd();
   useThemeColor();
   useEffect(() => {
-    if (workspace?.slug === slug && slug) rememberWorkspace(slug);
+    if (!workspace) rememberWorkspace(noSlug);
+    else if (workspace.slug === slug) rememberWorkspace(slug);
   }, [workspace, slug]);
+  useEffect(() => {
+    if (workspace) rememberAuditLog(workspace.slug, hasAuditLog);
+  }, [workspace, hasAuditLog]);
 
   return (
     <div className={classes.shell} data-folded={isFolded || undefined}>

@@ -1,13 +1,12 @@
 import { Skeleton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
-import type { ApiKey } from "../../server/trpc.ts";
+import { memo, type ReactElement } from "react";
 import cardClasses from "../../ui/cards.module.css";
 import { countOf } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import classes from "./api-key-cards.module.css";
-import type { ApiKeyListProps } from "./api-key-list.tsx";
+import type { ApiKeyItemProps, ApiKeyListProps } from "./api-key-list.tsx";
 import { KeyTags } from "./key-tags.tsx";
 import { useOpenKey } from "./use-open-key.ts";
 
@@ -21,25 +20,15 @@ export function ApiKeyCards({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProp
     >
       {apiKeys
         ? apiKeys.map((apiKey) => (
-            <Card
-              key={apiKey.id}
-              apiKey={apiKey}
-              onEdit={() => onEdit(apiKey)}
-              onDelete={() => onDelete(apiKey)}
-            />
+            <Card key={apiKey.id} apiKey={apiKey} onEdit={onEdit} onDelete={onDelete} />
           ))
         : [1, 2, 3, 4].map((place) => <CardSkeleton key={place} />)}
     </ul>
   );
 }
 
-interface CardProps {
-  readonly apiKey: ApiKey;
-  readonly onEdit: () => void;
-  readonly onDelete: () => void;
-}
-
-function Card({ apiKey, onEdit, onDelete }: CardProps): ReactElement {
+/** The page renders several times on the way to another list; most of its work is in here. */
+const Card = memo(function Card({ apiKey, onEdit, onDelete }: ApiKeyItemProps): ReactElement {
   const { id, name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
   const openUnlessOnControl = useOpenKey(id);
   return (
@@ -53,7 +42,7 @@ function Card({ apiKey, onEdit, onDelete }: CardProps): ReactElement {
           </Link>
         </h2>
         <div className={classes.actions}>
-          <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} />
+          <ApiKeyActions name={name} onEdit={() => onEdit(apiKey)} onDelete={() => onDelete(apiKey)} />
         </div>
       </div>
       <div className={classes.tags}>
@@ -80,7 +69,7 @@ function Card({ apiKey, onEdit, onDelete }: CardProps): ReactElement {
       </p>
     </li>
   );
-}
+});
 
 function CardSkeleton(): ReactElement {
   return (

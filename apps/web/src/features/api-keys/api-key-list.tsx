@@ -9,9 +9,12 @@ export interface ApiKeyListProps {
   readonly apiKeys: readonly ApiKey[] | undefined;
   /** Whether they answer the search or page before, while those of now load. */
   readonly isOld: boolean;
+  /** The same function at each render, as is `onDelete`: a key whose props stay is not rendered again. */
   readonly onEdit: (apiKey: ApiKey) => void;
   readonly onDelete: (apiKey: ApiKey) => void;
 }
+
+export type ApiKeyItemProps = Pick<ApiKeyListProps, "onEdit" | "onDelete"> & { readonly apiKey: ApiKey };
 
 /** The keys as rows, or as cards where rows have no room. */
 export function ApiKeyList(props: ApiKeyListProps): ReactElement {

@@ -1,12 +1,11 @@
 import { Skeleton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
-import type { ApiKey } from "../../server/trpc.ts";
+import { memo, type ReactElement } from "react";
 import { formatCount } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import tableClasses from "../../ui/table.module.css";
 import { ApiKeyActions } from "./api-key-actions.tsx";
-import type { ApiKeyListProps } from "./api-key-list.tsx";
+import type { ApiKeyItemProps, ApiKeyListProps } from "./api-key-list.tsx";
 import classes from "./api-key-table.module.css";
 import { KeyTags } from "./key-tags.tsx";
 import { useOpenKey } from "./use-open-key.ts";
@@ -45,12 +44,7 @@ export function ApiKeyTable({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProp
         <tbody>
           {apiKeys
             ? apiKeys.map((apiKey) => (
-                <Row
-                  key={apiKey.id}
-                  apiKey={apiKey}
-                  onEdit={() => onEdit(apiKey)}
-                  onDelete={() => onDelete(apiKey)}
-                />
+                <Row key={apiKey.id} apiKey={apiKey} onEdit={onEdit} onDelete={onDelete} />
               ))
             : placeholders.map((width) => <RowSkeleton key={width} width={width} />)}
         </tbody>
@@ -59,13 +53,8 @@ export function ApiKeyTable({ apiKeys, isOld, onEdit, onDelete }: ApiKeyListProp
   );
 }
 
-interface RowProps {
-  readonly apiKey: ApiKey;
-  readonly onEdit: () => void;
-  readonly onDelete: () => void;
-}
-
-function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
+/** The page renders several times on the way to another list; most of its work is in here. */
+const Row = memo(function Row({ apiKey, onEdit, onDelete }: ApiKeyItemProps): ReactElement {
   const { id, name, description, start, createdAt, lastUsedAt, usageCount } = apiKey;
   const openUnlessOnControl = useOpenKey(id);
   return (
@@ -92,11 +81,11 @@ function Row({ apiKey, onEdit, onDelete }: RowProps): ReactElement {
       <td>{lastUsedAt ? <RelativeTime at={lastUsedAt} /> : <span className={classes.never}>never</span>}</td>
       <td className={classes.uses}>{formatCount(usageCount)}</td>
       <td className={classes.actions}>
-        <ApiKeyActions name={name} onEdit={onEdit} onDelete={onDelete} />
+        <ApiKeyActions name={name} onEdit={() => onEdit(apiKey)} onDelete={() => onDelete(apiKey)} />
       </td>
     </tr>
   );
-}
+});
 
 function RowSkeleton({ width }: { readonly width: string }): ReactElement {
   return (

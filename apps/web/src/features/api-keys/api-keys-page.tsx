@@ -2,7 +2,7 @@ import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactElement, useEffect, useState } from "react";
+import { type ReactElement, useCallback, useEffect, useState } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
@@ -34,6 +34,8 @@ export function ApiKeysPage(): ReactElement {
   const { isNewOpen, openNew, closeNew } = useNewDialog();
   const [isTryItOpen, tryIt] = useDisclosure(false);
   const [openDialog, setOpenDialog] = useState<OpenDialog>();
+  const edit = useCallback((apiKey: ApiKey) => setOpenDialog({ kind: "edit", apiKey }), []);
+  const askToDelete = useCallback((apiKey: ApiKey) => setOpenDialog({ kind: "delete", apiKey }), []);
   const closeDialog = () => setOpenDialog(undefined);
   /** The key a dialog is open for, with its latest figures; undefined while that dialog is closed. */
   const findFor = (kind: OpenDialog["kind"]) => {
@@ -108,8 +110,8 @@ export function ApiKeysPage(): ReactElement {
               <ApiKeyList
                 apiKeys={keys.data?.items}
                 isOld={keys.isPlaceholderData}
-                onEdit={(apiKey) => setOpenDialog({ kind: "edit", apiKey })}
-                onDelete={(apiKey) => setOpenDialog({ kind: "delete", apiKey })}
+                onEdit={edit}
+                onDelete={askToDelete}
               />
               <div className={classes.foot}>
                 {lastPage > 1 && <span className={classes.range}>{describeResults(page, total ?? 0)}</span>}

@@ -1,12 +1,12 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
 import classes from "../../ui/dialog.module.css";
-import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { LastUse } from "./last-use.tsx";
 
@@ -51,7 +51,6 @@ function Confirmation({ apiKey, onClose, onGone }: ConfirmationProps): ReactElem
     document.getElementById("content")?.focus();
     onGone?.();
   });
-  const failure = remove.error ? describeFailure(remove.error) : undefined;
   return (
     <>
       <p className={classes.words}>
@@ -59,23 +58,13 @@ function Confirmation({ apiKey, onClose, onGone }: ConfirmationProps): ReactElem
         your own sign-in go on. A deleted key can’t be brought back.
       </p>
       <LastUse apiKey={apiKey} />
-      {failure && (
-        <div className={classes.failure}>
-          <FormFailure message={failure.message} requestId={failure.requestId} />
-        </div>
-      )}
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={remove.isPending} data-autofocus>
-          Cancel
-        </Button>
-        <Button
-          className={classes.danger}
-          loading={remove.isPending}
-          onClick={() => remove.mutate({ id: apiKey.id })}
-        >
-          Delete
-        </Button>
-      </Group>
+      <ConfirmAnswer
+        action="Delete"
+        failure={remove.error ? describeFailure(remove.error) : undefined}
+        isBusy={remove.isPending}
+        onCancel={onClose}
+        onConfirm={() => remove.mutate({ id: apiKey.id })}
+      />
     </>
   );
 }

@@ -1,12 +1,10 @@
-import { Button, Group, Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import classes from "../../ui/dialog.module.css";
-import { FormFailure } from "../../ui/form-failure.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 
 interface EndOverlapDialogProps {
@@ -29,13 +27,15 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
       },
     }),
   );
-  const failure = end.error ? describeFailure(end.error) : undefined;
   return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(end.isPending, onClose)}
+    <ConfirmDialog
+      isOpen={isOpen}
       title="End the old secret now?"
-      size={480}
+      action="End now"
+      failure={end.error ? describeFailure(end.error) : undefined}
+      isBusy={end.isPending}
+      onCancel={onClose}
+      onConfirm={() => end.mutate({ id: apiKey.id })}
     >
       <p className={classes.words}>
         Whatever still uses an old secret of this key is refused from its next request on. The secret in use
@@ -57,23 +57,6 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
           </dd>,
         ])}
       </dl>
-      {failure && (
-        <div className={classes.failure}>
-          <FormFailure message={failure.message} requestId={failure.requestId} />
-        </div>
-      )}
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={end.isPending} data-autofocus>
-          Cancel
-        </Button>
-        <Button
-          className={classes.danger}
-          loading={end.isPending}
-          onClick={() => end.mutate({ id: apiKey.id })}
-        >
-          End now
-        </Button>
-      </Group>
-    </Modal>
+    </ConfirmDialog>
   );
 }

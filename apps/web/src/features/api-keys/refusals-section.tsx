@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import type { KeyRefusal } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import cardClasses from "../../ui/cards.module.css";
+import { EventCard } from "../../ui/event-card.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -65,7 +66,10 @@ interface ListProps {
 function Table({ refusals }: ListProps): ReactElement {
   return (
     <div className={tableClasses.frame}>
-      <table className={`${tableClasses.table} ${classes.table}`} aria-label="Refused requests">
+      <table
+        className={`${tableClasses.table} ${tableClasses.wrapping} ${classes.table}`}
+        aria-label="Refused requests"
+      >
         <thead>
           <tr>
             <th scope="col" className={classes.time}>
@@ -111,23 +115,19 @@ function Cards({ refusals }: ListProps): ReactElement {
   return (
     <ul className={cardClasses.list} aria-label="Refused requests">
       {refusals.map(({ id, occurredAt, explanation, method, path, address, requestId }) => (
-        <li key={id} className={cardClasses.card}>
-          <div className={classes.cardHead}>
+        <EventCard
+          key={id}
+          head={
             <code className={pageClasses.mono}>
               {method} {path}
             </code>
-            <span className={classes.cardTime}>
-              <RelativeTime at={occurredAt} />
-            </span>
-          </div>
-          <p className={classes.reason}>{explanation}</p>
-          <div className={classes.cardFacts}>
-            <code className={pageClasses.mono}>{address}</code>
-            <span className={classes.cardRequest}>
-              <RequestId requestId={requestId} />
-            </span>
-          </div>
-        </li>
+          }
+          occurredAt={occurredAt}
+          address={address}
+          requestId={requestId}
+        >
+          {explanation}
+        </EventCard>
       ))}
     </ul>
   );

@@ -3,6 +3,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { Fragment, type ReactElement } from "react";
 import type { AuditEvent } from "../../server/trpc.ts";
 import cardClasses from "../../ui/cards.module.css";
+import { EventCard } from "../../ui/event-card.tsx";
 import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
@@ -29,7 +30,7 @@ function Table({ events, isOld }: AuditLogListProps): ReactElement {
   return (
     <div className={tableClasses.frame}>
       <table
-        className={`${tableClasses.table} ${classes.table}`}
+        className={`${tableClasses.table} ${tableClasses.wrapping} ${classes.table}`}
         aria-label="Audit log"
         aria-busy={!events || isOld}
         data-old={isOld || undefined}
@@ -119,29 +120,18 @@ function Cards({ events, isOld }: AuditLogListProps): ReactElement {
 
 function Card({ event }: EventProps): ReactElement {
   return (
-    <li className={cardClasses.card}>
-      <div className={classes.cardHead}>
+    <EventCard
+      head={
         <div>
           <Who event={event} />
         </div>
-        <span className={classes.cardTime}>
-          <RelativeTime at={event.occurredAt} />
-        </span>
-      </div>
-      <p className={classes.what}>
-        <What event={event} />
-      </p>
-      {(event.address ?? event.requestId) && (
-        <div className={classes.cardFacts}>
-          <code className={classes.mono}>{event.address}</code>
-          {event.requestId && (
-            <span className={classes.cardRequest}>
-              <RequestId requestId={event.requestId} />
-            </span>
-          )}
-        </div>
-      )}
-    </li>
+      }
+      occurredAt={event.occurredAt}
+      address={event.address}
+      requestId={event.requestId}
+    >
+      <What event={event} />
+    </EventCard>
   );
 }
 

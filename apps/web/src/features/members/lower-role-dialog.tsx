@@ -1,11 +1,11 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { useIsMutating, useSuspenseQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { withArticle } from "../../server/roles.ts";
 import { type Member, type Role, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
 import classes from "../../ui/dialog.module.css";
-import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { describeRefusedChange, useRoleChange } from "./use-role-change.tsx";
 
@@ -43,7 +43,6 @@ function Confirmation(props: LowerRoleDialogProps & { readonly lowering: Lowerin
   const change = useRoleChange(workspace.id, member, onClose);
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const lost = table.filter(({ roles }) => roles.includes(member.role) && !roles.includes(role));
-  const failure = change.error ? describeRefusedChange(change.error) : undefined;
   return (
     <>
       <p className={classes.words}>
@@ -58,19 +57,13 @@ function Confirmation(props: LowerRoleDialogProps & { readonly lowering: Lowerin
           ))}
         </ul>
       )}
-      {failure && (
-        <div className={classes.failure}>
-          <FormFailure message={failure.message} requestId={failure.requestId} />
-        </div>
-      )}
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={change.isPending} data-autofocus>
-          Cancel
-        </Button>
-        <Button className={classes.danger} loading={change.isPending} onClick={() => change.mutate(role)}>
-          Become {withArticle(role)}
-        </Button>
-      </Group>
+      <ConfirmAnswer
+        action={`Become ${withArticle(role)}`}
+        failure={change.error ? describeRefusedChange(change.error) : undefined}
+        isBusy={change.isPending}
+        onCancel={onClose}
+        onConfirm={() => change.mutate(role)}
+      />
     </>
   );
 }

@@ -1,15 +1,15 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { describeFailure, type Failure } from "../../server/failure.ts";
+import { describeFailure } from "../../server/failure.ts";
 import { roleTitles } from "../../server/roles.ts";
 import { type Member, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
 import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
-import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
 
@@ -97,7 +97,7 @@ function Removal({ workspace, member, onClose }: ConfirmationProps): ReactElemen
           {describeElapsed(joinedAt, now)} ({describeExactly(joinedAt)})
         </dd>
       </dl>
-      <Answer
+      <ConfirmAnswer
         action="Remove"
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
@@ -130,41 +130,13 @@ function Leaving({ workspace, member, onClose }: ConfirmationProps): ReactElemen
         Your API keys stop reaching <Quoted>{workspace.name}</Quoted> at once, and you no longer see it. Your
         account and your other workspaces go on. To come back, somebody has to add you again.
       </p>
-      <Answer
+      <ConfirmAnswer
         action="Leave"
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}
         onCancel={onClose}
         onConfirm={() => leave.mutate({ workspaceId: workspace.id, userId: member.userId })}
       />
-    </>
-  );
-}
-
-interface AnswerProps {
-  readonly action: string;
-  readonly failure: Failure | undefined;
-  readonly isBusy: boolean;
-  readonly onCancel: () => void;
-  readonly onConfirm: () => void;
-}
-
-function Answer({ action, failure, isBusy, onCancel, onConfirm }: AnswerProps): ReactElement {
-  return (
-    <>
-      {failure && (
-        <div className={classes.failure}>
-          <FormFailure message={failure.message} requestId={failure.requestId} />
-        </div>
-      )}
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
-          Cancel
-        </Button>
-        <Button className={classes.danger} loading={isBusy} onClick={onConfirm}>
-          {action}
-        </Button>
-      </Group>
     </>
   );
 }

@@ -67,9 +67,7 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
       <dl className={sectionClasses.facts}>
         <dt>Key</dt>
         <dd>
-          <Link to="/account/api-keys/$keyId" params={{ keyId: key.id }}>
-            <bdi>{key.name}</bdi>
-          </Link>
+          <KeyName apiKey={key} />
         </dd>
         <dt>When</dt>
         <dd>
@@ -90,6 +88,17 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
           : "The caller was only told that its access was insufficient."}
       </p>
     </section>
+  );
+}
+
+/** A deleted key has no page to lead to. */
+function KeyName({ apiKey }: { readonly apiKey: RequestExplanation["key"] }): ReactElement {
+  const name = <bdi>{apiKey.name}</bdi>;
+  if (apiKey.isDeleted) return <>{name} (deleted)</>;
+  return (
+    <Link to="/account/api-keys/$keyId" params={{ keyId: apiKey.id }}>
+      {name}
+    </Link>
   );
 }
 

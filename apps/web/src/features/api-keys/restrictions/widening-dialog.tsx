@@ -1,9 +1,7 @@
-import { Button, Group, Modal } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { Failure } from "../../../server/failure.ts";
-import { closeUnlessBusy } from "../../../ui/close-unless-busy.ts";
+import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
 import classes from "../../../ui/dialog.module.css";
-import { FormFailure } from "../../../ui/form-failure.tsx";
 import type { Widening } from "./describe-restrictions.ts";
 import wideningClasses from "./widening-dialog.module.css";
 
@@ -20,11 +18,14 @@ interface WideningDialogProps {
 export function WideningDialog(props: WideningDialogProps): ReactElement {
   const { widened, isSaving, failure, onConfirm, onCancel } = props;
   return (
-    <Modal
-      opened={widened !== undefined}
-      {...closeUnlessBusy(isSaving, onCancel)}
+    <ConfirmDialog
+      isOpen={widened !== undefined}
       title="Let this key do more?"
-      size={480}
+      action="Widen key"
+      failure={failure}
+      isBusy={isSaving}
+      onCancel={onCancel}
+      onConfirm={onConfirm}
     >
       <p className={classes.words}>
         From its next request on, whoever has this key may do what they could not do before:
@@ -46,19 +47,6 @@ export function WideningDialog(props: WideningDialogProps): ReactElement {
           </div>
         ))}
       </dl>
-      {failure && (
-        <div className={classes.failure}>
-          <FormFailure message={failure.message} requestId={failure.requestId} />
-        </div>
-      )}
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={isSaving} data-autofocus>
-          Cancel
-        </Button>
-        <Button className={classes.danger} loading={isSaving} onClick={onConfirm}>
-          Widen key
-        </Button>
-      </Group>
-    </Modal>
+    </ConfirmDialog>
   );
 }

@@ -1,0 +1,40 @@
+import type { ReactElement, ReactNode } from "react";
+import cardClasses from "./cards.module.css";
+import classes from "./event-card.module.css";
+import { RelativeTime } from "./relative-time.tsx";
+import { RequestId } from "./request-id.tsx";
+
+interface EventCardProps {
+  /** Who or what it is about, beside the time. */
+  readonly head: ReactNode;
+  readonly occurredAt: string;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  /** What happened. */
+  readonly children: ReactNode;
+}
+
+/** Something that happened, as an item of a list, where a row has no room. */
+export function EventCard({ head, occurredAt, address, requestId, children }: EventCardProps): ReactElement {
+  return (
+    <li className={cardClasses.card}>
+      <div className={classes.head}>
+        {head}
+        <span className={classes.time}>
+          <RelativeTime at={occurredAt} />
+        </span>
+      </div>
+      <p className={classes.words}>{children}</p>
+      {(address ?? requestId) && (
+        <div className={classes.facts}>
+          <code className={classes.address}>{address}</code>
+          {requestId && (
+            <span className={classes.request}>
+              <RequestId requestId={requestId} />
+            </span>
+          )}
+        </div>
+      )}
+    </li>
+  );
+}
