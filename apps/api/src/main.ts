@@ -17,7 +17,8 @@ import { endpoints } from "./open/endpoints.ts";
 import { StartError } from "./start-error.ts";
 import { version } from "./version.ts";
 
-/** How long requests under way may take to finish when the process ends, in milliseconds. */
+/** How long a node that stops says so before it stops listening, and requests under way may take then, in milliseconds. */
+const noticeMs = 250;
 const drainMs = 10_000;
 
 /** How long the database has to end a pool's connections, in milliseconds. */
@@ -77,7 +78,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   await server.serve(app);
   stack.defer(async () => {
     isDraining = true;
-    await server.close(drainMs);
+    await server.close({ noticeMs, graceMs: drainMs });
   });
   greet({ baseUrl, unusualLocation: ground.unusualLocation, hasUsers: await hasAnyUser(db) });
 }

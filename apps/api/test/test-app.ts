@@ -125,7 +125,7 @@ export async function startTestApp(
     deleteKey: (key) => db.transaction().execute((trx) => deleteKey(trx, { ...key, origin: commandOrigin })),
     checkedAnswers: witness.count,
     async close() {
-      await server.close(1_000);
+      await server.close({ graceMs: 1_000 });
       await admission.close();
       await recorder.close();
       await admissionDb.destroy();

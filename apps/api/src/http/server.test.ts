@@ -45,7 +45,7 @@ async function useInTurn(
 test("a server that is closed goes on while its connections bring requests, and tells each that it was the last", async () => {
   const server = await openServer();
   const connections = await Promise.all(Array.from({ length: 6 }, () => openConnection(server)));
-  const closed = server.close(5_000);
+  const closed = server.close({ graceMs: 5_000 });
   expect(await useInTurn(connections, 120)).toBe(6);
   await closed;
 });
@@ -54,7 +54,7 @@ test("a server that is closed ends idle connections soon after the last request"
   const server = await openServer();
   await Promise.all(Array.from({ length: 6 }, () => openConnection(server)));
   const startedAt = performance.now();
-  await server.close(5_000);
+  await server.close({ graceMs: 5_000 });
   expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
 
@@ -63,7 +63,7 @@ test("a server that is closed is gone after two seconds, however many requests s
   const connections = await Promise.all(Array.from({ length: 40 }, () => openConnection(server)));
   const startedAt = performance.now();
   const answered = useInTurn(connections, 100);
-  await server.close(5_000);
+  await server.close({ graceMs: 5_000 });
   expect(performance.now() - startedAt).toBeLessThan(3_000);
   expect(await answered).toBeGreaterThan(10);
 });
@@ -72,8 +72,8 @@ test("an answer to a request that came before its server was closed tells that i
   const server = await reserveAddress("127.0.0.1", 0);
   let closed: Promise<void> | undefined;
   await server.serve((_req, res) => {
-    closed = server.close(5_000);
-    res.end("answered");
+    closed = server.close({ graceMs: 5_000 });
+    setTimeout(() => res.end("answered"), 50);
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -85,4 +85,14 @@ test("an answer to a request that came before its server was closed tells that i
   response.resume();
   expect(response.headers.connection).toBe("close");
   await closed;
+});
+
+test("a server that is closed takes new connections as ever while it gives notice", async () => {
+  const server = await openServer();
+  const connection = await openConnection(server);
+  const closed = server.close({ noticeMs: 500, graceMs: 5_000 });
+  expect((await connection()).headers.connection).toBe("keep-alive");
+  await openConnection(server);
+  await closed;
+  await expect(openConnection(server)).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });

@@ -7,7 +7,7 @@ import {
   ServerResponse,
 } from "node:http";
 import { type AddressInfo, type Socket, Server as TcpServer } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { StartError } from "../start-error.ts";
 import { answerMalformedHttp } from "./malformed-http.ts";
 
@@ -16,8 +16,15 @@ export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number };
   /** Listens, and hands all requests to the app. @throws {StartError} when the port was taken meanwhile. */
   readonly serve: (listener: RequestListener) => Promise<void>;
-  /** Stops listening, takes its last requests and waits, at most `graceMs`, for the requests under way. */
-  readonly close: (graceMs: number) => Promise<void>;
+  /** Stops listening, takes its last requests and waits for those under way. */
+  readonly close: (options: ClosingOptions) => Promise<void>;
+}
+
+export interface ClosingOptions {
+  /** How long it goes on as ever, so that load balancers see that it is not ready and send it nothing new; in milliseconds. */
+  readonly noticeMs?: number;
+  /** How long requests under way may take after its last ones, in milliseconds. */
+  readonly graceMs: number;
 }
 
 /** In milliseconds; a client that is slower than this is not answered. */
@@ -77,7 +84,10 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
       current = listener;
       if (!server.listening) await bind(server, host, address.port);
     },
-    async close(graceMs) {
+    async close({ noticeMs = 0, graceMs }) {
+      if (noticeMs > 0) await delay(noticeMs);
+      // Whoever has connected is taken by the turn under way: with the port goes what nobody has taken.
+      await turn();
       isClosing = true;
       await close(server, { graceMs, lastRequestAt: () => lastRequestAt });
     },
