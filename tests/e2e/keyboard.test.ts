@@ -47,6 +47,7 @@ test("signs up by keyboard alone", async () => {
 });
 
 test("skips to the content", async () => {
+  await page.getByText("New API key").waitFor();
   await page.keyboard.press("Tab");
   expect(await readFocus()).toContain("Skip to the content");
   await page.keyboard.press("Enter");

@@ -40,10 +40,13 @@ test("stays with one failure while the server is away, and goes on with it", asy
     setTimeout(() => done(swings), 5_000);
   })`);
   expect(swings).toBe(0);
+  await page.unroute(listCalls);
+  const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>();
+  await page.route(listCalls, (route) => isBack.then(() => route.continue()));
   await page.getByRole("button", { name: "Try again" }).click();
   expect(await failure.isVisible()).toBe(true);
   expect(await page.getByRole("table").count()).toBe(0);
-  await page.unroute(listCalls);
+  comeBack();
   await page.getByText("26–30 of 30 keys").first().waitFor();
 });
 

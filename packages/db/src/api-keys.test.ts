@@ -42,6 +42,36 @@ test("lists a user's own keys, newest first, a page at a time, with the number o
   expect(first.items[0]).toMatchObject({ usageCount: 0, lastUsedAt: null, start: "lk_abcdef" });
 });
 
+test("pages through a search, and counts what it fits, whether the newest keys fill the page or not", async () => {
+  const userId = await addUser();
+  for (let key = 0; key < 7; key += 1) await addKey(userId, `${key % 2 === 0 ? "even" : "odd"} ${key}`);
+  const find = async (search: string, offset: number) => {
+    const { items, total } = await listApiKeys(database.db, userId, { search, offset, limit: 3 });
+    return [items.map(({ name }) => name), total];
+  };
+  expect(await find("even", 0)).toEqual([["even 6", "even 4", "even 2"], 4]);
+  expect(await find("even", 3)).toEqual([["even 0"], 4]);
+  expect(await find("odd", 0)).toEqual([["odd 5", "odd 3", "odd 1"], 3]);
+  expect(await find("nothing", 0)).toEqual([[], 0]);
+});
+
+test("a search finds keys that are older than very many others", async () => {
+  const userId = await addUser();
+  await addKey(userId, "rare old");
+  await sql`
+    with made as (
+      insert into api_keys (id, user_id, name, start, hash)
+      select gen_random_uuid(), ${userId}, 'common ' || n, 'lk_abcdef', sha256(uuid_send(gen_random_uuid()))
+      from generate_series(1, 2500) n
+      returning id
+    )
+    insert into key_counters (key_id) select id from made`.execute(database.owner);
+  await addKey(userId, "rare new");
+  expect(await names(userId, "rare")).toEqual(["rare new", "rare old"]);
+  const page = await listApiKeys(database.db, userId, { search: "rare", offset: 0, limit: 1 });
+  expect([page.items.map(({ name }) => name), page.total]).toEqual([["rare new"], 2]);
+});
+
 test("searches name, description and first characters, in any case, with wildcards taken as they are", async () => {
   const userId = await addUser();
   await addKey(userId, "100% sure", "for the Build");

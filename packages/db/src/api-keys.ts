@@ -73,26 +73,68 @@ interface FoundPage {
 
 type Cut = { readonly offset: number; readonly limit: number };
 
-/** The index has all that this takes, also of a page far down. */
+/** The index has all that this takes, also of a page far down. Over two connections, where the database is a pool. */
 async function findPage(db: Db, userId: UserId, { offset, limit }: Cut): Promise<FoundPage> {
   const keys = db.selectFrom("api_keys").where("user_id", "=", userId).where("deleted_at", "is", null);
-  const rows = await keys
+  const page = keys
     .select("id")
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .offset(offset)
+    .limit(limit);
+  const count = keys.select((eb) => eb.fn.countAll<number>().as("total"));
+  const [rows, { total }] = await Promise.all([page.execute(), count.executeTakeFirstOrThrow()]);
+  return { ids: rows.map(({ id }) => id), total };
+}
+
+type Search = Cut & { readonly search: string };
+
+/** A search that fits very many has its page among the newest keys, and then the rest need only be counted. */
+async function searchPage(db: Db, userId: UserId, search: Search): Promise<FoundPage> {
+  const ids = await searchNewest(db, userId, search);
+  return ids.length === search.limit
+    ? { ids, total: await countMatching(db, userId, search.search) }
+    : await searchAll(db, userId, search);
+}
+
+const newestKeys = 2_000;
+
+async function searchNewest(db: Db, userId: UserId, { search, offset, limit }: Search): Promise<KeyId[]> {
+  const rows = await db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom("api_keys")
+        .select(["id", "created_at", "name", "description", "start"])
+        .where("user_id", "=", userId)
+        .where("deleted_at", "is", null)
+        .orderBy("created_at", "desc")
+        .orderBy("id", "desc")
+        .limit(newestKeys)
+        .as("api_keys"),
+    )
+    .select("id")
+    .where(matches(search))
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
     .offset(offset)
     .limit(limit)
     .execute();
-  const { total } = await keys.select((eb) => eb.fn.countAll<number>().as("total")).executeTakeFirstOrThrow();
-  return { ids: rows.map(({ id }) => id), total };
+  return rows.map(({ id }) => id);
+}
+
+async function countMatching(db: Db, userId: UserId, search: string): Promise<number> {
+  const { total } = await db
+    .selectFrom("api_keys")
+    .select((eb) => eb.fn.countAll<number>().as("total"))
+    .where("user_id", "=", userId)
+    .where("deleted_at", "is", null)
+    .where(matches(search))
+    .executeTakeFirstOrThrow();
+  return total;
 }
 
 /** Looks at each key once, for the page and for how many there are. */
-async function searchPage(
-  db: Db,
-  userId: UserId,
-  { search, offset, limit }: Cut & { readonly search: string },
-): Promise<FoundPage> {
+async function searchAll(db: Db, userId: UserId, { search, offset, limit }: Search): Promise<FoundPage> {
   const rows = await db
     .with(
       (cte) => cte("matching").materialized(),

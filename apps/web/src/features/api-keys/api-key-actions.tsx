@@ -1,4 +1,4 @@
-import { ActionIcon, Tooltip } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { IconPencil, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import classes from "./api-key-actions.module.css";
@@ -12,22 +12,26 @@ interface ApiKeyActionsProps {
 export function ApiKeyActions({ name, onEdit, onDelete }: ApiKeyActionsProps): ReactElement {
   return (
     <>
-      <Tooltip label="Edit">
-        <ActionIcon variant="subtle" color="gray" aria-label={`Edit ${name}`} onClick={onEdit}>
-          <IconPencil size={16} />
-        </ActionIcon>
-      </Tooltip>
-      <Tooltip label="Delete">
-        <ActionIcon
-          className={classes.delete}
-          variant="subtle"
-          color="gray"
-          aria-label={`Delete ${name}`}
-          onClick={onDelete}
-        >
-          <IconTrash size={16} />
-        </ActionIcon>
-      </Tooltip>
+      <ActionIcon
+        className={classes.action}
+        data-hint="Edit"
+        variant="subtle"
+        color="gray"
+        aria-label={`Edit ${name}`}
+        onClick={onEdit}
+      >
+        <IconPencil size={16} />
+      </ActionIcon>
+      <ActionIcon
+        className={`${classes.action} ${classes.delete}`}
+        data-hint="Delete"
+        variant="subtle"
+        color="gray"
+        aria-label={`Delete ${name}`}
+        onClick={onDelete}
+      >
+        <IconTrash size={16} />
+      </ActionIcon>
     </>
   );
 }
