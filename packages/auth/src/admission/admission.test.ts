@@ -252,6 +252,24 @@ test("those that wait for a row which another transaction holds take half of the
   expect(await countUses(held)).toBe(6);
 });
 
+test("those that come back from waiting for a row count as such, so that slow statements leave others their half", async () => {
+  const slowly = (): void => {
+    const until = performance.now() + 8;
+    while (performance.now() < until);
+  };
+  const node = openNode({ maxWaiting: 4_096, deadlineMs: 3_000, onStatement: slowly });
+  const [held, free] = [await addKey(), await addKey()];
+  await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
+  const release = await hold(held);
+  const startedAt = performance.now();
+  const delayed = Array.from({ length: 4_096 }, () => node.admit(held.secret));
+  expect(await Promise.race(delayed)).toMatchObject({ kind: "unavailable" });
+  expect(performance.now() - startedAt).toBeLessThan(1_500);
+  expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
+  await release();
+  expect(admitted(await Promise.all(delayed))).toBe(2_048);
+});
+
 test("keys that it does not know take half of the room, and no more, from those that it knows", async () => {
   const node = openNode({ maxWaiting: 10 });
   const key = await addKey();

@@ -53,8 +53,8 @@ export class Admission {
   /** Those of them whose key the node did not know when they came. */
   #unknown = 0;
   #waiting: Waiter[] = [];
-  /** How many wait for another transaction to end. */
-  #aside = 0;
+  /** Those of them that another transaction has held up, whether aside or back in the queue. */
+  #held = 0;
   #inFlight: readonly Waiter[] = [];
   /** Keys that were not counted when their turn came: their version had moved, or another transaction holds them. */
   readonly #apart = new Set<KeyId>();
@@ -124,6 +124,7 @@ export class Admission {
         facts,
         arrivedAt: performance.now(),
         answer,
+        wasHeld: false,
         isAnswered: false,
       });
       this.#running ??= this.#run();
@@ -250,12 +251,17 @@ export class Admission {
    * transactions take at most half of the room: the rest is for everybody else.
    */
   #setAside(waiters: readonly Waiter[]): void {
-    const room = Math.max(0, Math.floor(this.#maxWaiting / 2) - this.#aside);
-    for (const waiter of waiters.slice(room)) this.#settle(waiter, unavailable);
-    const kept = waiters.slice(0, room);
-    this.#aside += kept.length;
+    for (const waiter of waiters) {
+      if (waiter.isAnswered || waiter.wasHeld) continue;
+      if (this.#held >= Math.floor(this.#maxWaiting / 2)) {
+        this.#settle(waiter, unavailable);
+        continue;
+      }
+      waiter.wasHeld = true;
+      this.#held += 1;
+    }
+    const kept = waiters.filter(({ isAnswered }) => !isAnswered);
     setTimeout(() => {
-      this.#aside -= kept.length;
       if (this.#isClosed) for (const waiter of kept) this.#settle(waiter, unavailable);
       else this.#waiting.push(...kept);
       this.#running ??= this.#run();
@@ -272,6 +278,7 @@ export class Admission {
     waiter.isAnswered = true;
     this.#unanswered -= 1;
     if (!waiter.wasKnown) this.#unknown -= 1;
+    if (waiter.wasHeld) this.#held -= 1;
     waiter.answer(verdict);
   }
 

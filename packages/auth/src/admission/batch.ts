@@ -16,6 +16,8 @@ export interface Waiter {
   readonly answer: (verdict: Verdict) => void;
   /** What the node believes of its key, and judged it by; undefined for a key that it must look up. */
   facts: KeyFacts | undefined;
+  /** Whether another transaction has held what it needs. */
+  wasHeld: boolean;
   isAnswered: boolean;
 }
 
