@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
 import { clientConfig } from "@latchkey/db/connection";
@@ -268,6 +268,18 @@ test("those that come back from waiting for a row count as such, so that slow st
   expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
   await release();
   expect(admitted(await Promise.all(delayed))).toBe(2_048);
+});
+
+test("goes on where everybody who met a held row was sent away", async () => {
+  const node = openNode({ maxWaiting: 1 });
+  const [held, free] = [await addKey(), await addKey()];
+  for (const key of [held, free]) await node.admit(key.secret);
+  const release = await hold(held);
+  expect(await node.admit(held.secret)).toMatchObject({ kind: "unavailable" });
+  // Longer than what is set aside is left alone.
+  await delay(50);
+  expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
+  await release();
 });
 
 test("keys that it does not know take half of the room, and no more, from those that it knows", async () => {

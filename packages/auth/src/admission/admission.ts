@@ -261,6 +261,8 @@ export class Admission {
       this.#held += 1;
     }
     const kept = waiters.filter(({ isAnswered }) => !isAnswered);
+    // To run with nobody waiting would end before it is noted as running, and stay noted for ever.
+    if (kept.length === 0) return;
     setTimeout(() => {
       if (this.#isClosed) for (const waiter of kept) this.#settle(waiter, unavailable);
       else this.#waiting.push(...kept);
