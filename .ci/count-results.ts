@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 /** The part of Vitest's JSON report that counts. */
 interface Report {
@@ -9,6 +9,18 @@ interface Report {
   readonly numTodoTests: number;
   /** False too where a file could not be loaded, so that none of its tests ran. */
   readonly success: boolean;
+  readonly testResults: readonly {
+    readonly name: string;
+    /** Why the file could not be loaded; empty where it could. */
+    readonly message: string;
+    readonly assertionResults: readonly TestResult[];
+  }[];
+}
+
+interface TestResult {
+  readonly fullName: string;
+  readonly status: string;
+  readonly failureMessages: readonly string[];
 }
 
 const root = join(import.meta.dirname, "..");
@@ -31,9 +43,27 @@ for (const path of expected) {
   failed += report && (report.success || broken > 0) ? broken : 1;
   const outcome = report ? `${report.numPassedTests} passed, ${broken} failed` : "no report";
   process.stdout.write(`${path}: ${outcome}\n`);
+  for (const failure of report ? listFailures(report) : []) process.stdout.write(`  ${failure}\n`);
 }
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+
+/** A line for each test that did not pass, and each file that was not loaded. */
+function listFailures(report: Report): string[] {
+  return report.testResults.flatMap(({ name, message, assertionResults }) => {
+    const file = relative(root, name);
+    const failures = assertionResults
+      .filter(({ status }) => status !== "passed")
+      .map(({ fullName, status, failureMessages }) =>
+        [`${file} > ${fullName}`, failureMessages[0] ?? status].map(firstLine).join(": "),
+      );
+    return message === "" ? failures : [`${file}: ${firstLine(message)}`, ...failures];
+  });
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
 
 function readReport(path: string): Report | undefined {
   try {

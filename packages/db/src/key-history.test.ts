@@ -210,39 +210,91 @@ test("a former secret keeps the latest times, whichever node tells them first", 
   });
 });
 
-test("two nodes that write of many keys at once do not deadlock, whatever the plan", async () => {
-  const { database: name } = database.connection;
-  // Plans that keep no order by themselves.
+// Two that lock the same rows in the same order wait for each other, and never in a circle.
+test.for<
+  [table: string, column: string, tell: (keyId: KeyId) => Promise<{ id: string; row: Partial<KeyHistory> }>]
+>([
+  ["key_usage_hours", "key_id", async (keyId) => ({ id: keyId, row: { usage: [used(keyId)] } })],
+  [
+    "key_addresses",
+    "key_id",
+    async (keyId) => ({
+      id: keyId,
+      row: { addresses: [{ keyId, address: "192.0.2.1", lastSeenAt: noon }] },
+    }),
+  ],
+  [
+    "retired_secrets",
+    "hash",
+    async (keyId) => {
+      const hash = await addRetiredSecret(keyId);
+      const secret = { ...unmarked, digest: hash.toString("base64"), usedAt: noon };
+      return { id: `\\x${hash.toString("hex")}`, row: { secrets: [secret] } };
+    },
+  ],
+])("rows of %s are locked in the order of their %s, whatever the plan", async ([table, column, tell]) => {
+  await keepNoOrder();
+  const userId = await addUser();
+  const told = await Promise.all(Array.from({ length: 40 }, async () => tell(await addKey(userId))));
+  const ids = told.map(({ id }) => id).sort();
+  const history = merge(told.map(({ row }) => row));
+  const node = openNode();
+  onTestFinished(() => node.destroy());
+  await write(history, node);
+  const release = await hold(`select from ${table} where ${column} = $1 for update`, [ids[20]]);
+  const writing = write(history, node);
+  await expect.poll(countWaiting, { interval: 10, timeout: 5_000 }).toBe(1);
+  const { rows: free } = await sql<{ id: string }>`
+    select ${sql.ref(column)}::text as id from ${sql.table(table)}
+    where ${sql.ref(column)}::text = any(${ids}) for update skip locked`.execute(database.owner);
+  expect(free.map(({ id }) => id).sort()).toEqual(ids.slice(21));
+  await release();
+  await writing;
+});
+
+/** Has new connections make plans that keep no order by themselves, until the test is over. */
+async function keepNoOrder(): Promise<void> {
+  const name = sql.ref(database.connection.database);
   for (const setting of ["enable_sort", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"]) {
-    await sql`alter database ${sql.ref(name)} set ${sql.ref(setting)} = off`.execute(database.owner);
+    await sql`alter database ${name} set ${sql.ref(setting)} = off`.execute(database.owner);
     onTestFinished(async () => {
-      await sql`alter database ${sql.ref(name)} reset ${sql.ref(setting)}`.execute(database.owner);
+      await sql`alter database ${name} reset ${sql.ref(setting)}`.execute(database.owner);
     });
   }
-  const writers = [openNode(), openNode()];
-  onTestFinished(async () => {
-    for (const writer of writers) await writer.destroy();
-  });
-  const userId = await addUser();
-  const keyIds = await Promise.all(Array.from({ length: 150 }, () => addKey(userId)));
-  const digests = await Promise.all(
-    keyIds.map(async (keyId) => (await addRetiredSecret(keyId)).toString("base64")),
-  );
-  // Sets of other sizes, so that tables of hashes have other orders.
-  const some = <Value>(values: readonly Value[]) => {
-    const share = 0.1 + 0.9 * Math.random();
-    const chosen = values.filter(() => Math.random() < share);
-    return Math.random() < 0.5 ? chosen : chosen.toReversed();
+}
+
+function merge(histories: readonly Partial<KeyHistory>[]): Partial<KeyHistory> {
+  return {
+    usage: histories.flatMap(({ usage = [] }) => usage),
+    addresses: histories.flatMap(({ addresses = [] }) => addresses),
+    secrets: histories.flatMap(({ secrets = [] }) => secrets),
   };
-  const tellings: readonly (() => Partial<KeyHistory>)[] = [
-    () => ({ usage: some(keyIds).map((keyId) => used(keyId)) }),
-    () => ({ addresses: some(keyIds).map((keyId) => ({ keyId, address: "192.0.2.1", lastSeenAt: noon })) }),
-    () => ({ refusals: some(keyIds).flatMap((keyId) => Array.from({ length: 10 }, () => refused(keyId))) }),
-    () => ({ secrets: some(digests).map((digest) => ({ ...unmarked, digest, usedAt: noon })) }),
-  ];
-  for (const tell of tellings)
-    for (let round = 0; round < 30; round += 1)
-      await Promise.all(writers.map((writer) => write(tell(), writer)));
+}
+
+/** How many writers wait for a lock. */
+async function countWaiting(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from pg_stat_activity
+    where datname = current_database() and application_name = 'statistics' and wait_event_type = 'Lock'`.execute(
+    database.owner,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+test("what another node has locked is left to it when a key's surplus is cut", async () => {
+  const keyId = await addKey(await addUser());
+  const rows = Array.from({ length: 100 }, () => refused(keyId)).sort((one, two) =>
+    one.id < two.id ? -1 : 1,
+  );
+  await write({ refusals: rows });
+  const release = await hold("select from key_refusals where id = $1 for update", [rows[0]?.id]);
+  await write({ refusals: [refused(keyId), refused(keyId)] });
+  const count = async () =>
+    (await sql`select from key_refusals where key_id = ${keyId}`.execute(database.owner)).rows.length;
+  expect(await count()).toBe(101);
+  await release();
+  await write({ refusals: [refused(keyId)] });
+  expect(await count()).toBe(100);
 });
 
 test("writes all of a flush or nothing", async () => {

@@ -101,8 +101,8 @@ const method = `## How it was measured
   nothing cached, a pool of ${betterAuthPoolSize} connections, its limit per address and its log off, and its check
   called directly in a bare Koa, without its own router. Too slow to use 20,000 keys once before the warm-up, and
   remembering nothing, it does without that; so its write-ahead log holds page images too.
-- Bare Koa and \`node:http\` get one key, since to them all are alike; it is a little less work for the generator than
-  many keys, which favours them.
+- Bare Koa and \`node:http\` get one key, since to them all are alike. The generator takes as long for a request of many
+  keys as for one of one key, as its flags have it (\`tests/bench/load/start-load.ts\`).
 - Latencies are autocannon's own, from writing a request to the end of its answer, kept to the microsecond. They are
   those of clients that send the next request as soon as they have an answer.
 - One flush is the median of writing 8 kB into a file of fixed size beside the cluster and calling fdatasync.
