@@ -203,6 +203,36 @@ test("disables a key until it is enabled again", async () => {
   expect(await call(key)).toBe(200);
 });
 
+test("asks without the failure of the last time when it asks again", async () => {
+  const { page } = await openKey("again");
+  await page.getByRole("button", { name: "Rotate" }).click();
+  await dialogOf(page).getByRole("radio", { name: "1 hour" }).check();
+  await dialogOf(page).getByRole("button", { name: "Rotate key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Copy API key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Done" }).click();
+  await page.route("**/trpc/apiKeys.*", (route) =>
+    route.request().method() === "POST" ? route.abort() : route.continue(),
+  );
+  for (const [opener, action] of [
+    ["End now", "End now"],
+    ["Disable key", "Disable"],
+    ["Delete key", "Delete"],
+  ] as const) {
+    const open = () => page.getByRole("button", { name: opener, exact: true }).click();
+    await open();
+    const answer = dialogOf(page).getByRole("button", { name: action, exact: true });
+    await answer.click();
+    await dialogOf(page).getByRole("alert").waitFor();
+    await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
+    await dialogOf(page).waitFor({ state: "detached" });
+    await open();
+    await answer.waitFor();
+    expect(await dialogOf(page).getByRole("alert").count(), opener).toBe(0);
+    await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
+    await dialogOf(page).waitFor({ state: "detached" });
+  }
+});
+
 test("tells what a key would be answered, and keeps it nowhere", async () => {
   const { page, id, key } = await openKey("try", {
     isReadOnly: true,

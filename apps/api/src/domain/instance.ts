@@ -20,7 +20,7 @@ export interface PublicConfiguration {
   readonly baseUrl: string;
   readonly registration: Instance["registration"];
   /** How people may prove who they are. */
-  readonly authProviders: readonly "password"[];
+  readonly authProviders: "password"[];
   readonly documentationUrl: string;
   readonly openapiUrl: string;
 }

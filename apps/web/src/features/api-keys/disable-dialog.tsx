@@ -14,7 +14,7 @@ interface DisableDialogProps {
 
 /** Says what stops before a key is disabled. */
 export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): ReactElement {
-  const { change, isSaving, failure } = useKeyChange();
+  const { change, isSaving, failure, forget } = useKeyChange();
   return (
     <ConfirmDialog
       isOpen={isOpen}
@@ -27,6 +27,7 @@ export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): 
       failure={failure}
       isBusy={isSaving}
       onCancel={onClose}
+      onClosed={forget}
       onConfirm={() => change({ base: apiKey, settings: { isDisabled: true }, onSaved: onClose })}
     >
       <p className={classes.words}>

@@ -35,6 +35,7 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
       failure={end.error ? describeFailure(end.error) : undefined}
       isBusy={end.isPending}
       onCancel={onClose}
+      onClosed={end.reset}
       onConfirm={() => end.mutate({ id: apiKey.id })}
     >
       <p className={classes.words}>

@@ -25,6 +25,8 @@ interface KeyChange {
   readonly widened: readonly Widening[] | undefined;
   readonly confirm: () => void;
   readonly cancel: () => void;
+  /** Says no more of what failed. */
+  readonly forget: () => void;
 }
 
 /** Changes what a key is held to; what would widen it waits until that is confirmed. */
@@ -73,6 +75,7 @@ export function useKeyChange(): KeyChange {
     widened: waiting?.widened,
     confirm: () => waiting && send(waiting.wanted, true),
     cancel: () => setWaiting(undefined),
+    forget: save.reset,
   };
 }
 
