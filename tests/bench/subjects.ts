@@ -7,16 +7,16 @@ import { type Bounds, seedLatchkey } from "./ground/seed-latchkey.ts";
 import { type Answer, recordAnswer, requireSameAnswer } from "./servers/answer.ts";
 import { type RunningServer, startPeer } from "./servers/start-peer.ts";
 
-/** In the order of the report. */
+/** In the order of the report, and of each round: what is held against another is measured soon after it. */
 export const subjectNames = [
   "node:http",
   "koa",
   "latchkey:one",
-  "latchkey:many",
-  "latchkey:million",
   "latchkey:one-limited",
+  "latchkey:many",
   "latchkey:many-limited",
   "latchkey:many-narrowed",
+  "latchkey:million",
   "better-auth:one",
   "better-auth:many",
 ] as const;

@@ -133,10 +133,11 @@ test("rotates a key with the old secret still in use, and ends that at once", as
   const former = secrets.getByRole("listitem").filter({ hasText: old.slice(0, 9) });
   await former.getByText("Last used").waitFor();
   expect(await former.textContent()).toMatch(/good until .*\d{4}/);
-  await secrets.getByRole("button", { name: "End now" }).click();
+  await secrets.getByRole("button", { name: "End old secret" }).click();
   await dialogOf(page).getByText("Last used").waitFor();
   await dialogOf(page).getByRole("button", { name: "End now" }).click();
   await former.waitFor({ state: "detached" });
+  await page.locator("#content:focus").waitFor();
   expect([await call(old), await call(key)]).toEqual([403, 200]);
   const notice = section(page, "A rotated-out secret was used");
   await notice.getByText("127.0.0.1").waitFor();
@@ -197,8 +198,9 @@ test("disables a key until it is enabled again", async () => {
   await page.getByText("Disabled", { exact: true }).waitFor();
   expect(await call(key)).toBe(403);
   await page.getByRole("button", { name: "Enable key" }).click();
+  await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
   await dialogOf(page).getByText("From now on: Enabled").waitFor();
-  await dialogOf(page).getByRole("button", { name: "Widen key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Enable key" }).click();
   await page.getByRole("button", { name: "Disable key" }).waitFor();
   expect(await call(key)).toBe(200);
 });
@@ -214,7 +216,7 @@ test("asks without the failure of the last time when it asks again", async () =>
     route.request().method() === "POST" ? route.abort() : route.continue(),
   );
   for (const [opener, action] of [
-    ["End now", "End now"],
+    ["End old secret", "End now"],
     ["Disable key", "Disable"],
     ["Delete key", "Delete"],
   ] as const) {
@@ -230,6 +232,23 @@ test("asks without the failure of the last time when it asks again", async () =>
     expect(await dialogOf(page).getByRole("alert").count(), opener).toBe(0);
     await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
     await dialogOf(page).waitFor({ state: "detached" });
+  }
+});
+
+test("shows what a key is held to in the list, however long its name is", async () => {
+  const { page, id } = await openKey("long", {
+    isDisabled: true,
+    isReadOnly: true,
+    ipRanges: ["192.0.2.0/24"],
+  });
+  const words = { name: "Long ".repeat(20).trim(), description: "Told of at length. ".repeat(9).trim() };
+  await mutate(page, "apiKeys.update", { id, ...words });
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  const cell = page.getByRole("rowheader");
+  const edge = await cell.evaluate((node) => node.getBoundingClientRect().right);
+  for (const name of ["Disabled", "Read only", "Narrowed"]) {
+    const tag = cell.getByText(name, { exact: true });
+    expect(await tag.evaluate((node) => node.getBoundingClientRect().right), name).toBeLessThanOrEqual(edge);
   }
 });
 

@@ -20,8 +20,11 @@ export interface TriedRequest {
 
 /** What a request would be answered, and why. */
 export interface Explanation {
-  /** The status that admission and the router would give it; 200 where a handler would have the word. */
-  readonly status: number;
+  /**
+   * The status that admission and the router would give it; 200 where a handler would have the word, null for a secret
+   * that is told nothing about.
+   */
+  readonly status: number | null;
   /** Undefined for a secret that no key of the reader's has. */
   readonly keyId: KeyId | undefined;
   readonly outcome: Outcome | "unknown";
@@ -48,8 +51,9 @@ export function createExplainer(db: Db, findRoute: FindRoute): ExplainRequest {
     const found = await inspectKey(db, key, { demand, address });
     if (found?.facts.userId !== userId) {
       // Whether it is somebody else's is told to nobody.
-      const explanation = "No API key of yours has this secret. Only a key’s own user is told about it.";
-      return { ...stranger, status: 403, explanation };
+      const explanation =
+        "No API key of yours has this secret. Only a key’s own user is told what it would be answered.";
+      return { ...stranger, status: null, explanation };
     }
     const { facts, judgement, remaining } = found;
     const told = { ...about, keyId: facts.keyId, remaining };

@@ -29,9 +29,17 @@ export function answerMalformedHttp(server: Server): void {
 /** Answers what has just come over a connection, or ends it with the answer to an earlier request. */
 function refuseNext(socket: Duplex, code: ErrorCode): void {
   const earlier = findUnanswered(socket);
+  if (!earlier) {
+    refuse(socket, new AppError(code));
+    return;
+  }
+  // Node may have let go of the socket, and of its limits with it.
+  destroyAfter(socket, earlierMs);
   // An answer written now would be taken for that of the earlier request; that one comes, and it is the last.
-  if (earlier) earlier.once("finish", () => socket.end());
-  else refuse(socket, new AppError(code));
+  earlier.once("finish", () => {
+    discardRest(socket);
+    socket.end();
+  });
 }
 
 function refuse(socket: Duplex, error: AppError): void {
@@ -61,6 +69,9 @@ function findUnanswered(socket: Duplex): ServerResponse | undefined {
   return isEarlier ? oldest : undefined;
 }
 
+/** How long the answer to an earlier request may take to be made and read, in milliseconds. */
+const earlierMs = 30_000;
+
 /** How long a client may go on sending what nobody will read, in milliseconds. */
 const lingerMs = 2_000;
 
@@ -71,6 +82,10 @@ const lingerMs = 2_000;
 function discardRest(socket: Duplex): void {
   socket.removeAllListeners("data");
   socket.on("data", () => undefined);
-  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  destroyAfter(socket, lingerMs);
+}
+
+function destroyAfter(socket: Duplex, milliseconds: number): void {
+  const timer = setTimeout(() => socket.destroy(), milliseconds);
   socket.once("close", () => clearTimeout(timer));
 }

@@ -1,5 +1,7 @@
 import { Agent, type IncomingMessage, request } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type HttpServer, reserveAddress } from "./server.ts";
 
@@ -96,3 +98,62 @@ test("a server that is closed takes new connections as ever while it gives notic
   await closed;
   await expect(openConnection(server)).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
+
+test("a server that is closed takes all who have connected before, and answers them", async () => {
+  const server = await openServer();
+  const clients = Array.from({ length: 60 }, () => send(server, "GET / HTTP/1.1\r\nHost: here\r\n\r\n"));
+  const answers = clients.map((client) => text(client).catch(() => ""));
+  await turn();
+  await turn();
+  // Meanwhile the system takes them for the server, which is busy.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  await server.close({ graceMs: 5_000 });
+  expect((await Promise.all(answers)).filter((answer) => answer.endsWith("answered"))).toHaveLength(60);
+});
+
+test("a server that is closed answers requests that were sent one behind the other", async () => {
+  const server = await reserveAddress("127.0.0.1", 0);
+  let closed: Promise<void> | undefined;
+  await server.serve((req, res) => {
+    closed ??= server.close({ graceMs: 5_000 });
+    setTimeout(() => res.end(`answer to ${req.url}.`), 50);
+  });
+  const paths = ["/1", "/2", "/3", "/4"];
+  const client = send(server, paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`).join(""));
+  const answer = await text(client);
+  expect(answer.match(/answer to \/\d/g)).toEqual(paths.map((path) => `answer to ${path}`));
+  expect(answer.match(/^Connection: .*$/gim)?.slice(-1)).toEqual(["Connection: close"]);
+  await closed;
+});
+
+test.for([
+  ["whose request is answered", 10_000, (end: () => void) => end()],
+  ["whose request is never answered", 500, () => undefined],
+] as const)(
+  "a server that is closed waits for no tunnel that was asked for behind a request, one %s",
+  async ([, graceMs, answer]) => {
+    const server = await reserveAddress("127.0.0.1", 0);
+    const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+    await server.serve((_req, res) => {
+      asked();
+      answer(() => res.end("answered"));
+    });
+    send(
+      server,
+      "GET / HTTP/1.1\r\nHost: here\r\n\r\nCONNECT there:1 HTTP/1.1\r\nHost: there\r\n\r\n",
+    ).resume();
+    await isAsked;
+    const startedAt = performance.now();
+    await server.close({ graceMs });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  },
+);
+
+/** A connection that sends this, and stays open however the server ends it. */
+function send({ address }: HttpServer, words: string): Socket {
+  const client = connect({ ...address, allowHalfOpen: true });
+  onTestFinished(() => void client.destroy());
+  client.on("error", () => undefined); // A reset is seen by what did not arrive.
+  client.write(words);
+  return client;
+}

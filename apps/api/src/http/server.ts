@@ -48,6 +48,8 @@ const bindAttempts = 10;
 const quietMs = 250;
 /** But no longer than this. */
 const lastRequestsMs = 2_000;
+/** How many may have connected and wait to be taken. */
+const backlog = 1_024;
 
 /** @throws {StartError} when the port is taken or not allowed. */
 export async function reserveAddress(host: string, port: number): Promise<HttpServer> {
@@ -57,13 +59,16 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
   /** Tells that it is the last of its connection, also where it was asked for before the node was told to stop. */
   class Response extends ServerResponse {
     override writeHead(...head: unknown[]): this {
-      if (isClosing) this.shouldKeepAlive = false;
+      if (isClosing && isLast(this)) this.shouldKeepAlive = false;
       return super.writeHead(...(head as Parameters<ServerResponse["writeHead"]>)) as this; // One signature of several.
     }
   }
   const options = { ...limits, maxHeaderSize, requireHostHeader: false, ServerResponse: Response };
   const server = createServer(options, (req, res) => {
-    if (isClosing) lastRequestAt = performance.now();
+    if (isClosing) {
+      lastRequestAt = performance.now();
+      latest.set(req.socket, res);
+    }
     if (limitPipelining(req, res)) return;
     closeOnUnreadBody(req, res);
     current?.(req, res);
@@ -71,6 +76,7 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
   // Whatever it expects, it gets the app's answer; Node's own would be an empty 417.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   answerMalformedHttp(server);
+  const connections = keepConnections(server);
   // Nothing in, nothing out: a client that does not read its answer is let go.
   server.setTimeout(silenceTimeoutMs);
   await bind(server, host, port);
@@ -86,10 +92,9 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
     },
     async close({ noticeMs = 0, graceMs }) {
       if (noticeMs > 0) await delay(noticeMs);
-      // Whoever has connected is taken by the turn under way: with the port goes what nobody has taken.
-      await turn();
+      await takeConnected(connections);
       isClosing = true;
-      await close(server, { graceMs, lastRequestAt: () => lastRequestAt });
+      await close(server, { connections, graceMs, lastRequestAt: () => lastRequestAt });
     },
   };
 }
@@ -97,6 +102,14 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
 /** Requests that may wait on one connection for the answers before them; browsers and clients send one at a time. */
 const maxPipelined = 32;
 const pending = new WeakMap<Socket, number>();
+/** The latest response of a connection, where it has waited behind another or came to a node that stops. */
+const latest = new WeakMap<Socket, ServerResponse>();
+
+/** Whether no request waits behind this one, whose answer would be lost if the connection ended with this one's. */
+function isLast(res: ServerResponse): boolean {
+  const last = latest.get(res.req.socket);
+  return !last || last === res || last.writableEnded;
+}
 
 /** Ends a connection that asks for much more than it reads; whether it did. */
 function limitPipelining({ socket }: IncomingMessage, res: ServerResponse): boolean {
@@ -104,6 +117,7 @@ function limitPipelining({ socket }: IncomingMessage, res: ServerResponse): bool
   if (res.socket) return false;
   const count = (pending.get(socket) ?? 0) + 1;
   pending.set(socket, count);
+  latest.set(socket, res);
   res.once("close", () => pending.set(socket, (pending.get(socket) ?? 1) - 1));
   if (count > maxPipelined) socket.destroy();
   return count > maxPipelined;
@@ -134,7 +148,7 @@ async function tryToBind(
   host: string,
   port: number,
 ): Promise<NodeJS.ErrnoException | undefined> {
-  server.listen({ host, port, backlog: 1_024 });
+  server.listen({ host, port, backlog });
   return await once(server, "listening").then(
     () => undefined,
     (failure: NodeJS.ErrnoException) => failure,
@@ -152,16 +166,57 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
   }
 }
 
+interface Connections {
+  readonly open: ReadonlySet<Socket>;
+  /** How many there have been. */
+  readonly count: () => number;
+}
+
+/** Keeps all connections in view, also those that HTTP has let go of, such as one that asked for CONNECT. */
+function keepConnections(server: Server): Connections {
+  const open = new Set<Socket>();
+  let count = 0;
+  server.on("connection", (socket) => {
+    count += 1;
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  return { open, count: () => count };
+}
+
+/** Takes whoever has connected, for with the port goes what nobody has taken. A turn of the event loop takes one. */
+async function takeConnected({ count }: Connections): Promise<void> {
+  const until = performance.now() + lastRequestsMs;
+  let taken = count();
+  for (let turns = 0; turns < backlog && performance.now() < until; turns += 1) {
+    // The first may be the end of one that has looked already.
+    await turn();
+    await turn();
+    if (count() === taken) return;
+    taken = count();
+  }
+}
+
 async function close(
   server: Server,
-  { graceMs, lastRequestAt }: { readonly graceMs: number; readonly lastRequestAt: () => number },
+  {
+    connections,
+    graceMs,
+    lastRequestAt,
+  }: {
+    readonly connections: Connections;
+    readonly graceMs: number;
+    readonly lastRequestAt: () => number;
+  },
 ): Promise<void> {
   const closed = stopListening(server);
   await untilQuiet(lastRequestAt);
   // For connections whose answer was begun before it could say that it was the last.
   server.keepAliveTimeout = 1;
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  const timer = setTimeout(() => {
+    for (const socket of connections.open) socket.destroy();
+  }, graceMs);
   await closed;
   clearTimeout(timer);
 }

@@ -59,18 +59,20 @@ const Row = memo(function Row({ apiKey, onEdit, onDelete }: ApiKeyItemProps): Re
   const openUnlessOnControl = useOpenKey(id);
   return (
     <tr className={classes.row} onClick={openUnlessOnControl}>
-      <th scope="row" className={classes.nameCell}>
-        <Link className={classes.name} title={name} to="/account/api-keys/$keyId" params={{ keyId: id }}>
-          {name}
-        </Link>
-        <span className={classes.tags}>
-          <KeyTags apiKey={apiKey} />
-        </span>
-        {description && (
-          <span className={classes.description} title={description}>
-            {description}
+      <th scope="row">
+        <div className={classes.nameCell}>
+          <Link className={classes.name} title={name} to="/account/api-keys/$keyId" params={{ keyId: id }}>
+            {name}
+          </Link>
+          <span className={classes.tags}>
+            <KeyTags apiKey={apiKey} />
           </span>
-        )}
+          {description && (
+            <span className={classes.description} title={description}>
+              {description}
+            </span>
+          )}
+        </div>
       </th>
       <td>
         <code className={classes.start}>{start}…</code>

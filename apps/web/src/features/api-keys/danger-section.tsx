@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import classes from "./danger-section.module.css";
 import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
@@ -41,7 +42,9 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
           )}
         </div>
         {enabling.failure && !enabling.widened && (
-          <FormFailure message={enabling.failure.message} requestId={enabling.failure.requestId} />
+          <div>
+            <FormFailure message={enabling.failure.message} requestId={enabling.failure.requestId} />
+          </div>
         )}
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
@@ -60,6 +63,12 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
         onGone={() => void navigate({ to: "/account/api-keys" })}
       />
       <WideningDialog
+        title={
+          <>
+            Enable <Quoted>{apiKey.name}</Quoted>?
+          </>
+        }
+        action="Enable key"
         widened={enabling.widened}
         isSaving={enabling.isSaving}
         failure={enabling.failure}

@@ -23,14 +23,20 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
       onSuccess: (key) => {
         queryClient.setQueryData(trpc.apiKeys.get.queryKey({ id: key.id }), key);
         onClose();
-        notifications.show({ message: "The old secret has ended. It is refused from now on." });
+        // The button that opened the dialog is gone with the last of them.
+        document.getElementById("content")?.focus();
+        const message =
+          former.length === 1
+            ? "The old secret has ended. It is refused from now on."
+            : `The ${former.length} old secrets have ended. They are refused from now on.`;
+        notifications.show({ message });
       },
     }),
   );
   return (
     <ConfirmDialog
       isOpen={isOpen}
-      title="End the old secret now?"
+      title={former.length === 1 ? "End the old secret now?" : `End the ${former.length} old secrets now?`}
       action="End now"
       failure={end.error ? describeFailure(end.error) : undefined}
       isBusy={end.isPending}

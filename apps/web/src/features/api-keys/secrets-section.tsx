@@ -21,7 +21,7 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
       action={
         former.length > 0 && (
           <Button variant="default" onClick={end.open}>
-            End now
+            {former.length === 1 ? "End old secret" : "End old secrets"}
           </Button>
         )
       }
@@ -45,7 +45,7 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
                   Last used <RelativeTime at={lastUsedAt} />
                 </>
               ) : (
-                "Not used since"
+                "Not used since it was replaced"
               )}
             </span>
           </li>

@@ -74,7 +74,10 @@ export function useKeyChange(): KeyChange {
     failure: failure?.code === "UNPROCESSABLE_CONTENT" ? undefined : failure,
     widened: waiting?.widened,
     confirm: () => waiting && send(waiting.wanted, true),
-    cancel: () => setWaiting(undefined),
+    cancel: () => {
+      setWaiting(undefined);
+      save.reset();
+    },
     forget: save.reset,
   };
 }

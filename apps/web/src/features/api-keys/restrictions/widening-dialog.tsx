@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import type { Failure } from "../../../server/failure.ts";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
 import classes from "../../../ui/dialog.module.css";
@@ -6,6 +6,9 @@ import type { Widening } from "./describe-restrictions.ts";
 import wideningClasses from "./widening-dialog.module.css";
 
 interface WideningDialogProps {
+  /** What is asked, and what the button does, in words for the one thing that becomes wider. */
+  readonly title?: ReactNode;
+  readonly action?: string;
   /** What would become wider; the dialog is open while there is something. */
   readonly widened: readonly Widening[] | undefined;
   readonly isSaving: boolean;
@@ -16,12 +19,13 @@ interface WideningDialogProps {
 
 /** Asks before a key may do what it could not do before. */
 export function WideningDialog(props: WideningDialogProps): ReactElement {
+  const { title = "Let this key do more?", action = "Widen key" } = props;
   const { widened, isSaving, failure, onConfirm, onCancel } = props;
   return (
     <ConfirmDialog
       isOpen={widened !== undefined}
-      title="Let this key do more?"
-      action="Widen key"
+      title={title}
+      action={action}
       failure={failure}
       isBusy={isSaving}
       onCancel={onCancel}

@@ -16,16 +16,6 @@ const initialValues = { key: "", method: "GET", path: "/open/global/config", add
 
 /** Asks what a request with a key would be answered. The key is in the field and in the call, and nowhere else. */
 export function TryIt(): ReactElement {
-  const form = useForm({
-    name: "try-it",
-    mode: "uncontrolled",
-    initialValues,
-    validate: {
-      key: (key) => (key.trim() === "" ? "Paste a key." : null),
-      path: (path) =>
-        /^\/open(\/|$)/.test(path.trim()) ? null : "Enter a path that begins with /open/, without the host.",
-    },
-  });
   const wanted = useRef<TriedRequest>(undefined);
   const ask = useMutation({
     // The key is not a variable of the mutation, because those stay in the mutation cache.
@@ -36,7 +26,18 @@ export function TryIt(): ReactElement {
       return await trpcClient.keyHistory.tryOut.mutate(request);
     },
     gcTime: 0,
-    onError: (error) => showIssues(form, error),
+  });
+  const form = useForm({
+    name: "try-it",
+    mode: "uncontrolled",
+    initialValues,
+    // A verdict is about what was asked, and nothing that stands there now.
+    onValuesChange: () => ask.reset(),
+    validate: {
+      key: (key) => (key.trim() === "" ? "Paste a key." : null),
+      path: (path) =>
+        /^\/open(\/|$)/.test(path.trim()) ? null : "Enter a path that begins with /open/, without the host.",
+    },
   });
   const failure = ask.error ? describeFailure(ask.error) : undefined;
   return (
@@ -53,7 +54,7 @@ export function TryIt(): ReactElement {
           path: path.trim(),
           ...(address.trim() !== "" && { address: address.trim() }),
         };
-        ask.mutate();
+        ask.mutate(undefined, { onError: (error) => showIssues(form, error) });
       }, focusFirstError(form.getInputNode))}
     >
       <SecretField

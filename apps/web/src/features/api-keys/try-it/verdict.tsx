@@ -19,7 +19,13 @@ export function Verdict({ verdict }: { readonly verdict: RequestVerdict }): Reac
   return (
     <div className={classes.verdict} data-outcome={outcomeOf(status)}>
       <p className={classes.head}>
-        <span className={classes.status}>{status}</span> {words[status] ?? "Answered"}
+        {status === null ? (
+          "Not a key of yours"
+        ) : (
+          <>
+            <span className={classes.status}>{status}</span> {words[status] ?? "Answered"}
+          </>
+        )}
       </p>
       <p className={classes.words}>{explanation}</p>
       {(permission || remaining !== null || keyId) && (
@@ -54,7 +60,8 @@ export function Verdict({ verdict }: { readonly verdict: RequestVerdict }): Reac
   );
 }
 
-function outcomeOf(status: number): "admitted" | "limited" | "refused" {
+function outcomeOf(status: number | null): "admitted" | "limited" | "refused" | "untold" {
+  if (status === null) return "untold";
   if (status === 429) return "limited";
   return status === 401 || status === 403 ? "refused" : "admitted";
 }
