@@ -169,7 +169,7 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await dialog.getByRole("button", { name: "Rotate key" }).waitFor();
   await check("rotation");
   await close();
-  await page.getByRole("button", { name: "End now" }).click();
+  await page.getByRole("button", { name: "End old secret" }).click();
   await dialog.getByText("End the old secret now?").waitFor();
   await check("end of an overlap");
   await close();

@@ -244,7 +244,7 @@ test("shows what a key is held to in the list, however long its name is", async 
   const words = { name: "Long ".repeat(20).trim(), description: "Told of at length. ".repeat(9).trim() };
   await mutate(page, "apiKeys.update", { id, ...words });
   await page.goto(`${stage.baseUrl}/account/api-keys`);
-  const cell = page.getByRole("rowheader");
+  const cell = page.getByRole("rowheader", { name: "Long Long" });
   const edge = await cell.evaluate((node) => node.getBoundingClientRect().right);
   for (const name of ["Disabled", "Read only", "Narrowed"]) {
     const tag = cell.getByText(name, { exact: true });
