@@ -26,9 +26,9 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
         // The button that opened the dialog is gone with the last of them.
         document.getElementById("content")?.focus();
         const message =
-          former.length === 1
-            ? "The old secret has ended. It is refused from now on."
-            : `The ${former.length} old secrets have ended. They are refused from now on.`;
+          former.length > 1
+            ? `The ${former.length} old secrets have ended. They are refused from now on.`
+            : "The old secret has ended. It is refused from now on.";
         notifications.show({ message });
       },
     }),
@@ -36,7 +36,7 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
   return (
     <ConfirmDialog
       isOpen={isOpen}
-      title={former.length === 1 ? "End the old secret now?" : `End the ${former.length} old secrets now?`}
+      title={former.length > 1 ? `End the ${former.length} old secrets now?` : "End the old secret now?"}
       action="End now"
       failure={end.error ? describeFailure(end.error) : undefined}
       isBusy={end.isPending}
