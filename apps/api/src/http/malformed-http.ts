@@ -10,8 +10,12 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
 };
 
-/** Answers requests that break HTTP itself, which never reach the app, with an error of the usual shape. */
-export function answerMalformedHttp(server: Server): void {
+/**
+ * Answers requests that break HTTP itself, which never reach the app, with an error of the usual shape.
+ * @returns the sockets that Node's HTTP has let go of and that are still open: it will not end them with the others.
+ */
+export function answerMalformedHttp(server: Server): ReadonlySet<Duplex> {
+  const letGo = new Set<Duplex>();
   server.on("clientError", (failure: NodeJS.ErrnoException, socket: Duplex) => {
     if (failure.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
@@ -20,10 +24,13 @@ export function answerMalformedHttp(server: Server): void {
     refuseNext(socket, codes[failure.code ?? ""] ?? "BAD_REQUEST");
   });
   server.on("connect", (_request, socket: Duplex) => {
-    // Node has let go of the socket, with its listener for errors: without one, a reset would end the process.
+    letGo.add(socket);
+    socket.once("close", () => letGo.delete(socket));
+    // With the socket went its listener for errors: without one, a reset would end the process.
     socket.on("error", () => socket.destroy());
     refuseNext(socket, "METHOD_NOT_SUPPORTED");
   });
+  return letGo;
 }
 
 /** Answers what has just come over a connection, or ends it with the answer to an earlier request. */
