@@ -116,7 +116,8 @@ test("a server that is closed answers requests that were sent one behind the oth
   let closed: Promise<void> | undefined;
   await server.serve((req, res) => {
     closed ??= server.close({ graceMs: 5_000 });
-    setTimeout(() => res.end(`answer to ${req.url}.`), 50);
+    // The later it was sent, the sooner it is done: it waits for those before it.
+    setTimeout(() => res.end(`answer to ${req.url}.`), 250 - 50 * Number(req.url?.slice(1)));
   });
   const paths = ["/1", "/2", "/3", "/4"];
   const client = send(server, paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`).join(""));

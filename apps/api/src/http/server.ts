@@ -113,7 +113,7 @@ const latest = new WeakMap<Socket, ServerResponse>();
 /** Whether no request waits behind this one, whose answer would be lost if the connection ended with this one's. */
 function isLast(res: ServerResponse): boolean {
   const last = latest.get(res.req.socket);
-  return !last || last === res || last.writableEnded;
+  return !last || last === res || last.writableFinished;
 }
 
 /** Ends a connection that asks for much more than it reads; whether it did. */
