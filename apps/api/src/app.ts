@@ -3,9 +3,10 @@ import type { Admission } from "@latchkey/auth/admission";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
+import compose from "koa-compose";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
-import { admitEarly } from "./http/admit-early.ts";
+import { admitFirst } from "./http/admit-first.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
 import type { Endpoint } from "./http/endpoint.ts";
@@ -46,15 +47,14 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
   app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
 
-  app.use(nameRequest());
-  app.use(errorBoundary(log));
-  app.use(edgeRules());
-  app.use(openApi({ instance: { ...instance, db: openDb }, recorder, ...gate }));
+  const first = [nameRequest(), errorBoundary(log), edgeRules()];
+  const open = compose([...first, openApi({ instance: { ...instance, db: openDb }, recorder })]);
+  for (const middleware of first) app.use(middleware);
   app.use(tellRequestId());
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
   app.use(documentation(createOpenApiDocument(endpoints, instance)));
   app.use(await webApp(webDirectory));
-  return admitEarly(gate, app.callback());
+  return admitFirst(gate, open, app);
 }

@@ -2,23 +2,27 @@ import type { Context } from "koa";
 
 /**
  * Answers with JSON: status, headers and body in one write, past Koa's own way, which sets each header and looks at
- * the body's kind once more (docs/decisions/0008). Nothing after it may touch the response.
+ * the body's kind once more. Nothing after it may touch the response.
+ *
+ * It writes when whoever was let in with this request has come as far as this: to write sixty answers one right after the
+ * other takes less time than to do it in between of making them (docs/decisions/0008).
  *
  * @param headers name, value, name, value.
  */
-export function answerJson(
+export async function answerJson(
   ctx: Context,
   status: number,
   value: object | undefined,
   headers: readonly string[],
-): void {
+): Promise<void> {
   ctx.respond = false;
-  if (!value) {
+  const body = value && JSON.stringify(value);
+  await undefined;
+  if (body === undefined) {
     ctx.res.writeHead(status, ["X-Request-Id", ctx.requestId, ...headers]);
     ctx.res.end();
     return;
   }
-  const body = JSON.stringify(value);
   ctx.res.writeHead(status, [
     "Content-Type",
     "application/json; charset=utf-8",

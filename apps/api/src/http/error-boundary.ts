@@ -2,6 +2,7 @@ import type { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Logger } from "pino";
 import { translateFailure } from "../failure.ts";
+import { answerJson } from "./answer-json.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
@@ -19,7 +20,7 @@ export function errorBoundary(log: Logger): Middleware {
       if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) warnOfTurnedAway();
       else if (error.status >= 500)
         log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
-      answerError(ctx, error);
+      await answerError(ctx, error);
     }
   };
 }
@@ -43,13 +44,12 @@ export function errorBody(error: AppError, requestId: string): object {
   return { error: { code, message, requestId, ...(issues ? { issues } : {}) } };
 }
 
-function answerError(ctx: Context, error: AppError): void {
-  ctx.status = error.status;
-  ctx.body = errorBody(error, ctx.requestId);
-  ctx.set("X-Request-Id", ctx.requestId);
-  ctx.set(error.headers);
-  const limit = rateLimitHeaders(ctx.limit);
-  for (let index = 0; index < limit.length; index += 2) ctx.set(limit[index] ?? "", limit[index + 1] ?? "");
-  ctx.set("Cache-Control", "no-store");
-  if (error.retryAfterSeconds !== undefined) ctx.set("Retry-After", String(error.retryAfterSeconds));
+async function answerError(ctx: Context, error: AppError): Promise<void> {
+  await answerJson(ctx, error.status, errorBody(error, ctx.requestId), [
+    ...Object.entries(error.headers).flat(),
+    ...rateLimitHeaders(ctx.limit),
+    "Cache-Control",
+    "no-store",
+    ...(error.retryAfterSeconds === undefined ? [] : ["Retry-After", String(error.retryAfterSeconds)]),
+  ]);
 }

@@ -1,20 +1,18 @@
-import type { Admission } from "@latchkey/auth/admission";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { LimitState, Principal, Verdict } from "@latchkey/auth/verdict";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
-import type { Context, Middleware } from "koa";
+import type { Context } from "koa";
 import type { Instance } from "../domain/instance.ts";
-import { type Admitted, findAdmitted } from "./admit-early.ts";
+import type { Admitted } from "./admit-first.ts";
 import { answerJson } from "./answer-json.ts";
 import { withinDeadline } from "./deadline.ts";
-import { isOpen, requireOneHost } from "./edge-rules.ts";
+import { requireOneHost } from "./edge-rules.ts";
 import type { Answer, Call, Endpoint, WorkspaceCall } from "./endpoint.ts";
 import { etagOf, readIfMatch } from "./entity-tag.ts";
 import { onceByName, readIdempotencyKey } from "./idempotency.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
-import type { FindRoute } from "./open-routes.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { Turns } from "./turns.ts";
 
@@ -30,20 +28,18 @@ const answerWithinMs = 1_800;
 
 export interface OpenApiOptions {
   readonly instance: Instance;
-  readonly admission: Admission;
-  readonly findRoute: FindRoute;
-  readonly isTrustedProxy: (address: string) => boolean;
   readonly recorder: UsageRecorder;
 }
 
-/** Everything below `/open`. Authentication comes first: without a good key, nothing here tells anything apart. */
-export function openApi(options: OpenApiOptions): Middleware {
-  const { instance, recorder } = options;
+/**
+ * Everything below `/open`, for requests that admission was asked about. Authentication comes first: without a good key,
+ * nothing here tells anything apart.
+ */
+export function openApi({ instance, recorder }: OpenApiOptions): (ctx: Context) => Promise<void> {
   const turns = new Turns();
-  return async (ctx, next) => {
-    if (!isOpen(ctx.path)) return await next();
-    const found = findAdmitted(options, ctx.req, ctx.path);
-    const admitted = found instanceof Promise ? await found : found;
+  return async (ctx) => {
+    const { admitted, admissionFailure } = ctx;
+    if (admissionFailure !== undefined) throw admissionFailure;
     if (!admitted) throw unauthorized();
     recorder.record(admitted.verdict, {
       workspaceId: workspaceOf(admitted),
@@ -55,7 +51,7 @@ export function openApi(options: OpenApiOptions): Middleware {
     if ("limit" in admitted.verdict) ctx.limit = admitted.verdict.limit;
     const { principal, access } = requireAdmitted(admitted.verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
-    const budgetMs = answerWithinMs - admitted.tookMs;
+    const budgetMs = answerWithinMs - (performance.now() - admitted.arrivedAt);
     requireOneHost(ctx.req);
     refuseLargeBody(ctx);
     if (admitted.route instanceof AppError) throw admitted.route;
@@ -80,14 +76,14 @@ export function openApi(options: OpenApiOptions): Middleware {
       };
       const running = onceByName(endpoint, { name, input, call });
       const { status, answer, isReplayed } = await withinDeadline(budgetMs, running);
-      return answerJson(ctx, status, answer, [
+      return await answerJson(ctx, status, answer, [
         ...describeAnswer(ctx, instance, endpoint, answer),
         ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
       ]);
     }
     const running = endpoint.run(input, call);
     const answer = running instanceof Promise ? await withinDeadline(budgetMs, running) : running;
-    answerJson(ctx, endpoint.response.status, answer, describeAnswer(ctx, instance, endpoint, answer));
+    await answerJson(ctx, endpoint.response.status, answer, describeAnswer(ctx, instance, endpoint, answer));
   };
 }
 

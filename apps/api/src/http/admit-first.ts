@@ -1,0 +1,116 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Admission } from "@latchkey/auth/admission";
+import type { Verdict } from "@latchkey/auth/verdict";
+import type { AppError } from "@latchkey/errors";
+import type Koa from "koa";
+import type { Context } from "koa";
+import { readBearerToken } from "./bearer-token.ts";
+import { clientAddress } from "./client-address.ts";
+import { isOpen } from "./edge-rules.ts";
+import type { FindRoute, Route } from "./open-routes.ts";
+
+/** What admission said of a request. */
+export interface Admitted {
+  /** What the request asks for, which admission has judged it by; a failure where that is nothing. */
+  readonly route: Route | AppError;
+  readonly verdict: Verdict;
+  /** Where it comes from. */
+  readonly address: string | undefined;
+  /** When it came, by `performance.now()`. */
+  readonly arrivedAt: number;
+}
+
+/** What decides whether a request is let in: what it asks for, and whether its key may. */
+export interface Gate {
+  readonly findRoute: FindRoute;
+  readonly admission: Admission;
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly isTrustedProxy: (address: string) => boolean;
+}
+
+declare module "koa" {
+  interface ExtendableContext {
+    /** What admission said of a request to the open API; undefined for one without a key. */
+    admitted?: Admitted | undefined;
+    /** Why nothing was said: a bug. */
+    admissionFailure?: unknown;
+  }
+}
+
+/**
+ * Serves the open API by one handler, and all else by the app. How it is done is a matter of speed alone
+ * (docs/decisions/0008):
+ *
+ * Requests to the open API are admitted before anything is made for them. Hundreds wait for admission at once, and
+ * whatever was made for one before it waits has left the processor's cache when its turn comes. For the same reason
+ * those that come in one turn of the event loop are taken to admission one right after the other, when all have
+ * been read.
+ *
+ * The handler writes its answers itself. So it is spared Koa's own end, which hangs listeners on each response and on its
+ * socket to learn of callers who leave.
+ */
+export function admitFirst(gate: Gate, open: (ctx: Context) => Promise<void>, app: Koa): RequestListener {
+  const others = app.callback();
+  let arrivals: Arrival[] = [];
+  let arrivedAt = 0;
+  const admitArrivals = (): void => {
+    const together = arrivals;
+    arrivals = [];
+    for (const { req, res, path } of together) {
+      const answer = (admitted: Admitted | undefined, failure?: unknown): void => {
+        const ctx = app.createContext(req, res);
+        ctx.admitted = admitted;
+        ctx.admissionFailure = failure;
+        open(ctx).catch((error: Error) => ctx.onerror(error));
+      };
+      ask(gate, req, path, arrivedAt).then(answer, (failure: unknown) => answer(undefined, failure));
+    }
+  };
+  return (req, res) => {
+    const path = openPath(app, req, res);
+    if (path === undefined) return others(req, res);
+    if (arrivals.length === 0) {
+      arrivedAt = performance.now();
+      setImmediate(admitArrivals);
+    }
+    arrivals.push({ req, res, path });
+  };
+}
+
+/** A request that came in this turn of the event loop. */
+interface Arrival {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly path: string;
+}
+
+/** The path of a request to the open API, undefined for any other. */
+function openPath(app: Koa, req: IncomingMessage, res: ServerResponse): string | undefined {
+  const url = req.url ?? "";
+  if (url.startsWith("/open/")) {
+    const query = url.indexOf("?");
+    return query === -1 ? url : url.slice(0, query);
+  }
+  if (!url.includes("/open")) return undefined;
+  // With a query and no more path, or with the whole address, as to a proxy.
+  try {
+    const { path } = app.createContext(req, res);
+    return isOpen(path) ? path : undefined;
+  } catch {
+    return undefined; // The app has an answer to what is no address.
+  }
+}
+
+async function ask(
+  { findRoute, admission, isTrustedProxy }: Gate,
+  req: IncomingMessage,
+  path: string,
+  arrivedAt: number,
+): Promise<Admitted | undefined> {
+  const token = readBearerToken(req.rawHeaders);
+  if (token === undefined) return undefined;
+  const route = findRoute(req.method ?? "GET", path);
+  const address = clientAddress(req, isTrustedProxy);
+  const verdict = await admission.admit(token, "demand" in route ? route.demand : undefined, address);
+  return { route, verdict, address, arrivedAt };
+}
