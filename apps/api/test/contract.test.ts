@@ -459,6 +459,19 @@ describe("requests that break HTTP itself", () => {
     expect(answer.head.toLowerCase()).toContain("content-type: application/json");
   });
 
+  test.each([
+    ["no key", () => undefined, 401],
+    ["a deleted key", () => deleted, 403],
+    ["a good key", () => good, 200],
+  ])("a target that is a whole address, as for a proxy, is its path: %s", async (_what, key, status) => {
+    const token = key();
+    const authorization = token ? `Authorization: Bearer ${token}\r\n` : "";
+    const head = `Host: elsewhere.example\r\n${authorization}Connection: close`;
+    const target = "http://elsewhere.example/open/global/config";
+    const answer = await sendRaw(app.baseUrl, `GET ${target} HTTP/1.1\r\n${head}\r\n\r\n`);
+    expect(answer.status).toBe(status);
+  });
+
   test("with a good key, two hosts are refused", async () => {
     const head = `Host: a\r\nHost: b\r\nAuthorization: Bearer ${good}\r\nConnection: close`;
     const answer = await sendRaw(app.baseUrl, `GET /open/me HTTP/1.1\r\n${head}\r\n\r\n`);
