@@ -33,6 +33,13 @@ export interface Ending {
 
 export type Variables = Readonly<Record<string, string>>;
 
+export interface SpawnOptions {
+  /** Whether it can be signalled with all that it started. */
+  readonly leadsGroup?: boolean;
+  /** The checkout that it is of; this one unless told. */
+  readonly directory?: string;
+}
+
 /** What a process of ours needs of the environment; nothing else leaks in from whoever runs the tests. */
 export const bareEnvironment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C.UTF-8" } as const;
 
@@ -47,10 +54,7 @@ const runTimeoutMs = 30_000;
  * Starts a node with these variables, on a free port unless they name one, and waits until it says that it is ready.
  * @throws an Error with its output when it ends first, or says nothing for 60 s.
  */
-export async function startNode(
-  variables: Variables,
-  options: { readonly leadsGroup?: boolean } = {},
-): Promise<ProductNode> {
+export async function startNode(variables: Variables, options: SpawnOptions = {}): Promise<ProductNode> {
   const startedAt = performance.now();
   const child = spawnNode(variables, options);
   const exited = once(child, "close").then(([status]) => status as number | null); // Node's own type for this event.
@@ -89,16 +93,14 @@ export async function startNode(
   };
 }
 
-/** Starts a node without waiting for anything. A leader of a process group can be signalled with all it started. */
-export function spawnNode(
-  variables: Variables,
-  options: { readonly leadsGroup?: boolean } = {},
-): ChildProcess {
-  return spawn(process.execPath, [join(projectRoot, "apps/api/src/main.ts")], {
-    cwd: projectRoot,
+/** Starts a node without waiting for anything. */
+export function spawnNode(variables: Variables, options: SpawnOptions = {}): ChildProcess {
+  const { leadsGroup = false, directory = projectRoot } = options;
+  return spawn(process.execPath, [join(directory, "apps/api/src/main.ts")], {
+    cwd: directory,
     env: { ...bareEnvironment, PORT: "0", ...variables },
     stdio: ["ignore", "pipe", "pipe"],
-    detached: options.leadsGroup ?? false,
+    detached: leadsGroup,
   });
 }
 

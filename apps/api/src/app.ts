@@ -37,7 +37,7 @@ export interface AppDependencies {
   readonly isDraining: () => boolean;
 }
 
-/** Everything one port serves, in the order a request meets it. */
+/** Everything one port serves, in the order a request meets it: the open API, or the app with all else. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openDb, admission, admissionDb, recorder, endpoints } = dependencies;
   const { log, webDirectory, isDraining } = dependencies;
@@ -47,9 +47,9 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
   app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
 
-  const first = [nameRequest(), errorBoundary(log), edgeRules()];
-  const open = compose([...first, openApi({ instance: { ...instance, db: openDb }, recorder })]);
-  for (const middleware of first) app.use(middleware);
+  const edge = [nameRequest(), errorBoundary(log), edgeRules()];
+  const open = compose([...edge, openApi({ instance: { ...instance, db: openDb }, recorder })]);
+  for (const middleware of edge) app.use(middleware);
   app.use(tellRequestId());
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));

@@ -472,6 +472,17 @@ describe("requests that break HTTP itself", () => {
     expect(answer.status).toBe(status);
   });
 
+  test.each(["//u@h\\open/me#", "//u@h/open/me#", "/open/me#"])(
+    "%s has no way past admission",
+    async (target) => {
+      const head = "Host: a\r\nHost: b\r\nConnection: close";
+      for (const method of ["GET", "POST"]) {
+        const answer = await sendRaw(app.baseUrl, `${method} ${target} HTTP/1.1\r\n${head}\r\n\r\n`);
+        expect(answer.status, `${method} without a key`).toBe(401);
+      }
+    },
+  );
+
   test("with a good key, two hosts are refused", async () => {
     const head = `Host: a\r\nHost: b\r\nAuthorization: Bearer ${good}\r\nConnection: close`;
     const answer = await sendRaw(app.baseUrl, `GET /open/me HTTP/1.1\r\n${head}\r\n\r\n`);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { Admission } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
 import Koa, { type Context } from "koa";
@@ -13,23 +13,30 @@ const gate = {
   admission,
   isTrustedProxy: () => false,
   findRoute(_method: string, path: string) {
+    events.push("asked");
     if (path === "/open/broken") throw new Error("a bug");
     return new AppError("NOT_FOUND");
   },
 };
 
 /** Tells what it was given. */
-async function open({ res, admitted, admissionFailure }: Context): Promise<void> {
-  if (admissionFailure instanceof Error) res.end(admissionFailure.message);
-  else if (admitted?.verdict.kind === "refused") res.end(admitted.verdict.reason);
-  else res.end("no key");
+async function open({ res, asked }: Context): Promise<void> {
+  if (asked?.kind === "failed" && asked.error instanceof Error) res.end(asked.error.message);
+  else if (asked?.kind === "judged" && asked.verdict.kind === "refused") res.end(asked.verdict.reason);
+  else res.end(asked?.kind);
 }
 
 const app = new Koa();
 app.use((ctx) => {
   ctx.body = "the app";
 });
-const server = createServer(admitFirst(gate, open, app));
+const listener = admitFirst(gate, open, app);
+/** What happened to requests, in its order. */
+const events: string[] = [];
+const server = createServer((req, res) => {
+  events.push("read");
+  listener(req, res);
+});
 let baseUrl: string;
 
 beforeAll(async () => {
@@ -53,7 +60,23 @@ test("the open API's handler gets what admission said, and the app gets all else
   const paths = ["/open/me", "/open/me?limit=1", "/open", "/open?limit=1", "/opening", "/me?from=/open", "/"];
   const answers = await Promise.all(paths.map((path) => get(path, "no-key")));
   expect(answers).toEqual([...Array(4).fill("malformed"), ...Array(3).fill("the app")]);
-  expect(await get("/open/me")).toBe("no key");
+  expect(await get("/open/me")).toBe("no-key");
+});
+
+test("requests that are read in one turn are taken to admission one right after the other", async () => {
+  const sockets = [1, 2, 3].map(() => connect(Number(new URL(baseUrl).port), "127.0.0.1"));
+  const request = "GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no-key\r\n\r\n";
+  const askAll = async (): Promise<void> => {
+    const answers = sockets.map((socket) => once(socket, "data"));
+    for (const socket of sockets) socket.write(request);
+    for (const [answer] of await Promise.all(answers)) expect(String(answer)).toContain("malformed");
+  };
+  // The first time the connections are not all there yet.
+  await askAll();
+  events.length = 0;
+  await askAll();
+  expect(events).toEqual(["read", "read", "read", "asked", "asked", "asked"]);
+  for (const socket of sockets) socket.destroy();
 });
 
 test("a bug on the way to admission is told to the handler, and the requests beside it are served", async () => {

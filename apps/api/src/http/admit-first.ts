@@ -9,16 +9,23 @@ import { clientAddress } from "./client-address.ts";
 import { isOpen } from "./edge-rules.ts";
 import type { FindRoute, Route } from "./open-routes.ts";
 
-/** What admission said of a request. */
-export interface Admitted {
+/** A request that has a verdict, good or bad. */
+export interface Judged {
+  readonly kind: "judged";
   /** What the request asks for, which admission has judged it by; a failure where that is nothing. */
   readonly route: Route | AppError;
   readonly verdict: Verdict;
   /** Where it comes from. */
   readonly address: string | undefined;
-  /** When it came, by `performance.now()`. */
+  /** When the first request of its turn of the event loop came, by `performance.now()`. */
   readonly arrivedAt: number;
 }
+
+/** What came of asking admission about a request. That it failed is a bug. */
+export type Asked =
+  | Judged
+  | { readonly kind: "no-key" }
+  | { readonly kind: "failed"; readonly error: unknown };
 
 /** What decides whether a request is let in: what it asks for, and whether its key may. */
 export interface Gate {
@@ -30,10 +37,8 @@ export interface Gate {
 
 declare module "koa" {
   interface ExtendableContext {
-    /** What admission said of a request to the open API; undefined for one without a key. */
-    admitted?: Admitted | undefined;
-    /** Why nothing was said: a bug. */
-    admissionFailure?: unknown;
+    /** Of a request to the open API. */
+    asked?: Asked | undefined;
   }
 }
 
@@ -46,8 +51,8 @@ declare module "koa" {
  * those that come in one turn of the event loop are taken to admission one right after the other, when all have
  * been read.
  *
- * The handler writes its answers itself. So it is spared Koa's own end, which hangs listeners on each response and on its
- * socket to learn of callers who leave.
+ * The handler writes its answers itself. So it is spared Koa's own end, which hangs listeners on each response and on
+ * its socket to learn of callers who leave.
  */
 export function admitFirst(gate: Gate, open: (ctx: Context) => Promise<void>, app: Koa): RequestListener {
   const others = app.callback();
@@ -56,14 +61,13 @@ export function admitFirst(gate: Gate, open: (ctx: Context) => Promise<void>, ap
   const admitArrivals = (): void => {
     const together = arrivals;
     arrivals = [];
-    for (const { req, res, path } of together) {
-      const answer = (admitted: Admitted | undefined, failure?: unknown): void => {
-        const ctx = app.createContext(req, res);
-        ctx.admitted = admitted;
-        ctx.admissionFailure = failure;
+    for (const arrival of together) {
+      const serve = (asked: Asked): void => {
+        const ctx = app.createContext(arrival.req, arrival.res);
+        ctx.asked = asked;
         open(ctx).catch((error: Error) => ctx.onerror(error));
       };
-      ask(gate, req, path, arrivedAt).then(answer, (failure: unknown) => answer(undefined, failure));
+      ask(gate, arrival, arrivedAt).then(serve, (error: unknown) => serve({ kind: "failed", error }));
     }
   };
   return (req, res) => {
@@ -73,7 +77,8 @@ export function admitFirst(gate: Gate, open: (ctx: Context) => Promise<void>, ap
       arrivedAt = performance.now();
       setImmediate(admitArrivals);
     }
-    arrivals.push({ req, res, path });
+    // Of a connection that has ended meanwhile nobody could say where it came from.
+    arrivals.push({ req, res, path, address: clientAddress(req, gate.isTrustedProxy) });
   };
 }
 
@@ -81,7 +86,9 @@ export function admitFirst(gate: Gate, open: (ctx: Context) => Promise<void>, ap
 interface Arrival {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** What admission judges by. */
   readonly path: string;
+  readonly address: string | undefined;
 }
 
 /** The path of a request to the open API, undefined for any other. */
@@ -91,8 +98,8 @@ function openPath(app: Koa, req: IncomingMessage, res: ServerResponse): string |
     const query = url.indexOf("?");
     return query === -1 ? url : url.slice(0, query);
   }
-  if (!url.includes("/open")) return undefined;
-  // With a query and no more path, or with the whole address, as to a proxy.
+  if (!url.includes("open")) return undefined;
+  // Without more path, with the whole address as to a proxy, or with what Koa reads in its own way: it has the last word.
   try {
     const { path } = app.createContext(req, res);
     return isOpen(path) ? path : undefined;
@@ -102,15 +109,13 @@ function openPath(app: Koa, req: IncomingMessage, res: ServerResponse): string |
 }
 
 async function ask(
-  { findRoute, admission, isTrustedProxy }: Gate,
-  req: IncomingMessage,
-  path: string,
+  { findRoute, admission }: Gate,
+  { req, path, address }: Arrival,
   arrivedAt: number,
-): Promise<Admitted | undefined> {
+): Promise<Asked> {
   const token = readBearerToken(req.rawHeaders);
-  if (token === undefined) return undefined;
+  if (token === undefined) return { kind: "no-key" };
   const route = findRoute(req.method ?? "GET", path);
-  const address = clientAddress(req, isTrustedProxy);
   const verdict = await admission.admit(token, "demand" in route ? route.demand : undefined, address);
-  return { route, verdict, address, arrivedAt };
+  return { kind: "judged", route, verdict, address, arrivedAt };
 }

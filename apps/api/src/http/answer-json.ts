@@ -4,8 +4,8 @@ import type { Context } from "koa";
  * Answers with JSON: status, headers and body in one write, past Koa's own way, which sets each header and looks at
  * the body's kind once more. Nothing after it may touch the response.
  *
- * It writes when whoever was let in with this request has come as far as this: to write sixty answers one right after the
- * other takes less time than to do it in between of making them (docs/decisions/0008).
+ * It lets the requests that were admitted with this one make their answers first, where these wait for nothing: to write
+ * many one right after the other takes less time than to make one between two (docs/decisions/0008).
  *
  * @param headers name, value, name, value.
  */

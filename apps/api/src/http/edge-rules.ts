@@ -7,10 +7,16 @@ export function edgeRules(): Middleware {
   return (ctx, next) => {
     if (!isReadable(ctx))
       throw new AppError("BAD_REQUEST", { message: "The request's target is not an address" });
-    // Below `/open`, authentication comes before everything else; what comes after it asks for this itself.
     if (!isOpen(ctx.path)) requireOneHost(ctx.req);
+    // Below `/open`, authentication comes before everything else; what comes after it asks for one host itself.
+    else if (!ctx.asked) throw unauthorized();
     return next();
   };
+}
+
+/** For a request to the open API that brings no key, or has come past admission. */
+export function unauthorized(): AppError {
+  return new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
 /** Whether a path is one of the open API's. */

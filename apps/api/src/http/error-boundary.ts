@@ -20,7 +20,9 @@ export function errorBoundary(log: Logger): Middleware {
       if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) warnOfTurnedAway();
       else if (error.status >= 500)
         log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
-      await answerError(ctx, error);
+      // Of an answer that was begun, the end of its connection is all that can tell that it failed.
+      if (ctx.headerSent) ctx.res.destroy();
+      else await answerError(ctx, error);
     }
   };
 }
@@ -45,6 +47,7 @@ export function errorBody(error: AppError, requestId: string): object {
 }
 
 async function answerError(ctx: Context, error: AppError): Promise<void> {
+  ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
   await answerJson(ctx, error.status, errorBody(error, ctx.requestId), [
     ...Object.entries(error.headers).flat(),
     ...rateLimitHeaders(ctx.limit),

@@ -5,10 +5,10 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import type { Instance } from "../domain/instance.ts";
-import type { Admitted } from "./admit-first.ts";
+import type { Judged } from "./admit-first.ts";
 import { answerJson } from "./answer-json.ts";
 import { withinDeadline } from "./deadline.ts";
-import { requireOneHost } from "./edge-rules.ts";
+import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, Call, Endpoint, WorkspaceCall } from "./endpoint.ts";
 import { etagOf, readIfMatch } from "./entity-tag.ts";
 import { onceByName, readIdempotencyKey } from "./idempotency.ts";
@@ -38,31 +38,32 @@ export interface OpenApiOptions {
 export function openApi({ instance, recorder }: OpenApiOptions): (ctx: Context) => Promise<void> {
   const turns = new Turns();
   return async (ctx) => {
-    const { admitted, admissionFailure } = ctx;
-    if (admissionFailure !== undefined) throw admissionFailure;
-    if (!admitted) throw unauthorized();
-    recorder.record(admitted.verdict, {
-      workspaceId: workspaceOf(admitted),
-      address: admitted.address,
+    const { asked } = ctx;
+    if (asked?.kind === "failed") throw asked.error;
+    if (asked?.kind !== "judged") throw unauthorized();
+    const { verdict, route, address, arrivedAt } = asked;
+    recorder.record(verdict, {
+      workspaceId: workspaceOf(asked),
+      address,
       method: ctx.method,
       path: ctx.path,
       requestId: ctx.requestId,
     });
-    if ("limit" in admitted.verdict) ctx.limit = admitted.verdict.limit;
-    const { principal, access } = requireAdmitted(admitted.verdict);
+    if ("limit" in verdict) ctx.limit = verdict.limit;
+    const { principal, access } = requireAdmitted(verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
-    const budgetMs = answerWithinMs - (performance.now() - admitted.arrivedAt);
+    const budgetMs = answerWithinMs - (performance.now() - arrivedAt);
     requireOneHost(ctx.req);
     refuseLargeBody(ctx);
-    if (admitted.route instanceof AppError) throw admitted.route;
-    const { endpoint, params } = admitted.route;
+    if (route instanceof AppError) throw route;
+    const { endpoint, params } = route;
     const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
     const input = { params, query: ctx.querystring === "" ? noQuery : ctx.query, body };
     const deadline = performance.now() + budgetMs;
     const call = createCall(ctx, instance, endpoint, {
       principal,
       access,
-      address: admitted.address,
+      address,
       transact: (work) =>
         turns.take(principal.userId, deadline, () => instance.db.transaction().execute(work)),
     });
@@ -87,7 +88,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): (ctx: Context) 
   };
 }
 
-function workspaceOf({ route }: Admitted): WorkspaceId | undefined {
+function workspaceOf({ route }: Judged): WorkspaceId | undefined {
   const demand = "demand" in route ? route.demand : undefined;
   return typeof demand === "object" ? demand.workspaceId : undefined;
 }
@@ -146,10 +147,6 @@ function describeAnswer(
   if (response.status !== 204 && response.hasEtag)
     return [...always, "ETag", etagOf(Number(answer?.version))];
   return always;
-}
-
-function unauthorized(): AppError {
-  return new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
 /** Turns a verdict into who is admitted, or into the one failure that callers see for it. */

@@ -133,7 +133,7 @@ export class Admission {
   /** Sends one statement after the other while anybody waits. */
   async #run(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isClosed) {
-      // Whoever asks in one go is counted together.
+      // Whoever asks in one synchronous run is counted together; what serves HTTP has a turn's requests ask in one.
       await undefined;
       this.#inFlight = this.#waiting.splice(0, maxBatch);
       this.#giveUpLate(this.#inFlight);
