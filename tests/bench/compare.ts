@@ -50,7 +50,7 @@ async function compare(
   const secrets = Array.from({ length: keys }, () => createApiKey().secret);
   const contestants: Contestant[] = [];
   for (const [place, directory] of directories.entries()) {
-    const databaseUrl = await prepare(ground, `checkout ${place + 1}`, secrets);
+    const databaseUrl = await prepare(ground, `checkout_${place + 1}`, secrets);
     const node = await startNode({ DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret }, { directory });
     stack.defer(async () => {
       await node.stop();
