@@ -19,8 +19,12 @@ const gate = {
   },
 };
 
+/** Told the address of a caller who has gone. */
+const gone = Promise.withResolvers<string | undefined>();
+
 /** Tells what it was given. */
-async function open({ res, asked }: Context): Promise<void> {
+async function open({ path, res, asked }: Context): Promise<void> {
+  if (path === "/open/gone") gone.resolve(asked?.kind === "judged" ? asked.address : undefined);
   if (asked?.kind === "failed" && asked.error instanceof Error) res.end(asked.error.message);
   else if (asked?.kind === "judged" && asked.verdict.kind === "refused") res.end(asked.verdict.reason);
   else res.end(asked?.kind);
@@ -36,6 +40,7 @@ const events: string[] = [];
 const server = createServer((req, res) => {
   events.push("read");
   listener(req, res);
+  if (req.url === "/open/gone") req.socket.destroy();
 });
 let baseUrl: string;
 
@@ -77,6 +82,13 @@ test("requests that are read in one turn are taken to admission one right after 
   await askAll();
   expect(events).toEqual(["read", "read", "read", "asked", "asked", "asked"]);
   for (const socket of sockets) socket.destroy();
+});
+
+test("where a request came from is known also when its connection ended before it was admitted", async () => {
+  const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1");
+  socket.write("GET /open/gone HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no-key\r\n\r\n");
+  await once(socket, "close");
+  expect(await gone.promise).toBe("127.0.0.1");
 });
 
 test("a bug on the way to admission is told to the handler, and the requests beside it are served", async () => {

@@ -77,8 +77,9 @@ export function admitFirst(gate: Gate, open: (ctx: Context) => Promise<void>, ap
       arrivedAt = performance.now();
       setImmediate(admitArrivals);
     }
-    // Of a connection that has ended meanwhile nobody could say where it came from.
-    arrivals.push({ req, res, path, address: clientAddress(req, gate.isTrustedProxy) });
+    // Node keeps it when it is first asked for, and cannot tell it of a connection that has ended meanwhile.
+    void req.socket.remoteAddress;
+    arrivals.push({ req, res, path });
   };
 }
 
@@ -88,7 +89,6 @@ interface Arrival {
   readonly res: ServerResponse;
   /** What admission judges by. */
   readonly path: string;
-  readonly address: string | undefined;
 }
 
 /** The path of a request to the open API, undefined for any other. */
@@ -109,13 +109,14 @@ function openPath(app: Koa, req: IncomingMessage, res: ServerResponse): string |
 }
 
 async function ask(
-  { findRoute, admission }: Gate,
-  { req, path, address }: Arrival,
+  { findRoute, admission, isTrustedProxy }: Gate,
+  { req, path }: Arrival,
   arrivedAt: number,
 ): Promise<Asked> {
   const token = readBearerToken(req.rawHeaders);
   if (token === undefined) return { kind: "no-key" };
   const route = findRoute(req.method ?? "GET", path);
+  const address = clientAddress(req, isTrustedProxy);
   const verdict = await admission.admit(token, "demand" in route ? route.demand : undefined, address);
   return { kind: "judged", route, verdict, address, arrivedAt };
 }
