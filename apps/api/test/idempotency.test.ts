@@ -7,6 +7,8 @@ import { startTestApp, type TestApp } from "./test-app.ts";
 
 const things = z.object({ id: z.string(), key: z.string().optional() }).meta({ id: "Thing" });
 let failsNext = false;
+/** The request that waits has begun, and may go on. */
+let begun = Promise.withResolvers<void>();
 let ways = Promise.withResolvers<void>();
 
 /** Makes a workspace, answers a secret, takes as long as it is told to, and fails when it is told to. */
@@ -23,7 +25,10 @@ const createThing = defineEndpoint({
   handle: async ({ body }, { transact, principal: { userId }, origin }) =>
     await transact(async (trx) => {
       const { id } = await createWorkspace(trx, { name: body.name, ownerId: userId, origin });
-      if (body.waits) await ways.promise;
+      if (body.waits) {
+        begun.resolve();
+        await ways.promise;
+      }
       if (failsNext) {
         failsNext = false;
         throw new Error("A bug.");
@@ -135,9 +140,10 @@ test("the same name for another body is refused, and changes nothing", async () 
 test("while the first is under way, the second is told to wait", async () => {
   const { secret } = await app.addKey();
   const sending = { secret, name: "slow", body: { name: "Slow", waits: true }, path: "/open/things" };
+  begun = Promise.withResolvers<void>();
   ways = Promise.withResolvers<void>();
   const first = send(sending);
-  await expect.poll(async () => (await send(sending)).status, { timeout: 1_500 }).toBe(409);
+  await begun.promise;
   expect(await send(sending)).toMatchObject({
     status: 409,
     retryAfter: "1",
