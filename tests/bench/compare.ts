@@ -12,7 +12,7 @@ import { renderTable } from "./report/tables.ts";
 
 // `pnpm bench:compare`: how much more or less one checkout admits than another. All run at once and are loaded in turns
 // of a fraction of a second: a machine that is slow for some seconds is so for all of them, and a difference of a
-// twentieth shows that `pnpm bench` cannot tell from chance.
+// twentieth shows that `pnpm bench` cannot tell from chance. What it says of a checkout against itself is its error.
 
 const usage = `pnpm bench:compare [options] DIRECTORY...
   Each a checkout with its dependencies installed and a built web app; the others are held against the first.
@@ -40,9 +40,17 @@ interface Turn {
   readonly nodeMicroseconds: number;
 }
 
+interface CompareOptions {
+  readonly connections: readonly number[];
+  readonly turns: number;
+  readonly keys: number;
+  /** Ends it and every process of it. */
+  readonly signal: AbortSignal;
+}
+
 async function compare(
   directories: readonly string[],
-  { connections, turns, keys }: { connections: readonly number[]; turns: number; keys: number },
+  { connections, turns, keys, signal }: CompareOptions,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const ground = await openGround();
@@ -50,6 +58,7 @@ async function compare(
   const secrets = Array.from({ length: keys }, () => createApiKey().secret);
   const contestants: Contestant[] = [];
   for (const [place, directory] of directories.entries()) {
+    signal.throwIfAborted();
     const databaseUrl = await prepare(ground, `checkout_${place + 1}`, secrets);
     const node = await startNode({ DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret }, { directory });
     stack.defer(async () => {
@@ -58,7 +67,7 @@ async function compare(
     contestants.push({ directory, baseUrl: node.baseUrl, pid: node.pid });
   }
   for (const count of connections) {
-    const measured = await takeTurns(contestants, { secrets, connections: count, turns });
+    const measured = await takeTurns(contestants, { secrets, connections: count, turns, signal });
     console.info(`\n${count} connections\n\n${describe(contestants, measured)}`);
   }
 }
@@ -72,28 +81,34 @@ async function prepare(ground: Ground, name: string, secrets: readonly string[])
 /** @returns what became of the turns of each. */
 async function takeTurns(
   contestants: readonly Contestant[],
-  options: { readonly secrets: readonly string[]; readonly connections: number; readonly turns: number },
+  options: {
+    readonly secrets: readonly string[];
+    readonly connections: number;
+    readonly turns: number;
+    readonly signal: AbortSignal;
+  },
 ): Promise<Turn[][]> {
+  const { signal } = options;
   using stack = new DisposableStack();
   const parties: { readonly pid: number; readonly callers: Callers; readonly measured: Turn[] }[] = [];
   for (const { baseUrl, pid } of contestants) {
     const callers = await Callers.connect(baseUrl, options.secrets, options.connections);
     stack.defer(() => callers.close());
     callers.begin();
-    await delay(warmUpMs);
+    await delay(warmUpMs, undefined, { signal });
     await callers.end();
     parties.push({ pid, callers, measured: [] });
   }
   for (let turn = 0; turn < options.turns; turn += 1) {
     for (const { pid, callers, measured } of turn % 2 === 0 ? parties : parties.toReversed()) {
       callers.begin();
-      await delay(startMs);
+      await delay(startMs, undefined, { signal });
       const from = {
         at: performance.now(),
         answered: callers.answered,
         cpu: await readProcessorMicroseconds(pid),
       };
-      await delay(turnMs - startMs);
+      await delay(turnMs - startMs, undefined, { signal });
       const requests = callers.answered - from.answered;
       const seconds = (performance.now() - from.at) / 1_000;
       const nodeMicroseconds = (await readProcessorMicroseconds(pid)) - from.cpu;
@@ -135,6 +150,12 @@ function readNumber(name: string, text: string): number {
   throw new Error(`--${name} takes whole numbers.\n${usage}`);
 }
 
+/** The first signal ends it the orderly way: every process it started, and all that it stored, goes. */
+const interruption = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => interruption.abort(new Error(`Ended by ${name}.`)));
+}
+
 try {
   const text = { type: "string" } as const;
   const { values, positionals } = parseArgs({
@@ -148,9 +169,11 @@ try {
       connections: (values.connections ?? "64,256").split(",").map((one) => readNumber("connections", one)),
       turns: readNumber("turns", values.turns ?? "50"),
       keys: readNumber("keys", values.keys ?? "1"),
+      signal: interruption.signal,
     },
   );
-} catch (error) {
+} catch (thrown) {
+  const error: unknown = interruption.signal.aborted ? interruption.signal.reason : thrown;
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
