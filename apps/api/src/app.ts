@@ -54,7 +54,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
-  app.use(documentation(createOpenApiDocument(endpoints, instance)));
+  app.use(documentation(createOpenApiDocument(endpoints, instance.configuration)));
   app.use(await webApp(webDirectory));
   return admitFirst(gate, open, app);
 }

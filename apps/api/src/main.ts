@@ -11,6 +11,7 @@ import { pino } from "pino";
 import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { openGround } from "./boot.ts";
+import { describeInstance } from "./domain/instance.ts";
 import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
 import { reserveAddress } from "./http/server.ts";
 import { endpoints } from "./open/endpoints.ts";
@@ -59,8 +60,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     db,
     sessions: createSessions({ db, secret, baseUrl }),
     baseUrl,
-    version,
-    registration: env.registration,
+    configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     isTrustedProxy: createIpMatcher(env.trustedProxies),
   };
   let isDraining = false;

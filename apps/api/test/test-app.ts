@@ -20,7 +20,7 @@ import { createApp } from "../src/app.ts";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createAccount } from "../src/domain/accounts.ts";
 import { createKey, deleteKey } from "../src/domain/api-keys.ts";
-import type { Instance } from "../src/domain/instance.ts";
+import { describeInstance, type Instance, type PublicConfiguration } from "../src/domain/instance.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
@@ -52,7 +52,7 @@ export const password = "correct horse battery staple";
 export async function startTestApp(
   options: {
     readonly more?: readonly Endpoint[];
-    readonly registration?: Instance["registration"];
+    readonly registration?: PublicConfiguration["registration"];
     readonly trustedProxies?: readonly string[];
     /** The address people use, where it is not the one it listens on. */
     readonly publicUrl?: string;
@@ -69,8 +69,11 @@ export async function startTestApp(
     db,
     sessions: createSessions({ db, secret: "a secret for tests, of 32 letters or more", baseUrl: publicUrl }),
     baseUrl: publicUrl,
-    version: "0.0.0",
-    registration: options.registration ?? "open",
+    configuration: describeInstance({
+      baseUrl: publicUrl,
+      version: "0.0.0",
+      registration: options.registration ?? "open",
+    }),
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
   const admission = new Admission({ connection: database.connection });

@@ -1,11 +1,10 @@
 import { permissionCatalogue, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
-import { describeInstance } from "../domain/instance.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
 export const instanceRouter = createRouter({
   /** What the sign-in pages need to know before anybody has signed in. */
   get: publicProcedure.query(({ ctx }) => {
-    const { name, version, baseUrl, registration, documentationUrl } = describeInstance(ctx.instance);
+    const { name, version, baseUrl, registration, documentationUrl } = ctx.instance.configuration;
     return { name, version, baseUrl, registration, documentationUrl };
   }),
 

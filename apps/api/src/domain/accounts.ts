@@ -60,11 +60,11 @@ export async function createAccount(
  * @throws {AppError} FORBIDDEN unless the instance is open to everybody; else what {@link createAccount} throws.
  */
 export async function registerAccount(
-  instance: Pick<Instance, "db" | "registration">,
+  instance: Pick<Instance, "db" | "configuration">,
   account: NewAccount,
   from: Omit<Origin, "actor">,
 ): Promise<void> {
-  if (instance.registration !== "open") {
+  if (instance.configuration.registration !== "open") {
     const message = "This instance does not accept sign-ups. Ask its operator for an account.";
     throw new AppError("FORBIDDEN", { message });
   }

@@ -7,8 +7,8 @@ export interface Instance {
   readonly sessions: Sessions;
   /** The address people and integrators use, without a slash at the end. */
   readonly baseUrl: string;
-  readonly version: string;
-  readonly registration: "open" | "invite" | "closed";
+  /** Made once: whoever asks is told this very object. */
+  readonly configuration: PublicConfiguration;
   /** Whose `X-Forwarded-For` is believed. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
@@ -18,17 +18,18 @@ export interface PublicConfiguration {
   readonly name: string;
   readonly version: string;
   readonly baseUrl: string;
-  readonly registration: Instance["registration"];
+  readonly registration: "open" | "invite" | "closed";
   /** How people may prove who they are. */
   readonly authProviders: "password"[];
   readonly documentationUrl: string;
   readonly openapiUrl: string;
 }
 
-export function describeInstance(
-  instance: Pick<Instance, "baseUrl" | "version" | "registration">,
-): PublicConfiguration {
-  const { baseUrl, version, registration } = instance;
+export function describeInstance({
+  baseUrl,
+  version,
+  registration,
+}: Pick<PublicConfiguration, "baseUrl" | "version" | "registration">): PublicConfiguration {
   return {
     name: "Latchkey",
     version,

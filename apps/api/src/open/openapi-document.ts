@@ -5,7 +5,7 @@ import {
   type ZodOpenApiObject,
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
-import type { Instance } from "../domain/instance.ts";
+import type { PublicConfiguration } from "../domain/instance.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { describeErrors } from "./openapi-errors.ts";
 import { addExamples } from "./openapi-examples.ts";
@@ -16,7 +16,7 @@ import { tagOf } from "./openapi-tags.ts";
 /** The OpenAPI 3.1 document of the endpoints: what they declare, and nothing that they do not. */
 export function createOpenApiDocument(
   endpoints: readonly Endpoint[],
-  instance: Pick<Instance, "baseUrl" | "version">,
+  instance: Pick<PublicConfiguration, "baseUrl" | "version">,
 ): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {

@@ -1,3 +1,5 @@
+import type { KeyId } from "@latchkey/db/ids";
+
 // SQL, of a row of `key_counters` as `counter` and an ask as `asked`. Windows are exact, on any number of nodes, because
 // they live in the row that is locked to be counted.
 
@@ -44,3 +46,6 @@ export interface Spent {
   /** Seconds until the window ends, rounded up. */
   readonly resetsInSeconds: number;
 }
+
+/** Of a batch in which no key has a limit. */
+export const nothingSpent: ReadonlyMap<KeyId, Spent> = new Map();

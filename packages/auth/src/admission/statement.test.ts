@@ -4,6 +4,7 @@ import type { KeyId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { countOneText, spendOneText } from "./count-one.ts";
 import {
   countText,
   countUses,
@@ -85,6 +86,16 @@ test.each([
   },
 );
 
+test.each([
+  ["that is held to no limit", countOneText],
+  ["with a limit", spendOneText],
+])("counting one key %s finds its row by its index, and has no list to walk", async (_what, text) => {
+  const plan = await explainSmallAndLarge(text);
+  expect(plan).toMatch(/^Update on key_counters counter/);
+  expect(plan).toContain("Index Scan using key_counters_pkey on key_counters counter");
+  expect(plan).not.toMatch(/Seq Scan|Function Scan|CTE|Sort/);
+});
+
 test("resolving uses the indexes meant for it, and locks rows in the order of their keys before it changes the first", async () => {
   const plan = await explainSmallAndLarge(resolveText);
   expect(plan).toContain("Index Scan using key_counters_pkey on key_counters counter");
@@ -117,5 +128,7 @@ test("a use leaves no trace in any index, also where a batch uses every row of a
   const asks = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, goodUntil: null, limit: null }));
   expect(await countUses(client, asks)).toEqual({ uncounted: [], spent: new Map() });
   expect(await readChanges()).toEqual({ updated: 1_024, hot: 1_024 });
+  expect(await countUses(client, asks.slice(0, 1))).toEqual({ uncounted: [], spent: new Map() });
+  expect(await readChanges()).toEqual({ updated: 1_025, hot: 1_025 });
   await client.query("rollback");
 });

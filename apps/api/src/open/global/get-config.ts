@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { describeInstance } from "../../domain/instance.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { ownAddress, timestamp } from "../schemas.ts";
 
@@ -26,5 +25,5 @@ export const getConfig = defineEndpoint({
   request: {},
   response: { status: 200, schema: configuration },
   errors: [],
-  handle: (_input, { instance, now }) => ({ ...describeInstance(instance), serverTime: now.toISOString() }),
+  handle: (_input, { instance, now }) => ({ ...instance.configuration, serverTime: now.toISOString() }),
 });
