@@ -4,8 +4,9 @@ import { type SubjectName, subjectNames } from "./subjects.ts";
 /** What a run of the benchmark does. */
 export interface BenchOptions {
   readonly rounds: number;
-  /** How long each measurement lasts, and how long the same load goes before it. */
-  readonly seconds: number;
+  /** How many turns of a second each measurement has, between such turns of bare Koa. */
+  readonly turns: number;
+  /** How long the same load goes before it. */
   readonly warmUpSeconds: number;
   readonly connections: readonly number[];
   readonly subjects: readonly SubjectName[];
@@ -19,24 +20,24 @@ export interface BenchOptions {
 
 export const usage = `pnpm bench [options]
   --rounds N        how often everything is measured (5)
-  --seconds N       how long each measurement lasts (3)
+  --turns N         how many turns of a second each measurement has (3)
   --warm-up N       how long the same load goes before it, in seconds (5)
   --connections A,B numbers of connections (1,64,256)
   --only A,B        of ${subjectNames.join(", ")}
   --memory N        requests after which memory is read, 0 for none (1000000)
-  --quick           one round of 2 s, without better-auth, the million and memory
+  --quick           one round of one turn, without better-auth, the million and memory
   --write           writes docs/benchmarks.md, which otherwise only a run without options does
 `;
 
 const quick = {
   rounds: "1",
-  seconds: "2",
-  "warm-up": "1",
+  turns: "1",
+  "warm-up": "3",
   memory: "0",
   only: "node:http,koa,latchkey:one,latchkey:many",
 };
 /** V8 goes on compiling for some five seconds of full load, longest where there is most code. */
-const full = { rounds: "5", seconds: "3", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
+const full = { rounds: "5", turns: "3", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
 
 /**
  * Undefined when asked for help.
@@ -49,7 +50,7 @@ export function readOptions(args: readonly string[]): BenchOptions | undefined {
     args: [...args],
     options: {
       rounds: text,
-      seconds: text,
+      turns: text,
       "warm-up": text,
       connections: text,
       only: text,
@@ -63,7 +64,7 @@ export function readOptions(args: readonly string[]): BenchOptions | undefined {
   const chosen = { connections: "1,64,256", ...(values.quick ? quick : full), ...values };
   return {
     rounds: readNumber("rounds", chosen.rounds),
-    seconds: readNumber("seconds", chosen.seconds),
+    turns: readNumber("turns", chosen.turns),
     warmUpSeconds: readNumber("warm-up", chosen["warm-up"]),
     memoryRequests: readNumber("memory", chosen.memory, 0),
     connections: chosen.connections.split(",").map((number) => readNumber("connections", number)),

@@ -22,11 +22,11 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<void> 
   const { settings } = ground;
   const settingsLine = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   say(`Postgres: ${settingsLine.join(", ")}`);
-  const subjects = await prepareSubjects(ground, options.subjects, { say, signal });
+  const prepared = await prepareSubjects(ground, options.subjects, { say, signal });
   const onMeasurement = (measurement: Parameters<typeof describeMeasurement>[0]): void =>
     say(describeMeasurement(measurement));
-  const rounds = await runRounds(ground, subjects, { ...options, signal, onMeasurement });
-  const many = subjects.find(({ name }) => name === "latchkey:many");
+  const rounds = await runRounds(ground, prepared, { ...options, signal, onMeasurement });
+  const many = prepared.subjects.find(({ name }) => name === "latchkey:many");
   const memory =
     many && options.memoryRequests > 0
       ? await measureMemory(many, options.memoryRequests, signal)

@@ -35,6 +35,12 @@ export interface Subject {
   readonly start: () => Promise<RunningServer>;
 }
 
+/** All that is measured, and bare Koa, which all of it is held against. */
+export interface Prepared {
+  readonly subjects: readonly Subject[];
+  readonly yardstick: Subject;
+}
+
 export const manyKeys = 20_000;
 export const millionKeys = 1_000_000;
 
@@ -53,7 +59,7 @@ export async function prepareSubjects(
     readonly say: (line: string) => void;
     readonly signal: AbortSignal;
   },
-): Promise<Subject[]> {
+): Promise<Prepared> {
   const secrets = Array.from({ length: manyKeys }, () => createApiKey().secret);
   const first = secrets.slice(0, 1);
   const stocks: Record<SubjectName, Pick<Preparation, "keys" | "storedKeys" | "bounds">> = {
@@ -77,8 +83,9 @@ export async function prepareSubjects(
     if (storedKeys > 0) say(`storing ${storedKeys.toLocaleString("en")} keys for ${name}`);
     subjects.push(await prepareSubject(ground, { name, ...stock, answer }));
   }
+  const yardstick = await prepareSubject(ground, { name: "koa", ...stocks.koa, answer });
   await ground.admin.query("checkpoint");
-  return subjects;
+  return { subjects, yardstick };
 }
 
 interface Preparation {

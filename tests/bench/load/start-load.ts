@@ -1,60 +1,75 @@
-import { fork } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { bareEnvironment } from "../../support/product.ts";
-import type { LoadCommand, LoadOrder, LoadReport, LoadTotal, LoadWindow } from "./messages.ts";
 
-/** A load under way, made by a fresh process. */
-export interface RunningLoad {
-  /** Counts from now on. */
-  readonly open: () => void;
-  /** Stops counting, and soon after sending. */
-  readonly close: () => Promise<LoadWindow>;
-  /** What it came to in all, once it has ended. */
-  readonly ended: Promise<LoadTotal>;
+/** What is to be sent, and for how long. */
+export interface LoadOrder {
+  /** The whole address, path included. */
+  readonly url: string;
+  /** One after the other, over whichever connection is free. */
+  readonly keys: readonly string[];
+  /** Each sends its next request when it has the answer to the last. */
+  readonly connections: number;
+  /** A whole number. */
+  readonly seconds: number;
 }
 
-/**
- * Without these a load of many keys would cost up to half as much again as one of one key, and what is measured would
- * depend on how the load is made. The threads that help the garbage collector take processor time of their own. And V8,
- * having seen that what the requests are made of stays, would put what each answer is made of where it is
- * collected late, for pauses of 25 ms.
- */
-const execArgv = ["--single-threaded-gc", "--no-allocation-site-pretenuring"];
+/** What came back. Every answer was good. */
+export interface LoadReport {
+  readonly answered: number;
+  readonly requestsPerSecond: number;
+  /** From writing a request to the end of its answer. */
+  readonly p50Microseconds: number;
+  readonly p99Microseconds: number;
+}
+
+export interface RunningLoad {
+  readonly pid: number;
+  /** Settles when the time is over. What was under way then was cut off: a request a connection at most. */
+  readonly ended: Promise<LoadReport>;
+}
+
+const patienceSeconds = 10;
 
 /**
- * Starts a load; settles when it is under way. Aborting the signal ends its process.
- * @throws an Error when anything but a 2xx comes back; from then on all that is awaited of the load fails.
+ * Starts wrk: a process in C that takes a fraction of what a server in Node does, so that on a few cores it is the server
+ * that is measured (docs/decisions/0016). Aborting the signal ends it.
+ * @throws an Error where wrk cannot be started. What is awaited of it fails unless each answer was good and came in time.
  */
-export async function startLoad(order: LoadOrder, signal: AbortSignal): Promise<RunningLoad> {
-  const started = Promise.withResolvers<void>();
-  const window = Promise.withResolvers<LoadWindow>();
-  const total = Promise.withResolvers<LoadTotal>();
-  const child = fork(join(import.meta.dirname, "generator.ts"), { env: bareEnvironment, execArgv, signal });
-  let failure: Error | undefined;
-  child.on("error", (error) => {
-    failure = error;
+export function startLoad({ url, keys, connections, seconds }: LoadOrder, signal: AbortSignal): RunningLoad {
+  const script = join(import.meta.dirname, "requests.lua");
+  const words = ["--threads", 1, "--connections", connections, "--duration", `${seconds}s`];
+  const patience = ["--timeout", `${patienceSeconds}s`];
+  const child = spawn("wrk", [...words, ...patience, "--script", script, url].map(String), {
+    env: bareEnvironment,
+    stdio: ["pipe", "pipe", "inherit"],
+    signal,
   });
-  child.on("message", (report: LoadReport) => {
-    if (report.kind === "started") started.resolve();
-    else if (report.kind === "window") window.resolve(report);
-    else total.resolve(report);
-  });
-  child.on("close", () => {
-    const error = failure ?? new Error("The load broke off.");
-    for (const { promise, reject } of [started, window, total]) {
-      promise.catch(() => undefined); // Whoever waits is told; not all of them are waited for.
-      reject(error);
-    }
-  });
-  const command = (word: LoadCommand): boolean => child.send(word);
-  child.send(order);
-  await started.promise;
-  return {
-    open: () => command("open"),
-    close() {
-      command("close");
-      return window.promise;
-    },
-    ended: total.promise,
-  };
+  const closed = once(child, "close");
+  const ended = Promise.all([text(child.stdout), closed]).then(([output]) => readReport(output));
+  ended.catch(() => undefined); // Whoever waits is told; not everybody does.
+  if (child.pid === undefined) throw new Error("wrk cannot be started. Is it installed?");
+  child.stdin.on("error", () => undefined); // Of one that ended without reading, the report tells.
+  child.stdin.end(keys.map((key) => `${key}\n`).join(""));
+  return { pid: child.pid, ended };
+}
+
+/** What `requests.lua` writes. */
+interface Line extends Omit<LoadReport, "requestsPerSecond"> {
+  readonly microseconds: number;
+  /** Answers with a status of 400 or more. */
+  readonly refused: number;
+  /** Connections that were not had or broke, and answers that came too late. */
+  readonly broken: number;
+}
+
+function readReport(output: string): LoadReport {
+  const line = output.split("\n").find((each) => each.startsWith("{"));
+  if (line === undefined) throw new Error(`wrk broke off: ${output}`);
+  const { microseconds, refused, broken, ...report } = JSON.parse(line) as Line; // Our own script wrote it.
+  if (refused > 0 || broken > 0)
+    throw new Error(`Of ${report.answered} answers ${refused} were refusals; ${broken} did not come.`);
+  return { ...report, requestsPerSecond: report.answered / (microseconds / 1_000_000) };
 }

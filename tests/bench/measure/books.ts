@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import type { Ground } from "../ground/ground.ts";
-import type { LoadTotal } from "../load/messages.ts";
 import type { Subject } from "../subjects.ts";
 
 /** What a database has written down. */
@@ -9,6 +8,15 @@ export interface Books {
   readonly uses: number;
   /** Flushes of the cluster's write-ahead log since it was made. */
   readonly flushes: number;
+}
+
+/** What came back of all loads of a server's life. */
+export interface Total {
+  readonly answered: number;
+  /** Answered, and cut off at the end of a load before their answer. */
+  readonly sent: number;
+  /** At once, at any time. */
+  readonly mostConnections: number;
 }
 
 /** Reads a subject's books once nobody uses its database any more; undefined without a database. */
@@ -34,7 +42,7 @@ export async function readBooks(ground: Ground, { store }: Subject): Promise<Boo
  */
 export function auditBooks(
   name: string,
-  { before, after, total }: { readonly before: Books; readonly after: Books; readonly total: LoadTotal },
+  { before, after, total }: { readonly before: Books; readonly after: Books; readonly total: Total },
 ): number {
   const counted = after.uses - before.uses;
   const books = `${name}: answered ${total.answered}, counted ${counted}, sent at most ${total.sent}`;

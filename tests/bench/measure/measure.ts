@@ -1,20 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ground } from "../ground/ground.ts";
-import type { LoadTotal, LoadWindow } from "../load/messages.ts";
-import { startLoad } from "../load/start-load.ts";
+import { type LoadReport, startLoad } from "../load/start-load.ts";
 import { benchPath } from "../servers/answer.ts";
 import type { RunningServer } from "../servers/start-peer.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
-import { auditBooks, readBooks } from "./books.ts";
+import { auditBooks, readBooks, type Total } from "./books.ts";
 import { type Meters, readMeters } from "./meters.ts";
+import { mean, median } from "./statistics.ts";
 
 /** One subject at one number of connections, once. All processor times are per request. */
 export interface Measurement {
   readonly subject: SubjectName;
   readonly connections: number;
+  /** The median of the turns, here and below. */
   readonly requestsPerSecond: number;
+  /** How many times as many as bare Koa answered right before and right after. */
+  readonly koaShare: number;
   readonly p50Microseconds: number;
   readonly p99Microseconds: number;
+  /** What the p50 is more than bare Koa's right before and right after. */
+  readonly addedMicroseconds: number;
   readonly nodeMicroseconds: number;
   readonly generatorMicroseconds: number;
   /** Undefined for a server without a database, here and below. */
@@ -33,14 +38,18 @@ export interface Measurement {
 export interface MeasuringOptions {
   readonly connections: number;
   readonly warmUpSeconds: number;
-  readonly seconds: number;
+  /** Of a second each. */
+  readonly turns: number;
+  /** Bare Koa, at work already, to compare with in between. */
+  readonly yardstick: RunningServer;
   /** Ends the measurement and every process of it. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Measures one subject in fresh processes.
- * @throws an Error when an answer is no 2xx, when uses were not counted exactly, or when a count cannot have been
+ * Measures one subject in fresh processes, in turns with bare Koa: on a machine that goes twice as fast in one second as
+ * in another, only what was measured side by side can be compared.
+ * @throws an Error when an answer is a refusal, when uses were not counted exactly, or when a count cannot have been
  * durable before its answer.
  */
 export async function measure(
@@ -48,7 +57,7 @@ export async function measure(
   subject: Subject,
   options: MeasuringOptions,
 ): Promise<Measurement> {
-  // So that no checkpoint falls into the window: the next one that time brings is five minutes away.
+  // So that no checkpoint falls into the turns: the next one that time brings is five minutes away.
   await ground.admin.query("checkpoint");
   const before = await readBooks(ground, subject);
   const server = await subject.start();
@@ -59,57 +68,124 @@ export async function measure(
     await server.stop();
   }
   const after = await readBooks(ground, subject);
-  const { window, from, to, total } = observation;
-  const requestsPerSecond = window.requests / window.seconds;
-  // The meters were read a moment before and after the window, at the same load.
-  const metered = requestsPerSecond * ((to.atMs - from.atMs) / 1_000);
+  const { turns, total } = observation;
   const hasBooks = before && after;
+  const middle = (read: (turn: Turn) => number): number => median(turns.map(read));
+  const perRequest = (meter: Meter): number => middle(({ spent, requests }) => spent[meter] / requests);
   return {
     subject: subject.name,
     connections: options.connections,
-    requestsPerSecond,
-    p50Microseconds: window.p50Microseconds,
-    p99Microseconds: window.p99Microseconds,
-    nodeMicroseconds: (to.node - from.node) / metered,
-    generatorMicroseconds: window.generatorMicroseconds / window.requests,
-    postgresMicroseconds: hasBooks && (to.postgres - from.postgres) / metered,
-    walBytes: hasBooks && (to.walBytes - from.walBytes) / metered,
-    lostShare: computeLostShare(observation),
+    requestsPerSecond: middle(({ load }) => load.requestsPerSecond),
+    koaShare: middle(
+      ({ load, koa }) => load.requestsPerSecond / mean(koa.map((one) => one.requestsPerSecond)),
+    ),
+    p50Microseconds: middle(({ load }) => load.p50Microseconds),
+    p99Microseconds: middle(({ load }) => load.p99Microseconds),
+    addedMicroseconds: middle(
+      ({ load, koa }) => load.p50Microseconds - mean(koa.map((one) => one.p50Microseconds)),
+    ),
+    nodeMicroseconds: perRequest("node"),
+    generatorMicroseconds: perRequest("generator"),
+    postgresMicroseconds: hasBooks && perRequest("postgres"),
+    walBytes: hasBooks && perRequest("walBytes"),
+    lostShare: middle(({ spent }) => spent.lostShare),
     requestsPerFlush: hasBooks && auditBooks(subject.name, { before, after, total }),
   };
 }
 
-function computeLostShare({ window, from, to }: Observation): number {
-  const ours = to.node - from.node + (to.postgres - from.postgres) + window.generatorMicroseconds;
-  const busy = to.machine.busy - from.machine.busy;
-  const stolen = to.machine.stolen - from.machine.stolen;
-  return (Math.max(0, busy - ours) + stolen) / (to.machine.total - from.machine.total);
+/** One turn of the subject's. */
+interface Turn {
+  readonly load: LoadReport;
+  /** What bare Koa did right before and right after. */
+  readonly koa: readonly LoadReport[];
+  /** What the meters showed in the midst of it, and for how many requests. */
+  readonly spent: Record<Meter, number> & { readonly lostShare: number };
+  readonly requests: number;
 }
 
+type Meter = "node" | "generator" | "postgres" | "walBytes";
+
 interface Observation {
-  readonly window: LoadWindow;
-  readonly from: Meters;
-  readonly to: Meters;
-  readonly total: LoadTotal;
+  readonly turns: readonly Turn[];
+  readonly total: Total;
 }
+
+/** Over how many connections each key is sent for the first time, and for how many seconds at first. */
+const firstConnections = 64;
+const firstSeconds = 4;
+const firstAttempts = 4;
+const turnSeconds = 1;
+/** Between the beginning of a turn and the first reading of its meters, and between the last one and its end. */
+const marginMs = 200;
 
 async function observe(
   ground: Ground,
   options: MeasuringOptions & { readonly subject: Subject; readonly server: RunningServer },
 ): Promise<Observation> {
-  const { subject, server, connections, signal } = options;
-  const order = {
-    url: `${server.baseUrl}${benchPath}`,
-    keys: subject.keys,
-    connections,
-    sendsEachKeyFirst: subject.remembersKeys && subject.keys.length > 1,
+  const { subject, server, yardstick, connections, signal } = options;
+  const order = { url: `${server.baseUrl}${benchPath}`, keys: subject.keys, connections };
+  let total: Total = { answered: 0, sent: 0, mostConnections: 0 };
+  const run = async (seconds: number, over = connections): Promise<LoadReport> => {
+    const report = await startLoad({ ...order, connections: over, seconds }, signal).ended;
+    total = addRun(total, report, over);
+    return report;
   };
-  const load = await startLoad(order, signal);
-  await delay(options.warmUpSeconds * 1_000, undefined, { signal });
-  const from = await readMeters(ground, server.pid);
-  load.open();
-  await delay(options.seconds * 1_000, undefined, { signal });
-  const window = await load.close();
-  const to = await readMeters(ground, server.pid);
-  return { window, from, to, total: await load.ended };
+  const runKoa = () => {
+    const url = `${yardstick.baseUrl}${benchPath}`;
+    return startLoad({ ...order, url, seconds: turnSeconds }, signal).ended;
+  };
+  if (subject.remembersKeys && subject.keys.length > 1) await sendEachKey(subject.keys.length, run);
+  await run(options.warmUpSeconds);
+  const turns: Turn[] = [];
+  for (let koa = await runKoa(); turns.length < options.turns; ) {
+    const { pid, ended } = startLoad({ ...order, seconds: turnSeconds }, signal);
+    const read = () => readMeters(ground, { server: server.pid, generator: pid });
+    await delay(marginMs, undefined, { signal });
+    const from = await read();
+    await delay(turnSeconds * 1_000 - 2 * marginMs, undefined, { signal });
+    const to = await read();
+    const load = await ended;
+    total = addRun(total, load, connections);
+    const after = await runKoa();
+    const requests = load.requestsPerSecond * ((to.atMs - from.atMs) / 1_000);
+    turns.push({ load, koa: [koa, after], spent: difference(from, to), requests });
+    koa = after;
+  }
+  return { turns, total };
+}
+
+function difference(from: Meters, to: Meters): Turn["spent"] {
+  const node = to.node - from.node;
+  const generator = to.generator - from.generator;
+  const postgres = to.postgres - from.postgres;
+  const busy = to.machine.busy - from.machine.busy;
+  const stolen = to.machine.stolen - from.machine.stolen;
+  const lost = Math.max(0, busy - node - generator - postgres) + stolen;
+  return {
+    node,
+    generator,
+    postgres,
+    walBytes: to.walBytes - from.walBytes,
+    lostShare: lost / (to.machine.total - from.machine.total),
+  };
+}
+
+function addRun({ answered, sent, mostConnections }: Total, run: LoadReport, connections: number): Total {
+  return {
+    answered: answered + run.answered,
+    sent: sent + run.answered + connections,
+    mostConnections: Math.max(mostConnections, connections),
+  };
+}
+
+/** Each run begins with the first key: it is repeated, longer each time, until one has come to the last. */
+async function sendEachKey(
+  keys: number,
+  run: (seconds: number, connections: number) => Promise<LoadReport>,
+): Promise<void> {
+  for (let attempt = 0; attempt < firstAttempts; attempt += 1) {
+    const { answered } = await run(firstSeconds * 2 ** attempt, firstConnections);
+    if (answered >= keys) return;
+  }
+  throw new Error(`The server does not come to know ${keys} keys.`);
 }

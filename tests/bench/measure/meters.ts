@@ -10,8 +10,9 @@ import {
 export interface Meters {
   /** By `performance.now()`. */
   readonly atMs: number;
-  /** Processor time of the server's process and of all of Postgres, in microseconds. */
+  /** Processor time of the server's process, of the load generator and of all of Postgres, in microseconds. */
   readonly node: number;
+  readonly generator: number;
   readonly postgres: number;
   readonly machine: MachineTime;
   /** All that was ever written to the write-ahead log. */
@@ -19,14 +20,25 @@ export interface Meters {
 }
 
 /** Reads all meters at once. */
-export async function readMeters(ground: Ground, pid: number): Promise<Meters> {
+export async function readMeters(
+  ground: Ground,
+  pids: { readonly server: number; readonly generator: number },
+): Promise<Meters> {
   const { rows } = await ground.admin.query<{ bytes: number }>(
     "select (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes",
   );
-  const [node, postgres, machine] = await Promise.all([
-    readProcessorMicroseconds(pid),
+  const [node, generator, postgres, machine] = await Promise.all([
+    readProcessorMicroseconds(pids.server),
+    readProcessorMicroseconds(pids.generator),
     readPostgresMicroseconds(ground.postmaster),
     readMachineTime(),
   ]);
-  return { atMs: performance.now(), node, postgres, machine, walBytes: rows[0]?.bytes ?? Number.NaN };
+  return {
+    atMs: performance.now(),
+    node,
+    generator,
+    postgres,
+    machine,
+    walBytes: rows[0]?.bytes ?? Number.NaN,
+  };
 }

@@ -13,31 +13,26 @@ type Quantity = Exclude<keyof Measurement, "subject" | "connections">;
 
 /** The median over all rounds; undefined where it was not measured. */
 export function medianOf(rounds: readonly Round[], quantity: Quantity, of: Case): number | undefined {
-  const values = rounds.map((round) => valueIn(round, quantity, of)).filter((value) => value !== undefined);
+  const values = valuesOf(rounds, quantity, of);
   return values.length === 0 ? undefined : median(values);
 }
 
-/** What `compare` makes of the values of two cases in the same round, a figure for each round that has both. */
-export function comparePairs(
-  rounds: readonly Round[],
-  pair: {
-    readonly quantity: Quantity;
-    readonly of: Case;
-    readonly to: Case;
-    readonly compare: (of: number, to: number) => number;
-  },
-): number[] {
-  const values: number[] = [];
+/**
+ * How many times as many requests a second as another, in each round that has both: by their shares of bare Koa's, which
+ * was measured beside each.
+ */
+export function throughputRatios(rounds: readonly Round[], of: Case, to: Case): number[] {
+  const ratios: number[] = [];
   for (const round of rounds) {
-    const [of, to] = [pair.of, pair.to].map((side) => valueIn(round, pair.quantity, side));
-    if (of !== undefined && to !== undefined) values.push(pair.compare(of, to));
+    const [ours, theirs] = [of, to].map((side) => valueIn(round, "koaShare", side));
+    if (ours !== undefined && theirs !== undefined) ratios.push(ours / theirs);
   }
-  return values;
+  return ratios;
 }
 
-/** How many times as many requests a second as another, in each round that has both. */
-export function throughputRatios(rounds: readonly Round[], of: Case, to: Case): number[] {
-  return comparePairs(rounds, { quantity: "requestsPerSecond", of, to, compare: (a, b) => a / b });
+/** A value of each round that has it. */
+export function valuesOf(rounds: readonly Round[], quantity: Quantity, of: Case): number[] {
+  return rounds.map((round) => valueIn(round, quantity, of)).filter((value) => value !== undefined);
 }
 
 function valueIn(round: Round, quantity: Quantity, of: Case): number | undefined {

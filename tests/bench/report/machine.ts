@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import type { Ground } from "../ground/ground.ts";
 
 /** What the figures were made on, and of: names with values. */
@@ -25,10 +27,11 @@ export async function describeMachine({ directory, settings }: Ground): Promise<
       ["Node", process.versions.node],
       ["Postgres", settings.server_version ?? "unknown"],
       ...(await Promise.all(
-        ["koa", "better-auth", "@better-auth/api-key", "pg", "autocannon"].map(
+        ["koa", "better-auth", "@better-auth/api-key", "pg"].map(
           async (name) => [name, await findVersion(name)] as const,
         ),
       )),
+      ["wrk", await findWrkVersion()],
     ],
   };
 }
@@ -42,6 +45,11 @@ async function findVersion(name: string): Promise<string> {
     if (text !== undefined) return (JSON.parse(text) as { version: string }).version; // npm requires it.
   }
   return "unknown";
+}
+
+async function findWrkVersion(): Promise<string> {
+  const child = spawn("wrk", ["--version"], { stdio: ["ignore", "pipe", "ignore"] });
+  return /^wrk (\S+)/.exec(await text(child.stdout))?.[1] ?? "unknown";
 }
 
 /** The kind of the file system that holds a path. @see proc_pid_mounts(5) */

@@ -29,15 +29,16 @@ export function composeReport(findings: Findings): string {
   return `# Benchmarks
 
 Written by \`${options.command}\` on ${date.toISOString().slice(0, 10)}, in ${minutes.toFixed(0)} minutes: \
-${options.rounds === 1 ? "one round" : `${options.rounds} rounds, medians`}, each measurement ${options.seconds} s long \
-after ${options.warmUpSeconds} s of the same load. What is measured is \`GET /open/global/config\`, admitted and counted: each use is committed to disk \
+${options.rounds === 1 ? "one round" : `${options.rounds} rounds, medians`}, each measurement ${options.turns} turns of \
+a second after ${options.warmUpSeconds} s of the same load, in turns with bare Koa. What is measured is \`GET /open/global/config\`, admitted and counted: each use is committed to disk \
 before its answer is sent.
 
 ## What is required
 
 ${tableOfRequirements(rounds)}
 
-Ratios are taken within a round and the median is of the ratios. What holds is what the median says; it is open where \
+A share of bare Koa is that of a turn to what bare Koa did right before and after it; other ratios are those of two such \
+shares within a round. Medians are of the ratios. What holds is what the median says; it is open where \
 rounds lie on both sides of the bound. One flush is ${milliseconds(flush)} ms here; on another disk it may cost many \
 times as much, and what waits for it with it.
 
@@ -86,14 +87,20 @@ function describeMemory({ requests, idle, after }: MemoryFigures): string {
 const method = `## How it was measured
 
 - Every measurement has fresh processes: one server, started as the product is (\`node apps/api/src/main.ts\`, no
-  flags, the same environment for all), and one load generator, autocannon without pipelining, its requests built
-  beforehand. They share the cores with Postgres, so that what the generator takes is missing elsewhere, most where
-  the server is fastest. The order of everything turns round each round.
+  flags, the same environment for all), and one load generator, wrk with one thread, without pipelining, its requests
+  built beforehand. They share the cores with Postgres, so that what the generator takes is missing elsewhere, most
+  where a server and its database keep both cores busy: one that takes more gives the product a smaller share of bare
+  Koa ([decision 16](decisions/0016-the-load-is-made-by-wrk.md)). The order of everything turns round each round.
+- A machine whose processors others use too goes twice as fast in one second as in another. So each turn of a server's
+  stands between two of a bare Koa, which serves for a whole round and was warmed up before it. What is told of bare
+  Koa in the tables is another process, measured like all the others: how far from 1.00 its share of bare Koa is tells
+  how far to trust the rest.
 - There is one embedded Postgres, opened by the product's own code, with a database for each case. The product
   reaches it over its Unix socket. The cluster is checkpointed before each measurement, so that none happens within.
-- With more keys than one, each connection has its own share of them and sends them in turn; so a key is never under
-  way twice, and no batch can add up two uses of one key. Each key is used once before the warm-up: what is
-  measured is a node that has met its keys. In the stock of 1,000,000 the 20,000 lie at random places.
+- With more keys than one, they are sent in turn over whichever connection is free; so a key is hardly ever under
+  way twice, and no batch can add up two uses of one key. Each key is used before the warm-up: what is
+  measured is a node that has met its keys. With one connection a measurement gets round to some thousands of them. In
+  the stock of 1,000,000 the 20,000 lie at random places.
 - Bare Koa and \`node:http\` answer a body and headers recorded from the product; Koa serialises the body for each
   answer, \`node:http\` sends a string made beforehand. That they answer the same is checked before each measurement.
 - better-auth runs its API-key plugin on the same Postgres, in a database made by its own migrator: keys hashed,
@@ -101,12 +108,12 @@ const method = `## How it was measured
   nothing cached, a pool of ${betterAuthPoolSize} connections, its limit per address and its log off, and its check
   called directly in a bare Koa, without its own router. Too slow to use 20,000 keys once before the warm-up, and
   remembering nothing, it does without that; so its write-ahead log holds page images too.
-- Bare Koa and \`node:http\` get one key, since to them all are alike. The generator takes as long for a request of many
-  keys as for one of one key, as its flags have it (\`tests/bench/load/start-load.ts\`).
-- Latencies are autocannon's own, from writing a request to the end of its answer, kept to the microsecond. They are
-  those of clients that send the next request as soon as they have an answer.
+- Bare Koa and \`node:http\` get one key, since to them all are alike. The generator does the same for one key as for
+  many.
+- Latencies are wrk's own, from writing a request to the end of its answer. They are those of clients that send the
+  next request as soon as they have an answer.
 - One flush is the median of writing 8 kB into a file of fixed size beside the cluster and calling fdatasync.
-- A run fails when any answer is no 2xx; when after a measurement not (answered ≤ counted ≤ sent); and when the
+- A run fails when any answer is a refusal or comes late; when after a measurement not (answered ≤ counted ≤ sent); and when the
   log was flushed less often than would make each count durable before its answer: a flush can stand for one answer a
   connection at most.
 

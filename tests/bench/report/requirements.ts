@@ -1,7 +1,7 @@
 import { median } from "../measure/statistics.ts";
 import type { Round } from "../rounds.ts";
 import type { SubjectName } from "../subjects.ts";
-import { comparePairs, throughputRatios } from "./figures.ts";
+import { throughputRatios, valuesOf } from "./figures.ts";
 import { fixed, middleOf, milliseconds, renderTable } from "./tables.ts";
 
 /** Of bare Koa's requests a second, at the same number of connections. */
@@ -47,7 +47,7 @@ export function tableOfRequirements(rounds: readonly Round[]): string {
 
 function rowOfShare(rounds: readonly Round[], share: (typeof shares)[number]): string[] {
   const { subject, connections, required, stretch } = share;
-  const ratios = throughputRatios(rounds, { subject, connections }, { subject: "koa", connections });
+  const ratios = valuesOf(rounds, "koaShare", { subject, connections });
   const what = `${keys[subject]}, ${connections} connections: share of bare Koa's requests/s`;
   const holds = answerOf(
     ratios,
@@ -90,23 +90,14 @@ interface Cost {
 }
 
 function rowOfCost(rounds: readonly Round[], { what, of, to, connections, dearest }: Cost): string[] {
-  const costs = comparePairs(rounds, {
-    quantity: "requestsPerSecond",
-    of: { subject: of, connections },
-    to: { subject: to, connections },
-    compare: (ours, theirs) => 1 - ours / theirs,
-  });
+  const ratios = throughputRatios(rounds, { subject: of, connections }, { subject: to, connections });
+  const costs = ratios.map((ratio) => 1 - ratio);
   const measured = spread(costs, (cost) => `${(cost * 100).toFixed(1)} %`);
   return [what, `< ${dearest * 100} %`, "–", measured, answerOf(costs, (value) => value < dearest)];
 }
 
 function rowOfAdded(rounds: readonly Round[], subject: Kind): string[] {
-  const added = comparePairs(rounds, {
-    quantity: "p50Microseconds",
-    of: { subject, connections: 1 },
-    to: { subject: "koa", connections: 1 },
-    compare: (ours, koa) => ours - koa,
-  });
+  const added = valuesOf(rounds, "addedMicroseconds", { subject, connections: 1 });
   const bound = dearestAddedMicroseconds + median(rounds.map(({ flushMicroseconds }) => flushMicroseconds));
   const what = `${keys[subject]}, 1 connection: p50 added to bare Koa's`;
   const required = `< 1 ms + one flush = ${milliseconds(bound)} ms`;

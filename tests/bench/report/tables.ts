@@ -2,7 +2,7 @@ import type { Measurement } from "../measure/measure.ts";
 import { median } from "../measure/statistics.ts";
 import type { Round } from "../rounds.ts";
 import { type SubjectName, subjectNames } from "../subjects.ts";
-import { medianOf, throughputRatios } from "./figures.ts";
+import { medianOf } from "./figures.ts";
 
 /** What a reader calls the subjects. */
 export const subjectTitles: Readonly<Record<SubjectName, string>> = {
@@ -28,7 +28,7 @@ export function tableOf(rounds: readonly Round[], connections: number): string {
     return [
       subjectTitles[subject],
       count(medianOf(rounds, "requestsPerSecond", of)),
-      fixed(middleOf(throughputRatios(rounds, of, { subject: "koa", connections })), 2),
+      fixed(medianOf(rounds, "koaShare", of), 2),
       milliseconds(medianOf(rounds, "p50Microseconds", of)),
       milliseconds(medianOf(rounds, "p99Microseconds", of)),
       fixed(medianOf(rounds, "nodeMicroseconds", of), 1),
@@ -60,6 +60,7 @@ export function describeMeasurement(measurement: Measurement): string {
     subject.padEnd(16),
     `${connections} connections`.padStart(15),
     `${count(requestsPerSecond)}/s`.padStart(9),
+    `${fixed(measurement.koaShare, 2)} of Koa`,
     `p50 ${milliseconds(p50Microseconds)} ms`,
     `p99 ${milliseconds(p99Microseconds)} ms`,
     `node ${fixed(measurement.nodeMicroseconds, 1)} µs`,
