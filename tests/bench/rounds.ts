@@ -51,6 +51,7 @@ export async function runRounds(
   return rounds;
 }
 
+/** Over many connections, whatever is measured after it. */
 async function warmUp(
   { baseUrl }: RunningServer,
   { keys }: Subject,

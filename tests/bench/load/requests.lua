@@ -21,6 +21,6 @@ function done(summary, latency)
   io.write(string.format(
     '{"answered":%d,"microseconds":%d,"p50Microseconds":%d,"p99Microseconds":%d,"refused":%d,"broken":%d}\n',
     summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
-    errors.status, errors.connect + errors.read + errors.write + errors.timeout
+    errors.status, errors.connect + errors.read + errors.write
   ))
 end

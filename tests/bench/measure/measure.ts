@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ground } from "../ground/ground.ts";
-import { type LoadReport, startLoad } from "../load/start-load.ts";
+import { type LoadReport, type RunningLoad, startLoad } from "../load/start-load.ts";
 import { benchPath } from "../servers/answer.ts";
 import type { RunningServer } from "../servers/start-peer.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
@@ -12,7 +12,7 @@ import { mean, median } from "./statistics.ts";
 export interface Measurement {
   readonly subject: SubjectName;
   readonly connections: number;
-  /** The median of the turns, here and below. */
+  /** The median of the turns, as are latencies. */
   readonly requestsPerSecond: number;
   /** How many times as many as bare Koa answered right before and right after. */
   readonly koaShare: number;
@@ -71,7 +71,8 @@ export async function measure(
   const { turns, total } = observation;
   const hasBooks = before && after;
   const middle = (read: (turn: Turn) => number): number => median(turns.map(read));
-  const perRequest = (meter: Meter): number => middle(({ spent, requests }) => spent[meter] / requests);
+  const perRequest = (meter: Meter): number =>
+    mean(turns.map(({ spent }) => spent[meter])) / mean(turns.map(({ requests }) => requests));
   return {
     subject: subject.name,
     connections: options.connections,
@@ -113,9 +114,11 @@ interface Observation {
 /** Over how many connections each key is sent for the first time, and for how many seconds at first. */
 const firstConnections = 64;
 const firstSeconds = 4;
-const firstAttempts = 4;
+const firstAttempts = 10;
+/** A turn is measured again when the machine stood still, and the generator was gone before its meters were read. */
+const mostTurns = 4;
 const turnSeconds = 1;
-/** Between the beginning of a turn and the first reading of its meters, and between the last one and its end. */
+/** Between the start of the generator and the first reading of the meters, and between the last one and its end. */
 const marginMs = 200;
 
 async function observe(
@@ -123,40 +126,66 @@ async function observe(
   options: MeasuringOptions & { readonly subject: Subject; readonly server: RunningServer },
 ): Promise<Observation> {
   const { subject, server, yardstick, connections, signal } = options;
-  const order = { url: `${server.baseUrl}${benchPath}`, keys: subject.keys, connections };
+  const url = `${server.baseUrl}${benchPath}`;
   let total: Total = { answered: 0, sent: 0, mostConnections: 0 };
-  const run = async (seconds: number, over = connections): Promise<LoadReport> => {
-    const report = await startLoad({ ...order, connections: over, seconds }, signal).ended;
-    total = addRun(total, report, over);
-    return report;
+  const start = (seconds: number, over = connections): RunningLoad => {
+    // Each run goes on with the keys where the last one ended.
+    const keys = rotate(subject.keys, total.answered);
+    const load = startLoad({ url, keys, connections: over, seconds }, signal);
+    const ended = load.ended.then((report) => {
+      total = addRun(total, report, over);
+      return report;
+    });
+    return { ...load, ended };
   };
   const runKoa = () => {
-    const url = `${yardstick.baseUrl}${benchPath}`;
-    return startLoad({ ...order, url, seconds: turnSeconds }, signal).ended;
+    const order = { url: `${yardstick.baseUrl}${benchPath}`, keys: subject.keys, connections };
+    return startLoad({ ...order, seconds: turnSeconds }, signal).ended;
   };
-  if (subject.remembersKeys && subject.keys.length > 1) await sendEachKey(subject.keys.length, run);
-  await run(options.warmUpSeconds);
+  if (subject.remembersKeys && subject.keys.length > 1) {
+    for (let attempt = 0; attempt < firstAttempts && total.answered < subject.keys.length; attempt += 1)
+      await start(firstSeconds, firstConnections).ended;
+  }
+  await start(options.warmUpSeconds).ended;
   const turns: Turn[] = [];
-  for (let koa = await runKoa(); turns.length < options.turns; ) {
-    const { pid, ended } = startLoad({ ...order, seconds: turnSeconds }, signal);
-    const read = () => readMeters(ground, { server: server.pid, generator: pid });
-    await delay(marginMs, undefined, { signal });
-    const from = await read();
-    await delay(turnSeconds * 1_000 - 2 * marginMs, undefined, { signal });
-    const to = await read();
+  let koa = await runKoa();
+  for (let turn = 0; turns.length < options.turns; turn += 1) {
+    const { pid, ended } = start(turnSeconds);
+    const meters = await readMetersWithin(ground, { server: server.pid, generator: pid, signal });
     const load = await ended;
-    total = addRun(total, load, connections);
     const after = await runKoa();
-    const requests = load.requestsPerSecond * ((to.atMs - from.atMs) / 1_000);
-    turns.push({ load, koa: [koa, after], spent: difference(from, to), requests });
+    if (meters) {
+      const { seconds, spent } = meters;
+      turns.push({ load, koa: [koa, after], spent, requests: load.requestsPerSecond * seconds });
+    } else if (turn >= mostTurns * options.turns) throw new Error("The machine stands still too often.");
     koa = after;
   }
   return { turns, total };
 }
 
+function rotate<T>(list: readonly T[], by: number): readonly T[] {
+  const place = by % list.length;
+  return [...list.slice(place), ...list.slice(0, place)];
+}
+
+/** What the midst of a turn took; undefined where the generator was gone by its end. */
+async function readMetersWithin(
+  ground: Ground,
+  { signal, ...pids }: { readonly server: number; readonly generator: number; readonly signal: AbortSignal },
+): Promise<(Pick<Turn, "spent"> & { readonly seconds: number }) | undefined> {
+  await delay(marginMs, undefined, { signal });
+  const from = await readMeters(ground, pids);
+  const until = from.atMs + turnSeconds * 1_000 - 2 * marginMs;
+  await delay(until - performance.now(), undefined, { signal });
+  const to = await readMeters(ground, pids);
+  return from.generator === undefined || to.generator === undefined
+    ? undefined
+    : { seconds: (to.atMs - from.atMs) / 1_000, spent: difference(from, to) };
+}
+
 function difference(from: Meters, to: Meters): Turn["spent"] {
   const node = to.node - from.node;
-  const generator = to.generator - from.generator;
+  const generator = (to.generator ?? 0) - (from.generator ?? 0);
   const postgres = to.postgres - from.postgres;
   const busy = to.machine.busy - from.machine.busy;
   const stolen = to.machine.stolen - from.machine.stolen;
@@ -176,16 +205,4 @@ function addRun({ answered, sent, mostConnections }: Total, run: LoadReport, con
     sent: sent + run.answered + connections,
     mostConnections: Math.max(mostConnections, connections),
   };
-}
-
-/** Each run begins with the first key: it is repeated, longer each time, until one has come to the last. */
-async function sendEachKey(
-  keys: number,
-  run: (seconds: number, connections: number) => Promise<LoadReport>,
-): Promise<void> {
-  for (let attempt = 0; attempt < firstAttempts; attempt += 1) {
-    const { answered } = await run(firstSeconds * 2 ** attempt, firstConnections);
-    if (answered >= keys) return;
-  }
-  throw new Error(`The server does not come to know ${keys} keys.`);
 }

@@ -10,9 +10,9 @@ import {
 export interface Meters {
   /** By `performance.now()`. */
   readonly atMs: number;
-  /** Processor time of the server's process, of the load generator and of all of Postgres, in microseconds. */
+  /** Processor time of the server's process, of all of Postgres and of the load generator, unless that is gone. */
   readonly node: number;
-  readonly generator: number;
+  readonly generator: number | undefined;
   readonly postgres: number;
   readonly machine: MachineTime;
   /** All that was ever written to the write-ahead log. */
@@ -29,7 +29,7 @@ export async function readMeters(
   );
   const [node, generator, postgres, machine] = await Promise.all([
     readProcessorMicroseconds(pids.server),
-    readProcessorMicroseconds(pids.generator),
+    readProcessorMicroseconds(pids.generator).catch(() => undefined),
     readPostgresMicroseconds(ground.postmaster),
     readMachineTime(),
   ]);

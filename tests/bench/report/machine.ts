@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import type { Ground } from "../ground/ground.ts";
 
 /** What the figures were made on, and of: names with values. */
@@ -31,7 +30,7 @@ export async function describeMachine({ directory, settings }: Ground): Promise<
           async (name) => [name, await findVersion(name)] as const,
         ),
       )),
-      ["wrk", await findWrkVersion()],
+      ["wrk", findWrkVersion()],
     ],
   };
 }
@@ -47,9 +46,9 @@ async function findVersion(name: string): Promise<string> {
   return "unknown";
 }
 
-async function findWrkVersion(): Promise<string> {
-  const child = spawn("wrk", ["--version"], { stdio: ["ignore", "pipe", "ignore"] });
-  return /^wrk (\S+)/.exec(await text(child.stdout))?.[1] ?? "unknown";
+function findWrkVersion(): string {
+  const { stdout } = spawnSync("wrk", ["--version"], { encoding: "utf8" });
+  return /^wrk (\S+)/.exec(stdout ?? "")?.[1] ?? "unknown";
 }
 
 /** The kind of the file system that holds a path. @see proc_pid_mounts(5) */

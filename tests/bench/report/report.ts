@@ -86,21 +86,21 @@ function describeMemory({ requests, idle, after }: MemoryFigures): string {
 
 const method = `## How it was measured
 
-- Every measurement has fresh processes: one server, started as the product is (\`node apps/api/src/main.ts\`, no
-  flags, the same environment for all), and one load generator, wrk with one thread, without pipelining, its requests
-  built beforehand. They share the cores with Postgres, so that what the generator takes is missing elsewhere, most
-  where a server and its database keep both cores busy: one that takes more gives the product a smaller share of bare
-  Koa ([decision 16](decisions/0016-the-load-is-made-by-wrk.md)). The order of everything turns round each round.
-- A machine whose processors others use too goes twice as fast in one second as in another. So each turn of a server's
-  stands between two of a bare Koa, which serves for a whole round and was warmed up before it. What is told of bare
-  Koa in the tables is another process, measured like all the others: how far from 1.00 its share of bare Koa is tells
-  how far to trust the rest.
+- Every measurement has a fresh server, started as the product is (\`node apps/api/src/main.ts\`, no flags, the same
+  environment for all). The order of everything turns round each round.
+- The load is wrk's, with one thread and without pipelining, its requests built beforehand. Generator, server and
+  Postgres share the cores, so that what the generator takes is missing elsewhere, most where a server and its database
+  keep both cores busy: by one that takes more, the product's share of bare Koa is smaller
+  ([decision 16](decisions/0016-the-load-is-made-by-wrk.md)).
+- A machine whose processors others use too goes twice as fast in one second as in another. So each turn of a server
+  stands between two of a bare Koa, which serves for a whole round and was warmed up before it. What the tables tell of
+  bare Koa is another process, measured like all the others: how far from 1.00 its share of bare Koa is tells how far to
+  trust the rest.
 - There is one embedded Postgres, opened by the product's own code, with a database for each case. The product
   reaches it over its Unix socket. The cluster is checkpointed before each measurement, so that none happens within.
-- With more keys than one, they are sent in turn over whichever connection is free; so a key is hardly ever under
-  way twice, and no batch can add up two uses of one key. Each key is used before the warm-up: what is
-  measured is a node that has met its keys. With one connection a measurement gets round to some thousands of them. In
-  the stock of 1,000,000 the 20,000 lie at random places.
+- With more keys than one, they are sent in turn over whichever connection is free; so a key is hardly ever under way
+  twice, and hardly any batch can add up two uses of one key. Each key is used before the warm-up: what is measured is a
+  node that has met its keys. In the stock of 1,000,000 the 20,000 lie at random places.
 - Bare Koa and \`node:http\` answer a body and headers recorded from the product; Koa serialises the body for each
   answer, \`node:http\` sends a string made beforehand. That they answer the same is checked before each measurement.
 - better-auth runs its API-key plugin on the same Postgres, in a database made by its own migrator: keys hashed,
@@ -108,12 +108,12 @@ const method = `## How it was measured
   nothing cached, a pool of ${betterAuthPoolSize} connections, its limit per address and its log off, and its check
   called directly in a bare Koa, without its own router. Too slow to use 20,000 keys once before the warm-up, and
   remembering nothing, it does without that; so its write-ahead log holds page images too.
-- Bare Koa and \`node:http\` get one key, since to them all are alike. The generator does the same for one key as for
-  many.
-- Latencies are wrk's own, from writing a request to the end of its answer. They are those of clients that send the
-  next request as soon as they have an answer.
+- Latencies are wrk's own, from writing a request to the end of its answer. For one that took more than twice the mean,
+  wrk adds those that would have been sent meanwhile. They are those of clients that send the next request as soon as
+  they have an answer.
+- Processor times are counted by Linux in hundredths of a second, over 0.6 s of each turn.
 - One flush is the median of writing 8 kB into a file of fixed size beside the cluster and calling fdatasync.
-- A run fails when any answer is a refusal or comes late; when after a measurement not (answered ≤ counted ≤ sent); and when the
+- A run fails when any answer has a status of 400 or more, or a connection breaks; when after a measurement not (answered ≤ counted ≤ sent); and when the
   log was flushed less often than would make each count durable before its answer: a flush can stand for one answer a
   connection at most.
 

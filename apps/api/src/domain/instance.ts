@@ -7,7 +7,7 @@ export interface Instance {
   readonly sessions: Sessions;
   /** The address people and integrators use, without a slash at the end. */
   readonly baseUrl: string;
-  /** Made once: whoever asks is told this very object. */
+  /** Made once, at the start: to make it for each answer would cost. */
   readonly configuration: PublicConfiguration;
   /** Whose `X-Forwarded-For` is believed. */
   readonly isTrustedProxy: (address: string) => boolean;

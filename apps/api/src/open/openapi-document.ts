@@ -16,7 +16,7 @@ import { tagOf } from "./openapi-tags.ts";
 /** The OpenAPI 3.1 document of the endpoints: what they declare, and nothing that they do not. */
 export function createOpenApiDocument(
   endpoints: readonly Endpoint[],
-  instance: Pick<PublicConfiguration, "baseUrl" | "version">,
+  { baseUrl, version }: Pick<PublicConfiguration, "baseUrl" | "version">,
 ): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
@@ -27,8 +27,8 @@ export function createOpenApiDocument(
   const tags = new Map(endpoints.map(tagOf).map((tag) => [tag.name, tag]));
   const document: ZodOpenApiObject = {
     openapi: "3.1.0",
-    info: { title: "Latchkey open API", version: instance.version, description: introduction },
-    servers: [{ url: `${instance.baseUrl}/open` }],
+    info: { title: "Latchkey open API", version, description: introduction },
+    servers: [{ url: `${baseUrl}/open` }],
     security: [{ apiKey: [] }],
     tags: [...tags.values()],
     paths,

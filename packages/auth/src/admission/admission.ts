@@ -2,6 +2,7 @@ import type { KeyId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { answerCounted, malformed, presentedBy, unavailable, unknown } from "./answer.ts";
+import type { Ask } from "./ask.ts";
 import {
   type Batch,
   composeBatches,
@@ -16,7 +17,7 @@ import { type Demand, judge, judgeKey, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
 import type { AdmissionOptions } from "./options.ts";
 import type { Spent } from "./spend.ts";
-import { type Ask, countUses, type Findings, isCertainAbort, type Probe, resolveUses } from "./statement.ts";
+import { countUses, type Findings, isCertainAbort, type Probe, resolveUses } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** At most so many requests in one statement. */

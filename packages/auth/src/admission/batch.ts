@@ -1,8 +1,9 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
+import type { Ask } from "./ask.ts";
 import type { Demand, KeyFacts } from "./judge.ts";
-import type { Ask, Probe } from "./statement.ts";
+import type { Probe } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A request that has no verdict yet. */

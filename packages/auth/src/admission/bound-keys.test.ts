@@ -23,12 +23,18 @@ type Node = Pick<Admission, "admit">;
 function openInCompany(): Node {
   const node = openNode();
   const other = addKey();
+  other.catch(() => undefined); // Who awaits it is told.
   return {
     async admit(...request) {
       const { secret } = await other;
-      const [verdict, { kind }] = await Promise.all([node.admit(...request), node.admit(secret)]);
-      expect(kind).toBe("admitted");
-      return verdict;
+      let isAnswered = false;
+      const verdict = node.admit(...request).finally(() => {
+        isAnswered = true;
+      });
+      // What must be looked up is counted in a later batch than the one it came with.
+      for (let batches = 0; !isAnswered && batches < 1_000; batches += 1)
+        expect(await node.admit(secret)).toMatchObject({ kind: "admitted" });
+      return await verdict;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
+import type { Ask, Counted } from "./ask.ts";
 import { nothingSpent, type Spent, spend, windowState } from "./spend.ts";
-import type { Ask, Counted } from "./statement.ts";
 
 /**
  * Counts the uses of one key without a limit, where its version still holds and it is not over. It does to its row what
@@ -40,7 +40,7 @@ export async function countOne(client: pg.Client, ask: Ask): Promise<Counted> {
   );
   const [spent] = rows;
   return {
-    uncounted: rowCount === 0 ? [keyId] : [],
+    uncounted: rowCount === 1 ? [] : [keyId],
     spent: spent ? new Map([[keyId, readSpent(spent)]]) : nothingSpent,
   };
 }

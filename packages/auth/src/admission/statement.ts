@@ -1,33 +1,16 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import pg from "pg";
+import type { Ask, Counted } from "./ask.ts";
 import { countOne } from "./count-one.ts";
 import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./found-facts.ts";
-import type { KeyFacts, Limit } from "./judge.ts";
+import type { KeyFacts } from "./judge.ts";
 import { askedTimes, nothingSpent, type Spent, spend, windowState } from "./spend.ts";
-
-/** The uses of one key in a batch, to be counted if its version is still this. */
-export interface Ask {
-  readonly keyId: KeyId;
-  readonly uses: number;
-  readonly version: number;
-  /** To be counted only before this, by the database's clock and in its words. */
-  readonly goodUntil: string | null;
-  readonly limit: Limit | null;
-}
 
 /** A key that the node must look up, and the workspace in which it must know its user's role. */
 export interface Probe {
   /** In base64. */
   readonly digest: string;
   readonly workspaceId: WorkspaceId | undefined;
-}
-
-/** What came of the uses that a statement was to count. */
-export interface Counted {
-  /** Keys that were not counted: their version has moved, they are over, or their row is gone. */
-  readonly uncounted: readonly KeyId[];
-  /** For each key with a limit that was. */
-  readonly spent: ReadonlyMap<KeyId, Spent>;
 }
 
 /** Why an ask was not counted. */
@@ -132,7 +115,7 @@ select
       and position not in (select position from spent)) as uncounted`;
 
 /**
- * For all that the first two cannot settle: keys that were not counted, and keys of which the node does not know
+ * For all that counting cannot settle: keys that were not counted, and keys of which the node does not know
  * enough. Counts what can be counted without waiting for anybody, and reads what there is to know of the others.
  *
  * - `locked` takes the rows whose version still holds, that are not over, and that nobody else has.
