@@ -136,6 +136,7 @@ async function observe(
       total = addRun(total, report, over);
       return report;
     });
+    ended.catch(() => undefined); // Whoever awaits it is told, after the meters were read.
     return { ...load, ended };
   };
   const runKoa = () => {
