@@ -159,7 +159,8 @@ async function takeAnswer(ground: Ground, secrets: readonly string[]): Promise<A
   });
 }
 
-async function withServer<T>(
+/** Starts a server, and stops it when it has been used. */
+export async function withServer<T>(
   start: () => Promise<RunningServer>,
   use: (server: RunningServer) => Promise<T>,
 ): Promise<T> {

@@ -3,7 +3,7 @@ import type { Ground } from "../ground/ground.ts";
 import { type LoadReport, type RunningLoad, startLoad } from "../load/start-load.ts";
 import { benchPath } from "../servers/answer.ts";
 import type { RunningServer } from "../servers/start-peer.ts";
-import type { Subject, SubjectName } from "../subjects.ts";
+import { type Subject, type SubjectName, withServer } from "../subjects.ts";
 import { auditBooks, readBooks, type Total } from "./books.ts";
 import { type Meters, readMeters } from "./meters.ts";
 import { mean, median } from "./statistics.ts";
@@ -40,8 +40,8 @@ export interface MeasuringOptions {
   readonly warmUpSeconds: number;
   /** Of a second each. */
   readonly turns: number;
-  /** Bare Koa, at work already, to compare with in between. */
-  readonly yardstick: RunningServer;
+  /** Bare Koa, to compare with in between. */
+  readonly yardstick: Subject;
   /** Ends the measurement and every process of it. */
   readonly signal: AbortSignal;
 }
@@ -60,15 +60,10 @@ export async function measure(
   // So that no checkpoint falls into the turns: the next one that time brings is five minutes away.
   await ground.admin.query("checkpoint");
   const before = await readBooks(ground, subject);
-  const server = await subject.start();
-  let observation: Observation;
-  try {
-    observation = await observe(ground, { subject, server, ...options });
-  } finally {
-    await server.stop();
-  }
+  const { turns, total } = await withServer(options.yardstick.start, (koa) =>
+    withServer(subject.start, (server) => observe(ground, { ...options, subject, server, koa })),
+  );
   const after = await readBooks(ground, subject);
-  const { turns, total } = observation;
   const hasBooks = before && after;
   const middle = (read: (turn: Turn) => number): number => median(turns.map(read));
   const perRequest = (meter: Meter): number =>
@@ -123,9 +118,13 @@ const marginMs = 200;
 
 async function observe(
   ground: Ground,
-  options: MeasuringOptions & { readonly subject: Subject; readonly server: RunningServer },
+  options: MeasuringOptions & {
+    readonly subject: Subject;
+    readonly server: RunningServer;
+    readonly koa: RunningServer;
+  },
 ): Promise<Observation> {
-  const { subject, server, yardstick, connections, signal } = options;
+  const { subject, server, connections, signal } = options;
   const url = `${server.baseUrl}${benchPath}`;
   let total: Total = { answered: 0, sent: 0, mostConnections: 0 };
   const start = (seconds: number, over = connections): RunningLoad => {
@@ -139,22 +138,23 @@ async function observe(
     ended.catch(() => undefined); // Whoever awaits it is told, after the meters were read.
     return { ...load, ended };
   };
-  const runKoa = () => {
-    const order = { url: `${yardstick.baseUrl}${benchPath}`, keys: subject.keys, connections };
-    return startLoad({ ...order, seconds: turnSeconds }, signal).ended;
+  const runKoa = (seconds: number) => {
+    const order = { url: `${options.koa.baseUrl}${benchPath}`, keys: subject.keys, connections };
+    return startLoad({ ...order, seconds }, signal).ended;
   };
   if (subject.remembersKeys && subject.keys.length > 1) {
     for (let attempt = 0; attempt < firstAttempts && total.answered < subject.keys.length; attempt += 1)
       await start(firstSeconds, firstConnections).ended;
   }
   await start(options.warmUpSeconds).ended;
+  await runKoa(options.warmUpSeconds);
   const turns: Turn[] = [];
-  let koa = await runKoa();
+  let koa = await runKoa(turnSeconds);
   for (let turn = 0; turns.length < options.turns; turn += 1) {
     const { pid, ended } = start(turnSeconds);
     const meters = await readMetersWithin(ground, { server: server.pid, generator: pid, signal });
     const load = await ended;
-    const after = await runKoa();
+    const after = await runKoa(turnSeconds);
     if (meters) {
       const { seconds, spent } = meters;
       turns.push({ load, koa: [koa, after], spent, requests: load.requestsPerSecond * seconds });

@@ -93,9 +93,8 @@ const method = `## How it was measured
   keep both cores busy: by one that takes more, the product's share of bare Koa is smaller
   ([decision 16](decisions/0016-the-load-is-made-by-wrk.md)).
 - A machine whose processors others use too goes twice as fast in one second as in another. So each turn of a server
-  stands between two of a bare Koa, which serves for a whole round and was warmed up before it. What the tables tell of
-  bare Koa is another process, measured like all the others: how far from 1.00 its share of bare Koa is tells how far to
-  trust the rest.
+  stands between two of a bare Koa that was started and warmed up with it. What the tables tell of bare Koa is another
+  process, measured like all the others: how far from 1.00 its share of bare Koa is tells how far to trust the rest.
 - There is one embedded Postgres, opened by the product's own code, with a database for each case. The product
   reaches it over its Unix socket. The cluster is checkpointed before each measurement, so that none happens within.
 - With more keys than one, they are sent in turn over whichever connection is free; so a key is hardly ever under way
