@@ -3,7 +3,7 @@ import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, inject, test } from "vitest";
 import { countOneText, spendOneText } from "./count-one.ts";
 import {
   countText,
@@ -24,6 +24,8 @@ beforeAll(async () => {
   });
   await client.connect();
 });
+// A test's transaction ends with the test, however that ends.
+afterEach(() => client.query("rollback"));
 afterAll(async () => {
   await client.end();
   await database.drop();
@@ -37,8 +39,9 @@ async function explain(text: string): Promise<string> {
 /** Works past the wall; whom the client signs in as owns everything. */
 async function asOwner(work: () => Promise<unknown>): Promise<void> {
   await client.query("set role none");
-  // What prepares a test may take longer than admission ever may.
+  // What prepares a test may take longer than admission ever may, and wait for Postgres to tidy up a table.
   await client.query("set local statement_timeout = 0");
+  await client.query("set local lock_timeout = 0");
   await work();
   await client.query("set role latchkey_admission");
 }
@@ -61,10 +64,9 @@ async function explainSmallAndLarge(text: string): Promise<string> {
     await client.query(`
     insert into members (workspace_id, user_id, role)
     values ('00000000-0000-7000-8000-000000000000', '00000000-0000-7000-8000-000000000000', 'owner')`);
-    await client.query("analyze");
+    await client.query("analyze users, api_keys, key_counters, workspaces, members");
   });
   const large = await explain(text);
-  await client.query("rollback");
   const shape = (plan: string): string => plan.replaceAll(/\(cost=.*?\)/g, "");
   expect(shape(large)).toBe(shape(small));
   return large;
@@ -130,5 +132,4 @@ test("a use leaves no trace in any index, also where a batch uses every row of a
   expect(await readChanges()).toEqual({ updated: 1_024, hot: 1_024 });
   expect(await countUses(client, asks.slice(0, 1))).toEqual({ uncounted: [], spent: new Map() });
   expect(await readChanges()).toEqual({ updated: 1_025, hot: 1_025 });
-  await client.query("rollback");
 });
