@@ -67,6 +67,38 @@ async function hold(key: TestKey): Promise<() => Promise<void>> {
   };
 }
 
+/** Has every statement that counts take so long, until the test is over. */
+async function slowDown(seconds: number): Promise<void> {
+  await sql`
+    create function linger() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(tg_argv[0]::double precision); return null; end $$`.execute(database.owner);
+  onTestFinished(async () => {
+    await sql`drop function linger cascade`.execute(database.owner);
+  });
+  await sql`
+    create trigger linger before update on key_counters
+    for each statement execute function linger(${sql.lit(seconds)})`.execute(database.owner);
+}
+
+/** A node that remembers this key, and what it sends from now on: how many requests each statement counts or looks up. */
+async function openRecordedNode(
+  key: TestKey,
+  options: Partial<AdmissionOptions> = {},
+): Promise<{ readonly node: Admission; readonly failures: unknown[]; readonly sent: () => number }> {
+  const failures: unknown[] = [];
+  let statements = 0;
+  const node = openNode({
+    ...options,
+    onFailure: (error) => failures.push(error),
+    onStatement: () => {
+      statements += 1;
+    },
+  });
+  await node.admit(key.secret);
+  statements = 0;
+  return { node, failures, sent: () => statements };
+}
+
 test("admits a live key on behalf of its user and counts the use before it answers", async () => {
   const node = openNode();
   const key = await addKey();
@@ -172,6 +204,93 @@ test("a key that is remembered costs one statement, and so do all requests that 
   );
   expect(admitted(verdicts)).toBe(300);
   expect(statements).toBe(1);
+});
+
+test("a batch leaves behind another as soon as it is as large, and a third waits for one of them", async () => {
+  const key = await addKey();
+  const { node, sent } = await openRecordedNode(key);
+  await slowDown(0.3);
+  const ask = async (requests: number): Promise<Promise<Verdict>[]> => {
+    const verdicts = Array.from({ length: requests }, () => node.admit(key.secret));
+    await setImmediate();
+    return verdicts;
+  };
+  const startedAt = performance.now();
+  const first = await ask(3);
+  expect(sent()).toBe(1);
+  const second = await ask(2);
+  expect(sent()).toBe(1);
+  second.push(...(await ask(1)));
+  expect(sent()).toBe(2);
+  const third = await ask(5);
+  expect(sent()).toBe(2);
+  // So all of this was while the first was under way.
+  expect(performance.now() - startedAt).toBeLessThan(300);
+
+  expect(admitted(await Promise.all(first))).toBe(3);
+  await setImmediate();
+  // It is larger than the second, which is under way alone now.
+  expect(sent()).toBe(3);
+  expect(admitted(await Promise.all([...second, ...third]))).toBe(8);
+  expect(sent()).toBe(3);
+  expect(await countUses(key)).toBe(12);
+});
+
+test("Postgres has the batch behind before it is done with the one ahead, so that it need not wait for a busy node", async () => {
+  const keys = [await addKey(), await addKey()] as const;
+  const { node, sent } = await openRecordedNode(keys[0]);
+  await node.admit(keys[1].secret);
+  await slowDown(0.1);
+  const before = sent();
+  const verdicts: Promise<Verdict>[] = [];
+  for (const { secret } of keys) {
+    verdicts.push(node.admit(secret));
+    await setImmediate();
+  }
+  expect(sent() - before).toBe(2);
+  const until = performance.now() + 600;
+  while (performance.now() < until);
+  expect(admitted(await Promise.all(verdicts))).toBe(2);
+  const [ahead = 0, behind = 0] = (await Promise.all(keys.map((key) => findApiKey(database.db, key)))).map(
+    (row) => row?.lastUsedAt?.getTime(),
+  );
+  expect(behind - ahead).toBeLessThan(400);
+});
+
+test("a batch that must be tried again takes nothing from the one behind it", async () => {
+  const [held, free] = [await addKey(), await addKey()];
+  const { node, sent } = await openRecordedNode(free);
+  await node.admit(held.secret);
+  const before = sent();
+  const release = await hold(held);
+  const delayed = node.admit(held.secret);
+  await setImmediate();
+  expect(sent() - before).toBe(1);
+  const behind = node.admit(free.secret);
+  await setImmediate();
+  expect(sent() - before).toBe(2);
+  expect(await behind).toMatchObject({ kind: "admitted" });
+  await release();
+  expect(await delayed).toMatchObject({ kind: "admitted" });
+  expect(await Promise.all([held, free].map(countUses))).toEqual([2, 2]);
+});
+
+test("two statements in a row have as much time as two, and their callers no more than one", async () => {
+  const key = await addKey();
+  const { node, failures, sent } = await openRecordedNode(key, { deadlineMs: 600 });
+  await slowDown(0.4);
+  const ahead = node.admit(key.secret);
+  await setImmediate();
+  const startedAt = performance.now();
+  const behind = node.admit(key.secret);
+  await setImmediate();
+  expect(sent()).toBe(2);
+  expect(await ahead).toMatchObject({ kind: "admitted" });
+  expect(await behind).toMatchObject({ kind: "unavailable" });
+  expect(performance.now() - startedAt).toBeLessThan(780);
+  // The connection was not broken off, so that the second one is committed too.
+  await expect.poll(() => countUses(key)).toBe(3);
+  expect(failures).toEqual([]);
 });
 
 test("a row that another transaction holds delays its own key and no other", async () => {
@@ -341,6 +460,34 @@ test("answers unavailable while its connection is cut, and recovers by itself", 
   expect(failures.length).toBeGreaterThan(0);
 });
 
+test("two batches whose connection is cut are both answered unavailable, and the next one connects again", async () => {
+  const key = await addKey();
+  const { node, failures, sent } = await openRecordedNode(key);
+  await slowDown(0.3);
+  const verdicts: Promise<Verdict>[] = [];
+  for (const statements of [1, 2]) {
+    verdicts.push(node.admit(key.secret));
+    await setImmediate();
+    expect(sent()).toBe(statements);
+  }
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'latchkey admission' and datname = current_database()`.execute(database.owner);
+  expect((await Promise.all(verdicts)).map(({ kind }) => kind)).toEqual(["unavailable", "unavailable"]);
+  expect(failures).toHaveLength(2);
+  expect(await countUses(key)).toBe(1);
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+});
+
+test("who asks for a connection while one is made gets the same", async () => {
+  const link = new AdmissionLink(database.connection);
+  onTestFinished(() => link.close());
+  const [one, other] = await Promise.all([link.connect(), link.connect()]);
+  expect(one).toBe(other);
+  expect(link.live).toBe(one);
+  expect(await countConnections()).toBe(1);
+});
+
 test("a node that remembers only a few keys still admits them all", async () => {
   const [node, watch] = openWatchedNode({ maxRemembered: 3 });
   const userId = await addUser();
@@ -373,14 +520,33 @@ test("a node that is closed while it connects admits nobody afterwards and leave
   await expect.poll(countConnections).toBe(0);
 });
 
+test("a node that is closed before a batch leaves sends nothing any more", async () => {
+  const key = await addKey();
+  const { node, failures, sent } = await openRecordedNode(key);
+  const early = node.admit(key.secret);
+  await node.close();
+  expect(await early).toMatchObject({ kind: "unavailable" });
+  expect(sent()).toBe(0);
+  expect(failures).toEqual([]);
+  expect(await countUses(key)).toBe(1);
+});
+
 test("a node that is closed answers truly what is under way", async () => {
   const key = await addKey();
   const node = new Admission({ connection: database.connection });
   await node.admit(key.secret);
-  await setImmediate();
-  const verdicts = Array.from({ length: 50 }, () => node.admit(key.secret));
+  // Each of the two batches under way takes longer than a connection is given to end.
+  await slowDown(0.6);
+  const verdicts: Promise<Verdict>[] = [];
+  for (let batch = 0; batch < 2; batch += 1) {
+    verdicts.push(...Array.from({ length: 50 }, () => node.admit(key.secret)));
+    await setImmediate();
+  }
+  const late = node.admit(key.secret);
   await node.close();
-  expect(await countUses(key)).toBe(1 + admitted(await Promise.all(verdicts)));
+  expect(admitted(await Promise.all(verdicts))).toBe(100);
+  expect(await late).toMatchObject({ kind: "unavailable" });
+  expect(await countUses(key)).toBe(101);
   await expect.poll(countConnections).toBe(0);
 });
 

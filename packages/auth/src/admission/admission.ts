@@ -22,6 +22,8 @@ import type { Verdict } from "./verdict.ts";
 
 /** At most so many requests in one statement. */
 const maxBatch = 1_024;
+/** At most so many batches at once. A third one would only wait for Postgres rather than here. */
+const mostUnderWay = 2;
 /** How long to leave alone what another transaction holds, in milliseconds. */
 const blockedPauseMs = 10;
 const sweepEveryMs = 100;
@@ -36,9 +38,10 @@ const requestOfNoKey: Request = {
 /**
  * The one step that verifies and counts a request.
  *
- * Group commit: one statement is in flight; requests that arrive meanwhile wait, and the next statement takes
- * them all. A request is answered when the transaction of its batch has committed, so that there is no cache
- * to invalidate and no buffer to lose.
+ * Group commit: while a batch is under way, requests that arrive wait, and the next batch takes them all. It leaves when
+ * nothing is under way any more, or behind one batch, on the same connection, as soon as it is as large: so Postgres goes
+ * from one to the next without waiting for the node. A request is answered when the transaction of its batch has
+ * committed, so that there is no cache to invalidate and no buffer to lose.
  */
 export class Admission {
   readonly #link: AdmissionLink;
@@ -55,12 +58,18 @@ export class Admission {
   #waiting: Waiter[] = [];
   /** Those of them that another transaction has held up, whether aside or back in the queue. */
   #held = 0;
-  #inFlight: readonly Waiter[] = [];
+  /** The batches whose statements Postgres has, two at most, each until all of its requests are answered or wait again. */
+  readonly #underWay = new Set<readonly Waiter[]>();
+  /** Settles when the node is closed and nothing is under way any more. */
+  readonly #ended = Promise.withResolvers<void>();
+  /** Whether a batch leaves at the end of this synchronous run. */
+  #isLeaving = false;
   /** Keys that were not counted when their turn came: their version had moved, or another transaction holds them. */
   readonly #apart = new Set<KeyId>();
-  #running: Promise<void> | undefined;
-  /** When the statement under way, or the connection made for it, was begun. */
-  #sentAt: number | undefined;
+  /** How many answers the database owes, or the connection made for one. */
+  #owed = 0;
+  /** Since when it has owed the next of them. */
+  #owedSince = 0;
   #isClosed = false;
 
   constructor(options: AdmissionOptions) {
@@ -95,10 +104,10 @@ export class Admission {
     return !this.#isClosed && (await this.#wait(requestOfNoKey)).kind !== "unavailable";
   }
 
-  /** Finishes the statement under way, answers "unavailable" to what waits, and closes the connection. */
+  /** Finishes the batches under way, answers "unavailable" to what waits, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#running;
+    if (this.#underWay.size > 0) await this.#ended.promise;
     clearInterval(this.#sweeper);
     for (const waiter of this.#waiting) this.#settle(waiter, unavailable);
     this.#waiting = [];
@@ -127,25 +136,39 @@ export class Admission {
         wasHeld: false,
         isAnswered: false,
       });
-      this.#running ??= this.#run();
+      this.#proceed();
     });
   }
 
-  /** Sends one statement after the other while anybody waits. */
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0 && !this.#isClosed) {
-      // Whoever asks in one synchronous run is counted together; what serves HTTP has a turn's requests ask in one.
-      await undefined;
-      this.#inFlight = this.#waiting.splice(0, maxBatch);
-      this.#giveUpLate(this.#inFlight);
-      const { together, apart, later } = composeBatches(this.#inFlight, this.#apart);
-      if (later.length > 0) this.#waiting = later.concat(this.#waiting);
-      if (together.size > 0) await this.#count(together);
-      if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
-    }
-    this.#inFlight = [];
-    // Here and not in a `finally`: who arrives after the last look at the queue must find nobody running.
-    this.#running = undefined;
+  /** Has the next batch leave, if it is its time. */
+  #proceed(): void {
+    if (this.#isLeaving || !this.#isTime()) return;
+    this.#isLeaving = true;
+    // Whoever asks in one synchronous run is counted together; what serves HTTP has a turn's requests ask in one.
+    queueMicrotask(() => {
+      this.#isLeaving = false;
+      void this.#serve(this.#waiting.splice(0, maxBatch));
+    });
+  }
+
+  #isTime(): boolean {
+    if (this.#waiting.length === 0 || this.#isClosed) return false;
+    if (this.#underWay.size >= mostUnderWay) return false;
+    const [ahead] = this.#underWay;
+    // Smaller ones would take more statements for the same requests.
+    return !ahead || this.#waiting.length >= ahead.length;
+  }
+
+  async #serve(waiters: readonly Waiter[]): Promise<void> {
+    this.#underWay.add(waiters);
+    this.#giveUpLate(waiters);
+    const { together, apart, later } = composeBatches(waiters, this.#apart);
+    if (later.length > 0) this.#waiting = later.concat(this.#waiting);
+    if (together.size > 0) await this.#count(together);
+    if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
+    this.#underWay.delete(waiters);
+    if (this.#isClosed && this.#underWay.size === 0) this.#ended.resolve();
+    this.#proceed();
   }
 
   /** Answers requests whose time is over. */
@@ -193,14 +216,16 @@ export class Admission {
   ): Promise<Result> {
     const asks = listAsks(spending);
     const probes = Array.from(probing.values(), ({ probe }) => probe);
-    this.#sentAt = performance.now();
+    if (this.#owed === 0) this.#owedSince = performance.now();
+    this.#owed += 1;
     try {
       // Where the connection is there, the statement leaves at once, before anything else is done.
       const client = this.#link.live ?? (await this.#link.connect());
       this.#onStatement({ asks: asks.length, probes: probes.length });
       return await run(client, asks, probes);
     } finally {
-      this.#sentAt = undefined;
+      this.#owed -= 1;
+      this.#owedSince = performance.now();
     }
   }
 
@@ -266,7 +291,7 @@ export class Admission {
     setTimeout(() => {
       if (this.#isClosed) for (const waiter of kept) this.#settle(waiter, unavailable);
       else this.#waiting.push(...kept);
-      this.#running ??= this.#run();
+      this.#proceed();
     }, blockedPauseMs);
   }
 
@@ -289,10 +314,10 @@ export class Admission {
    * that by itself. A request that has waited elsewhere before does not end the statement of all the others.
    */
   #sweep(): void {
-    this.#giveUpLate(this.#inFlight);
+    for (const waiters of this.#underWay) this.#giveUpLate(waiters);
     this.#giveUpLate(this.#waiting);
     this.#waiting = this.#waiting.filter((waiter) => !waiter.isAnswered);
-    if (this.#sentAt !== undefined && performance.now() - this.#sentAt > this.#deadlineMs) this.#link.drop();
+    if (this.#owed > 0 && performance.now() - this.#owedSince > this.#deadlineMs) this.#link.drop();
   }
 }
 

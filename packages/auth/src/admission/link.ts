@@ -8,12 +8,13 @@ const connectTimeoutMs = 1_000;
 const goodbyeMs = 500;
 
 /**
- * Admission's own connection to Postgres, made when first needed and made again after it broke. One batch at
- * a time uses it, so that there is nothing to pool.
+ * Admission's own connection to Postgres, made when first needed and made again after it broke. Statements are sent
+ * on it one behind the other, each a transaction of its own, so that there is nothing to pool.
  */
 export class AdmissionLink {
   readonly #connection: DatabaseConnection;
   #client: pg.Client | undefined;
+  #connecting: Promise<pg.Client> | undefined;
   #isClosed = false;
 
   constructor(connection: DatabaseConnection) {
@@ -25,11 +26,19 @@ export class AdmissionLink {
     return this.#client;
   }
 
-  /** Makes a new connection. @throws what the driver throws when the database cannot be reached. */
-  async connect(): Promise<pg.Client> {
+  /** Makes a new connection, one for all who ask meanwhile. @throws what the driver throws when the database cannot be reached. */
+  connect(): Promise<pg.Client> {
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<pg.Client> {
     const client = new pg.Client({
       ...clientConfig(this.#connection, "latchkey admission"),
       connectionTimeoutMillis: connectTimeoutMs,
+      pipeline: true,
       options: startupOptions("latchkey_admission", sessionSettings),
     });
     const forget = (): void => {
