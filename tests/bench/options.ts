@@ -20,7 +20,7 @@ export interface BenchOptions {
 
 export const usage = `pnpm bench [options]
   --rounds N        how often everything is measured (5)
-  --turns N         how many turns of a second each measurement has (3)
+  --turns N         how many turns of a second each measurement has (3), each after a second that is not counted
   --warm-up N       how long the same load goes before it, in seconds (5)
   --connections A,B numbers of connections (1,64,256)
   --only A,B        of ${subjectNames.join(", ")}

@@ -30,14 +30,14 @@ export function composeReport(findings: Findings): string {
 
 Written by \`${options.command}\` on ${date.toISOString().slice(0, 10)}, in ${minutes.toFixed(0)} minutes: \
 ${options.rounds === 1 ? "one round" : `${options.rounds} rounds, medians`}, each measurement ${options.turns} turns of \
-a second after ${options.warmUpSeconds} s of the same load, in turns with bare Koa. What is measured is \`GET /open/global/config\`, admitted and counted: each use is committed to disk \
-before its answer is sent.
+a second after ${options.warmUpSeconds} s of the same load, in turns with bare Koa. What is measured is \
+\`GET /open/global/config\`, admitted and counted: each use is committed to disk before its answer is sent.
 
 ## What is required
 
 ${tableOfRequirements(rounds)}
 
-A share of bare Koa is that of a turn to what bare Koa did right before and after it; other ratios are those of two such \
+A share of bare Koa is that of a turn to what bare Koa did before and after it; other ratios are those of two such \
 shares within a round. Medians are of the ratios. What holds is what the median says; it is open where \
 rounds lie on both sides of the bound. One flush is ${milliseconds(flush)} ms here; on another disk it may cost many \
 times as much, and what waits for it with it.
@@ -93,8 +93,10 @@ const method = `## How it was measured
   keep both cores busy: by one that takes more, the product's share of bare Koa is smaller
   ([decision 16](decisions/0016-the-load-is-made-by-wrk.md)).
 - A machine whose processors others use too goes twice as fast in one second as in another. So each turn of a server
-  stands between two of a bare Koa that was started and warmed up with it. What the tables tell of bare Koa is another
-  process, measured like all the others: how far from 1.00 its share of bare Koa is tells how far to trust the rest.
+  stands between two of a bare Koa that was started and warmed up with it. Before each turn there is a second of the same
+  load that is not counted, so that nobody's turn begins with what another has left. What the tables tell of bare Koa is
+  another process, measured like all the others: how far from 1.00 its share of bare Koa is tells how far to trust the
+  rest.
 - There is one embedded Postgres, opened by the product's own code, with a database for each case. The product
   reaches it over its Unix socket. The cluster is checkpointed before each measurement, so that none happens within.
 - With more keys than one, they are sent in turn over whichever connection is free; so a key is hardly ever under way
