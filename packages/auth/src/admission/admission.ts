@@ -58,7 +58,7 @@ export class Admission {
   #waiting: Waiter[] = [];
   /** Those of them that another transaction has held up, whether aside or back in the queue. */
   #held = 0;
-  /** The batches whose statements Postgres has, two at most, each until all of its requests are answered or wait again. */
+  /** The batches that have left the queue, each until all of its requests are answered or wait again. */
   readonly #underWay = new Set<readonly Waiter[]>();
   /** Settles when the node is closed and nothing is under way any more. */
   readonly #ended = Promise.withResolvers<void>();
@@ -147,7 +147,7 @@ export class Admission {
     // Whoever asks in one synchronous run is counted together; what serves HTTP has a turn's requests ask in one.
     queueMicrotask(() => {
       this.#isLeaving = false;
-      void this.#serve(this.#waiting.splice(0, maxBatch));
+      if (!this.#isClosed) void this.#serve(this.#waiting.splice(0, maxBatch));
     });
   }
 

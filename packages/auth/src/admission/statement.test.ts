@@ -3,12 +3,13 @@ import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { countOneText, spendOneText } from "./count-one.ts";
 import {
   countText,
   countUses,
   countWithEndsText,
+  isCertainAbort,
   resolveText,
   sessionSettings,
   spendText,
@@ -133,3 +134,33 @@ test("a use leaves no trace in any index, also where a batch uses every row of a
   expect(await countUses(client, asks.slice(0, 1))).toEqual({ uncounted: [], spent: new Map() });
   expect(await readChanges()).toEqual({ updated: 1_025, hot: 1_025 });
 });
+
+test.each([
+  [true, "a lock that is not had", "lock table key_counters in exclusive mode nowait"],
+  [true, "a statement that was not prepared", "execute nothing"],
+  [
+    true,
+    "a statement that was prepared already",
+    "prepare something as select 1; prepare something as select 1",
+  ],
+  [false, "a statement that took too long", "set local statement_timeout = 1; select pg_sleep(1)"],
+  [false, "a connection that is ended", "select pg_terminate_backend(pg_backend_pid())"],
+])(
+  "it is %s that %s leaves no trace, so that the statement may be sent again",
+  async (isCertain, _what, text) => {
+    const [one, other] = await Promise.all([database.connection, database.connection].map(connect));
+    await other?.query("begin; lock table key_counters in exclusive mode");
+    const error = await one?.query(`begin; ${text}`).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(pg.DatabaseError);
+    expect(isCertainAbort(error)).toBe(isCertain);
+  },
+);
+
+async function connect(connection: TestDatabase["connection"]): Promise<pg.Client> {
+  const mine = new pg.Client(clientConfig(connection, "test"));
+  // One of them is ended by the database.
+  mine.on("error", () => undefined);
+  await mine.connect();
+  onTestFinished(() => mine.end());
+  return mine;
+}

@@ -255,9 +255,21 @@ export async function resolveUses(
   return { uncounted, spent, probed };
 }
 
-/** Deadlock, serialization failure, lock not had in time: Postgres rolled back and said so. */
+/**
+ * What Postgres says when it has certainly changed nothing: it rolled back, or could not even begin, because a statement
+ * ahead, which was to prepare this one, had to wait too long for a lock.
+ */
+const certainAborts = new Set([
+  "40P01", // deadlock_detected
+  "40001", // serialization_failure
+  "55P03", // lock_not_available
+  "26000", // invalid_sql_statement_name
+  "42P05", // duplicate_prepared_statement
+]);
+
+/** Whether a statement has failed without a trace, so that it may be sent again. */
 export function isCertainAbort(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && ["40P01", "40001", "55P03"].includes(error.code ?? "");
+  return error instanceof pg.DatabaseError && certainAborts.has(error.code ?? "");
 }
 
 /** Postgres's own notation, joined at once: the driver would escape each element, and none of these needs it. */
