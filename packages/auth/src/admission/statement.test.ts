@@ -148,19 +148,21 @@ test.each([
 ])(
   "it is %s that %s leaves no trace, so that the statement may be sent again",
   async (isCertain, _what, text) => {
-    const [one, other] = await Promise.all([database.connection, database.connection].map(connect));
-    await other?.query("begin; lock table key_counters in exclusive mode");
-    const error = await one?.query(`begin; ${text}`).catch((thrown: unknown) => thrown);
+    const other = await connect();
+    await other.query("begin; lock table key_counters in exclusive mode");
+    const mine = await connect();
+    const error = await mine.query(`begin; ${text}`).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(pg.DatabaseError);
     expect(isCertainAbort(error)).toBe(isCertain);
   },
 );
 
-async function connect(connection: TestDatabase["connection"]): Promise<pg.Client> {
-  const mine = new pg.Client(clientConfig(connection, "test"));
-  // One of them is ended by the database.
-  mine.on("error", () => undefined);
-  await mine.connect();
-  onTestFinished(() => mine.end());
-  return mine;
+/** A connection of the test's own, with no settings of admission's. */
+async function connect(): Promise<pg.Client> {
+  const own = new pg.Client(clientConfig(database.connection, "test"));
+  // It may be the test that ends it.
+  own.on("error", () => undefined);
+  await own.connect();
+  onTestFinished(() => own.end());
+  return own;
 }
