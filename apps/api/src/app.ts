@@ -3,14 +3,13 @@ import type { Admission } from "@latchkey/auth/admission";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
-import compose from "koa-compose";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
 import { admitFirst } from "./http/admit-first.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
 import type { Endpoint } from "./http/endpoint.ts";
-import { errorBoundary } from "./http/error-boundary.ts";
+import { createFailureAnswer, errorBoundary } from "./http/error-boundary.ts";
 import { createExplainer } from "./http/explain-request.ts";
 import { health } from "./http/health.ts";
 import { openApi } from "./http/open-api.ts";
@@ -47,14 +46,16 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
   app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
 
-  const edge = [nameRequest(), errorBoundary(log), edgeRules()];
-  const open = compose([...edge, openApi({ instance: { ...instance, db: openDb }, recorder })]);
-  for (const middleware of edge) app.use(middleware);
+  const answerFailure = createFailureAnswer(log);
+  app.use(nameRequest());
+  app.use(errorBoundary(answerFailure));
+  app.use(edgeRules());
   app.use(tellRequestId());
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
   app.use(documentation(createOpenApiDocument(endpoints, instance.configuration)));
   app.use(await webApp(webDirectory));
-  return admitFirst(gate, open, app);
+  const open = openApi({ instance: { ...instance, db: openDb }, recorder });
+  return admitFirst(gate, { open, app, answerFailure });
 }

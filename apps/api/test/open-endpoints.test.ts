@@ -51,6 +51,10 @@ test("the configuration says what an instance is and what time it is there", asy
     serverTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
   });
   expect(Date.parse(body.serverTime)).toBeGreaterThanOrEqual(before);
+  const later = Date.now() + 1;
+  await expect.poll(() => Date.now()).toBeGreaterThanOrEqual(later);
+  const again = await get("/open/global/config", secret);
+  expect(Date.parse(again.body.serverTime)).toBeGreaterThanOrEqual(later);
   for (const url of [body.documentationUrl, body.openapiUrl]) expect((await fetch(url)).status).toBe(200);
 });
 

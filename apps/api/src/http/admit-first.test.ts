@@ -5,7 +5,8 @@ import { Admission } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
 import Koa, { type Context } from "koa";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { admitFirst } from "./admit-first.ts";
+import { type Asked, admitFirst } from "./admit-first.ts";
+import type { Reply } from "./reply.ts";
 
 // No token here is a key, so that the database is asked nothing.
 const admission = new Admission({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
@@ -22,23 +23,52 @@ const gate = {
 /** Told the address of a caller who has gone. */
 const gone = Promise.withResolvers<string | undefined>();
 
-/** Tells what it was given. */
-async function open({ path, res, asked }: Context): Promise<void> {
-  if (path === "/open/gone") gone.resolve(asked?.kind === "judged" ? asked.address : undefined);
-  if (asked?.kind === "failed" && asked.error instanceof Error) res.end(asked.error.message);
-  else if (asked?.kind === "judged" && asked.verdict.kind === "refused") res.end(asked.verdict.reason);
-  else res.end(asked?.kind);
+/** Replies with what it was given, or as the path says. */
+function open({ req }: Context, asked: Asked): Reply | Promise<Reply> {
+  events.push("served");
+  const reply = { status: 200, headers: [], body: tell(asked) };
+  switch (req.url) {
+    case "/open/gone":
+      gone.resolve(asked.kind === "judged" ? asked.address : undefined);
+      return reply;
+    case "/open/later":
+      return Promise.resolve(reply);
+    case "/open/thrown":
+      throw new Error("thrown");
+    case "/open/rejected":
+      return Promise.reject(new Error("rejected"));
+    case "/open/unwritable":
+      return { ...reply, headers: ["X-Broken", "a\nb"] };
+    default:
+      return reply;
+  }
+}
+
+function tell(asked: Asked): string {
+  if (asked.kind === "failed") return String(asked.error);
+  return asked.kind === "judged" && asked.verdict.kind === "refused" ? asked.verdict.reason : asked.kind;
+}
+
+/** Says what failed. */
+function answerFailure({ res }: Context, thrown: unknown): void {
+  res.statusCode = 500;
+  res.end(String(thrown));
 }
 
 const app = new Koa();
 app.use((ctx) => {
   ctx.body = "the app";
 });
-const listener = admitFirst(gate, open, app);
+const listener = admitFirst(gate, { open, app, answerFailure });
 /** What happened to requests, in its order. */
 const events: string[] = [];
 const server = createServer((req, res) => {
   events.push("read");
+  const end = res.end;
+  res.end = ((...body: Parameters<typeof end>) => {
+    events.push("written");
+    return end.apply(res, body);
+  }) as typeof end; // One signature of several.
   listener(req, res);
   if (req.url === "/open/gone") req.socket.destroy();
 });
@@ -68,7 +98,7 @@ test("the open API's handler gets what admission said, and the app gets all else
   expect(await get("/open/me")).toBe("no-key");
 });
 
-test("requests that are read in one turn are taken to admission one right after the other", async () => {
+test("requests that are read in one turn go step by step, each step one right after the other", async () => {
   const sockets = [1, 2, 3].map(() => connect(Number(new URL(baseUrl).port), "127.0.0.1"));
   const request = "GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no-key\r\n\r\n";
   const askAll = async (): Promise<void> => {
@@ -80,7 +110,7 @@ test("requests that are read in one turn are taken to admission one right after 
   await askAll();
   events.length = 0;
   await askAll();
-  expect(events).toEqual(["read", "read", "read", "asked", "asked", "asked"]);
+  expect(events).toEqual(["read", "asked", "served", "written"].flatMap((step) => Array(3).fill(step)));
   for (const socket of sockets) socket.destroy();
 });
 
@@ -94,5 +124,19 @@ test("where a request came from is known also when its connection ended before i
 test("a bug on the way to admission is told to the handler, and the requests beside it are served", async () => {
   const paths = ["/open/me", "/open/broken", "/open/me"];
   const answers = await Promise.all(paths.map((path) => get(path, "no-key")));
-  expect(answers).toEqual(["malformed", "a bug", "malformed"]);
+  expect(answers).toEqual(["malformed", "Error: a bug", "malformed"]);
+});
+
+test("what fails in serving or in writing is answered, and the requests beside it are served", async () => {
+  const paths = ["me", "thrown", "me", "rejected", "later", "unwritable", "me"];
+  const answers = await Promise.all(paths.map((path) => get(`/open/${path}`, "no-key")));
+  expect(answers).toEqual([
+    "malformed",
+    "Error: thrown",
+    "malformed",
+    "Error: rejected",
+    "malformed",
+    expect.stringContaining("Invalid character in header"),
+    "malformed",
+  ]);
 });

@@ -4,10 +4,15 @@ import type { Verdict } from "@latchkey/auth/verdict";
 import type { AppError } from "@latchkey/errors";
 import type Koa from "koa";
 import type { Context } from "koa";
+import { andThen } from "./and-then.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { clientAddress } from "./client-address.ts";
 import { isOpen } from "./edge-rules.ts";
+import type { AnswerFailure } from "./error-boundary.ts";
 import type { FindRoute, Route } from "./open-routes.ts";
+import { type Reply, writeReply } from "./reply.ts";
+import { requestIdOf } from "./request-id.ts";
+import { together } from "./together.ts";
 
 /** A request that has a verdict, good or bad. */
 export interface Judged {
@@ -15,9 +20,11 @@ export interface Judged {
   /** What the request asks for, which admission has judged it by; a failure where that is nothing. */
   readonly route: Route | AppError;
   readonly verdict: Verdict;
+  /** What it asks for, without the query. */
+  readonly path: string;
   /** Where it comes from. */
   readonly address: string | undefined;
-  /** When the first request of its turn of the event loop came, by `performance.now()`. */
+  /** When it had been read, by `performance.now()`. */
   readonly arrivedAt: number;
 }
 
@@ -35,60 +42,74 @@ export interface Gate {
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
-declare module "koa" {
-  interface ExtendableContext {
-    /** Of a request to the open API. */
-    asked?: Asked | undefined;
-  }
+/** Serves one request to the open API, at once where it waits for nobody. What it throws is answered for it. */
+export type ServeOpen = (ctx: Context, asked: Asked) => Reply | Promise<Reply>;
+
+/** Who answers what. */
+export interface Responders {
+  readonly open: ServeOpen;
+  /** Answers all that is not the open API's. */
+  readonly app: Koa;
+  readonly answerFailure: AnswerFailure;
 }
 
 /**
- * Serves the open API by one handler, and all else by the app. How it is done is a matter of speed alone
+ * Serves the open API by one function, and all else by the app. How it is done is a matter of speed alone
  * (docs/decisions/0008):
  *
  * Requests to the open API are admitted before anything is made for them. Hundreds wait for admission at once, and
  * whatever was made for one before it waits has left the processor's cache when its turn comes. For the same reason
- * those that come in one turn of the event loop are taken to admission one right after the other, when all have
- * been read.
+ * they go step by step, not one by one: those that come in one turn of the event loop are taken to admission together,
+ * when all have been read, and the replies to those that one batch has let in are written together, when all are made.
  *
- * The handler writes its answers itself. So it is spared Koa's own end, which hangs listeners on each response and on
- * its socket to learn of callers who leave.
+ * Replies are written past Koa's own end, which hangs listeners on each response and on its socket to learn of callers
+ * who leave.
  */
-export function admitFirst(gate: Gate, open: (ctx: Context) => Promise<void>, app: Koa): RequestListener {
+export function admitFirst(gate: Gate, { open, app, answerFailure }: Responders): RequestListener {
   const others = app.callback();
-  let arrivals: Arrival[] = [];
-  let arrivedAt = 0;
-  const admitArrivals = (): void => {
-    const together = arrivals;
-    arrivals = [];
-    for (const arrival of together) {
-      const serve = (asked: Asked): void => {
-        const ctx = app.createContext(arrival.req, arrival.res);
-        ctx.asked = asked;
-        open(ctx).catch((error: Error) => ctx.onerror(error));
-      };
-      ask(gate, arrival, arrivedAt).then(serve, (error: unknown) => serve({ kind: "failed", error }));
+  const write = together<Written>(queueMicrotask, ({ ctx, reply }) => {
+    try {
+      writeReply(ctx.res, reply);
+    } catch (thrown) {
+      answerFailure(ctx, thrown);
+    }
+  });
+  const serve = ({ req, res }: Arrival, asked: Asked): void => {
+    const ctx = app.createContext(req, res);
+    ctx.requestId = requestIdOf(req);
+    const fail = (thrown: unknown): void => answerFailure(ctx, thrown);
+    try {
+      const served = andThen(open(ctx, asked), (reply) => write({ ctx, reply }));
+      if (served instanceof Promise) served.catch(fail);
+    } catch (thrown) {
+      fail(thrown);
     }
   };
+  const admit = together<Arrival>(setImmediate, (arrival) =>
+    ask(gate, arrival, (asked) => serve(arrival, asked)),
+  );
   return (req, res) => {
     const path = openPath(app, req, res);
     if (path === undefined) return others(req, res);
-    if (arrivals.length === 0) {
-      arrivedAt = performance.now();
-      setImmediate(admitArrivals);
-    }
     // Node keeps it when it is first asked for, and cannot tell it of a connection that has ended meanwhile.
     void req.socket.remoteAddress;
-    arrivals.push({ req, res, path });
+    admit({ req, res, path, arrivedAt: performance.now() });
   };
 }
 
-/** A request that came in this turn of the event loop. */
+/** A request to the open API that has been read. */
 interface Arrival {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** What admission judges by. */
   readonly path: string;
+  readonly arrivedAt: number;
+}
+
+/** What is to be written where. */
+interface Written {
+  readonly ctx: Context;
+  readonly reply: Reply;
 }
 
 /** The path of a request to the open API, undefined for any other. */
@@ -108,15 +129,25 @@ function openPath(app: Koa, req: IncomingMessage, res: ServerResponse): string |
   }
 }
 
-async function ask(
+/** Asks admission, and tells what came of it: once, and never by throwing. */
+function ask(
   { findRoute, admission, isTrustedProxy }: Gate,
-  { req, path }: Arrival,
-  arrivedAt: number,
-): Promise<Asked> {
-  const token = readBearerToken(req.rawHeaders);
-  if (token === undefined) return { kind: "no-key" };
-  const route = findRoute(req.method ?? "GET", path);
-  const address = clientAddress(req, isTrustedProxy);
-  const verdict = await admission.admit(token, "demand" in route ? route.demand : undefined, address);
-  return { kind: "judged", route, verdict, address, arrivedAt };
+  { req, path, arrivedAt }: Arrival,
+  tell: (asked: Asked) => void,
+): void {
+  const fail = (error: unknown): void => tell({ kind: "failed", error });
+  try {
+    const token = readBearerToken(req.rawHeaders);
+    if (token === undefined) {
+      tell({ kind: "no-key" });
+      return;
+    }
+    const route = findRoute(req.method ?? "GET", path);
+    const address = clientAddress(req, isTrustedProxy);
+    admission
+      .admit(token, "demand" in route ? route.demand : undefined, address)
+      .then((verdict) => tell({ kind: "judged", route, path, verdict, address, arrivedAt }), fail);
+  } catch (error) {
+    fail(error);
+  }
 }

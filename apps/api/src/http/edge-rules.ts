@@ -7,9 +7,9 @@ export function edgeRules(): Middleware {
   return (ctx, next) => {
     if (!isReadable(ctx))
       throw new AppError("BAD_REQUEST", { message: "The request's target is not an address" });
-    if (!isOpen(ctx.path)) requireOneHost(ctx.req);
-    // Below `/open`, authentication comes before everything else; what comes after it asks for one host itself.
-    else if (!ctx.asked) throw unauthorized();
+    // Below `/open`, authentication comes before everything else, and whatever has come here has passed it by.
+    if (isOpen(ctx.path)) throw unauthorized();
+    requireOneHost(ctx.req);
     return next();
   };
 }

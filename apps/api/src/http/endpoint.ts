@@ -6,6 +6,7 @@ import type { Trx } from "@latchkey/db/schema";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
+import { andThen } from "./and-then.ts";
 import { parseInput } from "./parse-input.ts";
 
 /**
@@ -36,6 +37,9 @@ export interface Call {
 export interface WorkspaceCall extends Call {
   readonly access: WorkspaceAccess;
 }
+
+/** A call to any endpoint; `access` is there where that one asks for a workspace. */
+export type AnyCall = Call & Partial<WorkspaceCall>;
 
 /** What an endpoint answers when all is well. */
 export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
@@ -71,7 +75,7 @@ export interface Endpoint {
    */
   readonly authorise?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;
   /** Parses the raw parts of a request, runs the handler, strips the answer. */
-  readonly run: (raw: RawInput, call: Call & Partial<WorkspaceCall>) => Answer | Promise<Answer>;
+  readonly run: (raw: RawInput, call: AnyCall) => Answer | Promise<Answer>;
 }
 
 /** The body of an answer, with nothing in it that the response's schema does not name; undefined for none. */
@@ -133,8 +137,7 @@ export function defineEndpoint<
           return await work(trx);
         });
       // Admission gave `access` where the declaration asks for a workspace.
-      const answer = handle(input, (authorise ? { ...call, transact } : call) as WorkspaceCall);
-      return answer instanceof Promise ? answer.then(strip) : strip(answer);
+      return andThen(handle(input, (authorise ? { ...call, transact } : call) as WorkspaceCall), strip);
     },
   };
 }

@@ -5,7 +5,7 @@ import { Writable } from "node:stream";
 import Koa from "koa";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { errorBoundary } from "./error-boundary.ts";
+import { createFailureAnswer, errorBoundary } from "./error-boundary.ts";
 import { nameRequest } from "./request-id.ts";
 
 let logged = "";
@@ -18,7 +18,7 @@ const stream = new Writable({
 
 const app = new Koa();
 app.use(nameRequest());
-app.use(errorBoundary(pino(stream)));
+app.use(errorBoundary(createFailureAnswer(pino(stream))));
 app.use((ctx) => {
   ctx.status = 200;
   if (ctx.path === "/begun") {

@@ -2,27 +2,41 @@ import type { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Logger } from "pino";
 import { translateFailure } from "../failure.ts";
-import { answerJson } from "./answer-json.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
+import { jsonReply, type Reply, writeReply } from "./reply.ts";
+
+/** Answers a request with what was thrown while it was served. */
+export type AnswerFailure = (ctx: Context, thrown: unknown) => void;
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
-export function errorBoundary(log: Logger): Middleware {
+export function createFailureAnswer(log: Logger): AnswerFailure {
   const warnOfTurnedAway = createTally(
     log,
     "requests were answered 503, because too many wait or the database is away",
   );
+  return (ctx, thrown) => {
+    const error = translateFailure(thrown);
+    // Admission tells what keeps it from the database. Each caller of a crowd in the log would fill the disk.
+    if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) warnOfTurnedAway();
+    else if (error.status >= 500)
+      log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
+    ctx.respond = false;
+    // Of an answer that was begun, the end of its connection is all that can tell that it failed.
+    if (ctx.headerSent) ctx.res.destroy();
+    else {
+      ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
+      writeReply(ctx.res, errorReply(ctx, error));
+    }
+  };
+}
+
+/** Has what the middleware after it throws answered. */
+export function errorBoundary(answerFailure: AnswerFailure): Middleware {
   return async (ctx, next) => {
     try {
       await next();
     } catch (thrown) {
-      const error = translateFailure(thrown);
-      // Admission tells what keeps it from the database. Each caller of a crowd in the log would fill the disk.
-      if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) warnOfTurnedAway();
-      else if (error.status >= 500)
-        log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
-      // Of an answer that was begun, the end of its connection is all that can tell that it failed.
-      if (ctx.headerSent) ctx.res.destroy();
-      else await answerError(ctx, error);
+      answerFailure(ctx, thrown);
     }
   };
 }
@@ -46,9 +60,8 @@ export function errorBody(error: AppError, requestId: string): object {
   return { error: { code, message, requestId, ...(issues ? { issues } : {}) } };
 }
 
-async function answerError(ctx: Context, error: AppError): Promise<void> {
-  ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
-  await answerJson(ctx, error.status, errorBody(error, ctx.requestId), [
+function errorReply(ctx: Context, error: AppError): Reply {
+  return jsonReply(ctx.requestId, error.status, errorBody(error, ctx.requestId), [
     ...Object.entries(error.headers).flat(),
     ...rateLimitHeaders(ctx.limit),
     "Cache-Control",

@@ -7,7 +7,7 @@ import {
 } from "@latchkey/db/idempotency-records";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
-import type { Answer, Call, Endpoint, RawInput, WorkspaceCall } from "./endpoint.ts";
+import type { Answer, AnyCall, Endpoint, RawInput } from "./endpoint.ts";
 
 const keyForm = /^[\x21-\x7E]{1,255}$/;
 
@@ -20,10 +20,18 @@ export function readIdempotencyKey(ctx: Context): string | undefined {
   throw new AppError("BAD_REQUEST", { issues });
 }
 
+/** What came of a request that was carried out. */
+export interface CarriedOut {
+  readonly status: number;
+  readonly answer: Answer;
+  /** Whether the answer is that of an earlier request of the same name. */
+  readonly isReplayed: boolean;
+}
+
 interface NamedRequest {
   readonly name: IdempotencyName;
   readonly input: RawInput;
-  readonly call: Call & Partial<WorkspaceCall>;
+  readonly call: AnyCall;
 }
 
 /**
@@ -37,7 +45,7 @@ interface NamedRequest {
 export async function onceByName(
   endpoint: Endpoint,
   { name, input, call }: NamedRequest,
-): Promise<{ readonly status: number; readonly answer: Answer; readonly isReplayed: boolean }> {
+): Promise<CarriedOut> {
   const requestHash = createHash("sha256")
     .update(JSON.stringify(input.body ?? null))
     .digest();

@@ -5,15 +5,16 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import type { Instance } from "../domain/instance.ts";
-import type { Judged } from "./admit-first.ts";
-import { answerJson } from "./answer-json.ts";
+import type { Asked, Judged, ServeOpen } from "./admit-first.ts";
+import { andThen } from "./and-then.ts";
 import { withinDeadline } from "./deadline.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
-import type { Answer, Call, Endpoint, WorkspaceCall } from "./endpoint.ts";
+import type { Answer, AnyCall, Call, Endpoint, RawInput } from "./endpoint.ts";
 import { etagOf, readIfMatch } from "./entity-tag.ts";
-import { onceByName, readIdempotencyKey } from "./idempotency.ts";
+import { type CarriedOut, onceByName, readIdempotencyKey } from "./idempotency.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
+import { jsonReply } from "./reply.ts";
 import { Turns } from "./turns.ts";
 
 declare module "koa" {
@@ -33,22 +34,14 @@ export interface OpenApiOptions {
 
 /**
  * Everything below `/open`, for requests that admission was asked about. Authentication comes first: without a good key,
- * nothing here tells anything apart.
+ * nothing here tells anything apart. No part of it is `async`: a request that waits for nobody is to be answered at once.
  */
-export function openApi({ instance, recorder }: OpenApiOptions): (ctx: Context) => Promise<void> {
+export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
   const turns = new Turns();
-  return async (ctx) => {
-    const { asked } = ctx;
-    if (asked?.kind === "failed") throw asked.error;
-    if (asked?.kind !== "judged") throw unauthorized();
-    const { verdict, route, address, arrivedAt } = asked;
-    recorder.record(verdict, {
-      workspaceId: workspaceOf(asked),
-      address,
-      method: ctx.method,
-      path: ctx.path,
-      requestId: ctx.requestId,
-    });
+  return (ctx, asked) => {
+    const { verdict, route, path, address, arrivedAt } = requireJudged(asked);
+    const { method, requestId } = ctx;
+    recorder.record(verdict, { workspaceId: workspaceOf(route), address, method, path, requestId });
     if ("limit" in verdict) ctx.limit = verdict.limit;
     const { principal, access } = requireAdmitted(verdict);
     // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
@@ -57,38 +50,61 @@ export function openApi({ instance, recorder }: OpenApiOptions): (ctx: Context) 
     refuseLargeBody(ctx);
     if (route instanceof AppError) throw route;
     const { endpoint, params } = route;
-    const body = endpoint.request.body ? await readJsonBody(ctx) : undefined;
-    const input = { params, query: ctx.querystring === "" ? noQuery : ctx.query, body };
-    const deadline = performance.now() + budgetMs;
-    const call = createCall(ctx, instance, endpoint, {
-      principal,
-      access,
-      address,
-      transact: (work) =>
-        turns.take(principal.userId, deadline, () => instance.db.transaction().execute(work)),
+    return andThen(endpoint.request.body ? readJsonBody(ctx) : undefined, (body) => {
+      const input = { params, query: ctx.querystring === "" ? noQuery : ctx.query, body };
+      const deadline = performance.now() + budgetMs;
+      const call = createCall(ctx, instance, endpoint, {
+        principal,
+        access,
+        address,
+        transact: (work) =>
+          turns.take(principal.userId, deadline, () => instance.db.transaction().execute(work)),
+      });
+      const running = carryOut(ctx, endpoint, input, call);
+      return andThen(
+        running instanceof Promise ? withinDeadline(budgetMs, running) : running,
+        ({ status, answer, isReplayed }) =>
+          jsonReply(requestId, status, answer, [
+            ...describeAnswer(ctx, instance, endpoint, answer),
+            ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
+          ]),
+      );
     });
-    const idempotencyKey = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
-    if (idempotencyKey !== undefined) {
-      const name = {
-        userId: principal.userId,
-        method: endpoint.method,
-        path: nameOf(endpoint, ctx.path, principal),
-        key: idempotencyKey,
-      };
-      const running = onceByName(endpoint, { name, input, call });
-      const { status, answer, isReplayed } = await withinDeadline(budgetMs, running);
-      return await answerJson(ctx, status, answer, [
-        ...describeAnswer(ctx, instance, endpoint, answer),
-        ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
-      ]);
-    }
-    const running = endpoint.run(input, call);
-    const answer = running instanceof Promise ? await withinDeadline(budgetMs, running) : running;
-    await answerJson(ctx, endpoint.response.status, answer, describeAnswer(ctx, instance, endpoint, answer));
   };
 }
 
-function workspaceOf({ route }: Judged): WorkspaceId | undefined {
+/** Runs the endpoint; where the client has given its request a name, once by that name. */
+function carryOut(
+  ctx: Context,
+  endpoint: Endpoint,
+  input: RawInput,
+  call: AnyCall,
+): CarriedOut | Promise<CarriedOut> {
+  const key = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
+  if (key === undefined) {
+    const { status } = endpoint.response;
+    return andThen(endpoint.run(input, call), (answer) => ({ status, answer, isReplayed: false }));
+  }
+  const { userId } = call.principal;
+  const name = { userId, method: endpoint.method, path: nameOf(endpoint, ctx.path, call.principal), key };
+  return onceByName(endpoint, { name, input, call });
+}
+
+/** @throws {AppError} UNAUTHORIZED for a request without a key; else the bug that kept admission from being asked. */
+function requireJudged(asked: Asked): Judged {
+  switch (asked.kind) {
+    case "judged":
+      return asked;
+    case "no-key":
+      throw unauthorized();
+    case "failed":
+      throw asked.error;
+    default:
+      return asked satisfies never;
+  }
+}
+
+function workspaceOf(route: Judged["route"]): WorkspaceId | undefined {
   const demand = "demand" in route ? route.demand : undefined;
   return typeof demand === "object" ? demand.workspaceId : undefined;
 }
@@ -110,12 +126,11 @@ function createCall(
     readonly address: string | undefined;
     readonly transact: Call["transact"];
   },
-): Call & Partial<WorkspaceCall> {
+): AnyCall {
   const { principal, access, address, transact } = asked;
-  return {
+  const call: Call = {
     instance,
     principal,
-    ...(access ? { access } : {}),
     origin: {
       actor: {
         kind: "key",
@@ -130,6 +145,7 @@ function createCall(
     ifMatch: endpoint.request.ifMatch ? readIfMatch(ctx) : undefined,
     transact,
   };
+  return access ? { ...call, access } : call;
 }
 
 const headers = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];

@@ -25,16 +25,14 @@ export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
     endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], handledAbove), endpoint]),
   );
   // A path without parameters needs no pattern.
-  const plain = new Map(
-    endpoints
-      .filter(({ path }) => !path.includes(":"))
-      .map((endpoint): [string, Route] => [
-        `${endpoint.method} /open${endpoint.path}`,
-        { endpoint, params: {}, demand: toDemand(endpoint, {}) },
-      ]),
-  );
+  const plain = new Map<string, Map<string, Route>>();
+  for (const endpoint of endpoints.filter(({ path }) => !path.includes(":"))) {
+    const path = `/open${endpoint.path}`;
+    const methods = plain.get(path) ?? new Map<string, Route>();
+    plain.set(path, methods.set(endpoint.method, { endpoint, params: {}, demand: toDemand(endpoint, {}) }));
+  }
   return (method, path) => {
-    const found = plain.get(`${method} ${path}`);
+    const found = plain.get(path)?.get(method);
     if (found) return found;
     const match = router.match(path, method);
     if (match.path.length === 0) return new AppError("NOT_FOUND");

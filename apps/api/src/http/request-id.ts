@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Middleware } from "koa";
 
 declare module "koa" {
@@ -11,14 +12,16 @@ declare module "koa" {
 /** But for a key, which somebody took for one: it would be logged. */
 const wellFormed = /^(?!.*lk_[0-9A-Za-z]{36})[A-Za-z0-9._~+/=-]{1,128}$/;
 
-/**
- * Takes over the caller's `X-Request-Id` if it is well-formed (1 to 128 URL-safe characters), else makes one. Every
- * answer carries it; who writes one sets it, since the open API writes its headers all at once.
- */
+/** The caller's `X-Request-Id` if it is well-formed (1 to 128 URL-safe characters), else a new one. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers["x-request-id"];
+  return typeof given === "string" && wellFormed.test(given) ? given : randomUUID();
+}
+
+/** Names each request. Every answer carries that name; who writes one sets it. */
 export function nameRequest(): Middleware {
   return (ctx, next) => {
-    const given = ctx.req.headers["x-request-id"];
-    ctx.requestId = typeof given === "string" && wellFormed.test(given) ? given : randomUUID();
+    ctx.requestId = requestIdOf(ctx.req);
     return next();
   };
 }
