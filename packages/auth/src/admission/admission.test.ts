@@ -499,9 +499,10 @@ test("two batches whose connection is cut are both answered unavailable, and the
 test("who asks for a connection while one is made gets the same", async () => {
   const link = new AdmissionLink(database.connection);
   onTestFinished(() => link.close());
-  const [one, other] = await Promise.all([link.connect(), link.connect()]);
+  const take = (): Promise<pg.Client> => link.ask((client) => Promise.resolve(client));
+  const [one, other] = await Promise.all([take(), take()]);
   expect(one).toBe(other);
-  expect(link.live).toBe(one);
+  expect(await take()).toBe(one);
   expect(await countConnections()).toBe(1);
 });
 
@@ -576,7 +577,7 @@ test("its connection has the settings that its statements need, whatever the dat
   await sql`alter database ${sql.ref(name)} set synchronous_commit = off`.execute(database.owner);
   const link = new AdmissionLink(database.connection);
   onTestFinished(() => link.close());
-  const client = await link.connect();
+  const client = await link.ask((live) => Promise.resolve(live));
   for (const setting of ["role=latchkey_admission", ...sessionSettings]) {
     const [variable = "", value = ""] = setting.split("=");
     const { rows } = await client.query("select current_setting($1) in ($2, $2 || 'ms') as holds", [

@@ -6,9 +6,11 @@ import type { Ask } from "./ask.ts";
 import {
   type Batch,
   composeBatches,
+  type Incoming,
   listAsks,
   listWaiters,
   type Probing,
+  requestOfNoKey,
   type Spending,
   type Waiter,
 } from "./batch.ts";
@@ -27,13 +29,6 @@ const mostUnderWay = 2;
 /** How long to leave alone what another transaction holds, in milliseconds. */
 const blockedPauseMs = 10;
 const sweepEveryMs = 100;
-/** No key has it, so that asking for it reads the database and changes nothing. */
-const requestOfNoKey: Request = {
-  digest: Buffer.alloc(32).toString("base64"),
-  demand: undefined,
-  address: undefined,
-  facts: undefined,
-};
 
 /**
  * The one step that verifies and counts a request.
@@ -66,10 +61,6 @@ export class Admission {
   #isLeaving = false;
   /** Keys that were not counted when their turn came: their version had moved, or another transaction holds them. */
   readonly #apart = new Set<KeyId>();
-  /** How many answers the database owes, or the connection made for one. */
-  #owed = 0;
-  /** Since when it has owed the next of them. */
-  #owedSince = 0;
   #isClosed = false;
 
   constructor(options: AdmissionOptions) {
@@ -114,14 +105,14 @@ export class Admission {
     await this.#link.close();
   }
 
-  #enqueue(request: Request): Promise<Verdict> {
+  #enqueue(request: Incoming): Promise<Verdict> {
     if (this.#unanswered >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
     // Keys that a node does not know, forged ones among them, take no more than half of the room from those it knows.
     if (!request.facts && this.#unknown >= this.#maxWaiting / 2) return Promise.resolve(unavailable);
     return this.#wait(request);
   }
 
-  #wait({ digest, demand, address, facts }: Request): Promise<Verdict> {
+  #wait({ digest, demand, address, facts }: Incoming): Promise<Verdict> {
     this.#unanswered += 1;
     if (!facts) this.#unknown += 1;
     return new Promise((answer) => {
@@ -210,23 +201,16 @@ export class Admission {
     }
   }
 
-  async #send<Result>(
+  #send<Result>(
     { spending, probing }: Batch,
     run: (client: pg.Client, asks: readonly Ask[], probes: readonly Probe[]) => Promise<Result>,
   ): Promise<Result> {
     const asks = listAsks(spending);
     const probes = Array.from(probing.values(), ({ probe }) => probe);
-    if (this.#owed === 0) this.#owedSince = performance.now();
-    this.#owed += 1;
-    try {
-      // Where the connection is there, the statement leaves at once, before anything else is done.
-      const client = this.#link.live ?? (await this.#link.connect());
+    return this.#link.ask((client) => {
       this.#onStatement({ asks: asks.length, probes: probes.length });
-      return await run(client, asks, probes);
-    } finally {
-      this.#owed -= 1;
-      this.#owedSince = performance.now();
-    }
+      return run(client, asks, probes);
+    });
   }
 
   #fail(batch: Batch, error: unknown): void {
@@ -317,9 +301,6 @@ export class Admission {
     for (const waiters of this.#underWay) this.#giveUpLate(waiters);
     this.#giveUpLate(this.#waiting);
     this.#waiting = this.#waiting.filter((waiter) => !waiter.isAnswered);
-    if (this.#owed > 0 && performance.now() - this.#owedSince > this.#deadlineMs) this.#link.drop();
+    this.#link.dropAfter(this.#deadlineMs);
   }
 }
-
-/** A request as it comes. */
-type Request = Pick<Waiter, "digest" | "demand" | "address" | "facts">;

@@ -6,16 +6,29 @@ import type { Demand, KeyFacts } from "./judge.ts";
 import type { Probe } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** A request that has no verdict yet. */
-export interface Waiter {
-  /** Whether the node knew its key when it came. */
-  readonly wasKnown: boolean;
+/** A request as it comes. */
+export interface Incoming {
   readonly digest: string;
   readonly demand: Demand | undefined;
   readonly address: string | undefined;
+  /** What the node believes of its key, and judged it by; undefined for a key that it must look up. */
+  readonly facts: KeyFacts | undefined;
+}
+
+/** No key has it, so that asking for it reads the database and changes nothing. */
+export const requestOfNoKey: Incoming = {
+  digest: Buffer.alloc(32).toString("base64"),
+  demand: undefined,
+  address: undefined,
+  facts: undefined,
+};
+
+/** A request that has no verdict yet. */
+export interface Waiter extends Incoming {
+  /** Whether the node knew its key when it came. */
+  readonly wasKnown: boolean;
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
-  /** What the node believes of its key, and judged it by; undefined for a key that it must look up. */
   facts: KeyFacts | undefined;
   /** Whether another transaction has held what it needs. */
   wasHeld: boolean;

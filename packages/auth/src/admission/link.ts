@@ -15,19 +15,45 @@ export class AdmissionLink {
   readonly #connection: DatabaseConnection;
   #client: pg.Client | undefined;
   #connecting: Promise<pg.Client> | undefined;
+  /** How many answers the database owes, or the connection made for one. */
+  #owed = 0;
+  /** Since when it has owed the next of them, by `performance.now()`. */
+  #owedSince = 0;
   #isClosed = false;
 
   constructor(connection: DatabaseConnection) {
     this.#connection = connection;
   }
 
-  /** The connection, if there is one that is not known to be broken. */
-  get live(): pg.Client | undefined {
-    return this.#client;
+  /**
+   * Asks something on the connection, behind what is asked already: at once where it is there, before anything else is
+   * done. @throws what `ask` throws, and what the driver throws when the database cannot be reached.
+   */
+  async ask<Answer>(ask: (client: pg.Client) => Promise<Answer>): Promise<Answer> {
+    if (this.#owed === 0) this.#owedSince = performance.now();
+    this.#owed += 1;
+    try {
+      return await ask(this.#client ?? (await this.#connect()));
+    } finally {
+      this.#owed -= 1;
+      this.#owedSince = performance.now();
+    }
   }
 
-  /** Makes a new connection, one for all who ask meanwhile. @throws what the driver throws when the database cannot be reached. */
-  connect(): Promise<pg.Client> {
+  /**
+   * Breaks the connection off where the database has owed an answer for longer than this, in milliseconds. What is asked
+   * then fails; whether it took effect is unknown.
+   */
+  dropAfter(silenceMs: number): void {
+    if (this.#owed === 0 || performance.now() - this.#owedSince <= silenceMs) return;
+    const client = this.#client;
+    this.#client = undefined;
+    // The socket is destroyed, not closed politely: a server that has stopped answering would never close it.
+    client?.connection.stream.destroy();
+  }
+
+  /** Makes a new connection, one for all who ask meanwhile. */
+  #connect(): Promise<pg.Client> {
     this.#connecting ??= this.#open().finally(() => {
       this.#connecting = undefined;
     });
@@ -53,14 +79,6 @@ export class AdmissionLink {
     }
     this.#client = client;
     return client;
-  }
-
-  /** Breaks the connection off. A statement under way fails; whether it took effect is then unknown. */
-  drop(): void {
-    const client = this.#client;
-    this.#client = undefined;
-    // The socket is destroyed, not closed politely: a server that has stopped answering would never close it.
-    client?.connection.stream.destroy();
   }
 
   /**
