@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { Admission } from "@latchkey/auth/admission";
+import type { Verdict } from "@latchkey/auth/verdict";
 import { AppError } from "@latchkey/errors";
 import Koa, { type Context } from "koa";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,7 +12,11 @@ import type { Reply } from "./reply.ts";
 // No token here is a key, so that the database is asked nothing.
 const admission = new Admission({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
 const gate = {
-  admission,
+  admission: {
+    admit(token: string): Promise<Verdict> {
+      return token === "rejected" ? Promise.reject(new Error("a bug in admission")) : admission.admit(token);
+    },
+  },
   isTrustedProxy: () => false,
   findRoute(_method: string, path: string) {
     events.push("asked");
@@ -125,6 +130,7 @@ test("a bug on the way to admission is told to the handler, and the requests bes
   const paths = ["/open/me", "/open/broken", "/open/me"];
   const answers = await Promise.all(paths.map((path) => get(path, "no-key")));
   expect(answers).toEqual(["malformed", "Error: a bug", "malformed"]);
+  expect(await get("/open/me", "rejected")).toBe("Error: a bug in admission");
 });
 
 test("what fails in serving or in writing is answered, and the requests beside it are served", async () => {

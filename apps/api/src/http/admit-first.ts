@@ -20,11 +20,11 @@ export interface Judged {
   /** What the request asks for, which admission has judged it by; a failure where that is nothing. */
   readonly route: Route | AppError;
   readonly verdict: Verdict;
-  /** What it asks for, without the query. */
+  /** Without the query, as admission read it. */
   readonly path: string;
   /** Where it comes from. */
   readonly address: string | undefined;
-  /** When it had been read, by `performance.now()`. */
+  /** When its head had been read, by `performance.now()`. */
   readonly arrivedAt: number;
 }
 
@@ -37,7 +37,7 @@ export type Asked =
 /** What decides whether a request is let in: what it asks for, and whether its key may. */
 export interface Gate {
   readonly findRoute: FindRoute;
-  readonly admission: Admission;
+  readonly admission: Pick<Admission, "admit">;
   /** Whose `X-Forwarded-For` is believed. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
@@ -60,7 +60,8 @@ export interface Responders {
  * Requests to the open API are admitted before anything is made for them. Hundreds wait for admission at once, and
  * whatever was made for one before it waits has left the processor's cache when its turn comes. For the same reason
  * they go step by step, not one by one: those that come in one turn of the event loop are taken to admission together,
- * when all have been read, and the replies to those that one batch has let in are written together, when all are made.
+ * when all have been read, and the replies to those that one batch has let in are written together, when all are made
+ * that wait for nobody. Failures are answered as they come.
  *
  * Replies are written past Koa's own end, which hangs listeners on each response and on its socket to learn of callers
  * who leave.
@@ -129,7 +130,7 @@ function openPath(app: Koa, req: IncomingMessage, res: ServerResponse): string |
   }
 }
 
-/** Asks admission, and tells what came of it: once, and never by throwing. */
+/** Asks admission, and tells what came of it, once. It throws nothing. */
 function ask(
   { findRoute, admission, isTrustedProxy }: Gate,
   { req, path, arrivedAt }: Arrival,

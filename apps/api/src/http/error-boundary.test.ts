@@ -26,7 +26,15 @@ app.use((ctx) => {
     ctx.res.writeHead(200, { "Content-Length": "100" });
     ctx.res.write("begun");
   }
-  throw new Error("a bug");
+  const bug = new Error("a bug");
+  if (ctx.path === "/unspeakable") {
+    Object.defineProperty(bug, "stack", {
+      get() {
+        throw new Error("It cannot be logged.");
+      },
+    });
+  }
+  throw bug;
 });
 const server = createServer(app.callback());
 let baseUrl: string;
@@ -54,4 +62,9 @@ test("an answer that fails after it was begun ends with its connection, and is l
   const answer = await fetch(`${baseUrl}/begun`);
   await expect(answer.text()).rejects.toThrow();
   expect(logged).toContain("a bug");
+});
+
+test("a failure that cannot even be logged ends with its connection, and the server goes on", async () => {
+  await expect(fetch(`${baseUrl}/unspeakable`)).rejects.toThrow();
+  expect((await fetch(`${baseUrl}/`)).status).toBe(500);
 });

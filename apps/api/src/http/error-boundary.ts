@@ -5,7 +5,7 @@ import { translateFailure } from "../failure.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply, type Reply, writeReply } from "./reply.ts";
 
-/** Answers a request with what was thrown while it was served. */
+/** Answers a request with what was thrown while it was served. It never throws itself. */
 export type AnswerFailure = (ctx: Context, thrown: unknown) => void;
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
@@ -14,18 +14,25 @@ export function createFailureAnswer(log: Logger): AnswerFailure {
     log,
     "requests were answered 503, because too many wait or the database is away",
   );
-  return (ctx, thrown) => {
-    const error = translateFailure(thrown);
+  const tell = (error: AppError, requestId: string): void => {
     // Admission tells what keeps it from the database. Each caller of a crowd in the log would fill the disk.
     if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) warnOfTurnedAway();
-    else if (error.status >= 500)
-      log.error({ requestId: ctx.requestId, err: error.cause ?? error }, error.message);
+    else if (error.status >= 500) log.error({ requestId, err: error.cause ?? error }, error.message);
+  };
+  return (ctx, thrown) => {
     ctx.respond = false;
-    // Of an answer that was begun, the end of its connection is all that can tell that it failed.
-    if (ctx.headerSent) ctx.res.destroy();
-    else {
-      ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
-      writeReply(ctx.res, errorReply(ctx, error));
+    try {
+      const error = translateFailure(thrown);
+      tell(error, ctx.requestId);
+      // Of an answer that was begun, the end of its connection is all that can tell that it failed.
+      if (ctx.headerSent) ctx.res.destroy();
+      else {
+        ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
+        writeReply(ctx.res, errorReply(ctx, error));
+      }
+    } catch {
+      // So too where it cannot even be told: others are served right after it, and this must not keep them from it.
+      ctx.res.destroy();
     }
   };
 }
@@ -61,11 +68,15 @@ export function errorBody(error: AppError, requestId: string): object {
 }
 
 function errorReply(ctx: Context, error: AppError): Reply {
-  return jsonReply(ctx.requestId, error.status, errorBody(error, ctx.requestId), [
-    ...Object.entries(error.headers).flat(),
-    ...rateLimitHeaders(ctx.limit),
-    "Cache-Control",
-    "no-store",
-    ...(error.retryAfterSeconds === undefined ? [] : ["Retry-After", String(error.retryAfterSeconds)]),
-  ]);
+  return jsonReply(ctx.requestId, {
+    status: error.status,
+    value: errorBody(error, ctx.requestId),
+    headers: [
+      ...Object.entries(error.headers).flat(),
+      ...rateLimitHeaders(ctx.limit),
+      "Cache-Control",
+      "no-store",
+      ...(error.retryAfterSeconds === undefined ? [] : ["Retry-After", String(error.retryAfterSeconds)]),
+    ],
+  });
 }

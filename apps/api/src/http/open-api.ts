@@ -29,7 +29,7 @@ const answerWithinMs = 1_800;
 
 export interface OpenApiOptions {
   readonly instance: Instance;
-  readonly recorder: UsageRecorder;
+  readonly recorder: Pick<UsageRecorder, "record">;
 }
 
 /**
@@ -60,14 +60,18 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
         transact: (work) =>
           turns.take(principal.userId, deadline, () => instance.db.transaction().execute(work)),
       });
-      const running = carryOut(ctx, endpoint, input, call);
+      const running = carryOut(ctx, endpoint, { input, call });
       return andThen(
         running instanceof Promise ? withinDeadline(budgetMs, running) : running,
         ({ status, answer, isReplayed }) =>
-          jsonReply(requestId, status, answer, [
-            ...describeAnswer(ctx, instance, endpoint, answer),
-            ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
-          ]),
+          jsonReply(requestId, {
+            status,
+            value: answer,
+            headers: [
+              ...describeAnswer(ctx, instance, endpoint, answer),
+              ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
+            ],
+          }),
       );
     });
   };
@@ -77,8 +81,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
 function carryOut(
   ctx: Context,
   endpoint: Endpoint,
-  input: RawInput,
-  call: AnyCall,
+  { input, call }: { readonly input: RawInput; readonly call: AnyCall },
 ): CarriedOut | Promise<CarriedOut> {
   const key = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
   if (key === undefined) {

@@ -8,12 +8,19 @@ export interface Reply {
   readonly body: string | undefined;
 }
 
-/** @param headers those beside the body's own and the request's id: name, value, name, value. */
+/** A reply with JSON, or without a body where the value is undefined. */
 export function jsonReply(
   requestId: string,
-  status: number,
-  value: object | undefined,
-  headers: readonly string[],
+  {
+    status,
+    value,
+    headers,
+  }: {
+    readonly status: number;
+    readonly value: object | undefined;
+    /** Those beside the body's own and the request's id: name, value, name, value. */
+    readonly headers: readonly string[];
+  },
 ): Reply {
   if (value === undefined)
     return { status, headers: ["X-Request-Id", requestId, ...headers], body: undefined };

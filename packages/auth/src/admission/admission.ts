@@ -207,7 +207,7 @@ export class Admission {
   ): Promise<Result> {
     const asks = listAsks(spending);
     const probes = Array.from(probing.values(), ({ probe }) => probe);
-    return this.#link.ask((client) => {
+    return this.#link.use((client) => {
       this.#onStatement({ asks: asks.length, probes: probes.length });
       return run(client, asks, probes);
     });
@@ -301,6 +301,6 @@ export class Admission {
     for (const waiters of this.#underWay) this.#giveUpLate(waiters);
     this.#giveUpLate(this.#waiting);
     this.#waiting = this.#waiting.filter((waiter) => !waiter.isAnswered);
-    this.#link.dropAfter(this.#deadlineMs);
+    this.#link.dropIfSilentFor(this.#deadlineMs);
   }
 }

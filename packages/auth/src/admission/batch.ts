@@ -29,6 +29,7 @@ export interface Waiter extends Incoming {
   readonly wasKnown: boolean;
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
+  /** Gone when its version has moved, and there when it has been looked up. */
   facts: KeyFacts | undefined;
   /** Whether another transaction has held what it needs. */
   wasHeld: boolean;

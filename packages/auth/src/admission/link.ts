@@ -26,14 +26,14 @@ export class AdmissionLink {
   }
 
   /**
-   * Asks something on the connection, behind what is asked already: at once where it is there, before anything else is
-   * done. @throws what `ask` throws, and what the driver throws when the database cannot be reached.
+   * Sends something on the connection, behind what was sent before: at once where it is there, before anything else is
+   * done. @throws what `send` throws, and what the driver throws when the database cannot be reached.
    */
-  async ask<Answer>(ask: (client: pg.Client) => Promise<Answer>): Promise<Answer> {
+  async use<Answer>(send: (client: pg.Client) => Promise<Answer>): Promise<Answer> {
     if (this.#owed === 0) this.#owedSince = performance.now();
     this.#owed += 1;
     try {
-      return await ask(this.#client ?? (await this.#connect()));
+      return await send(this.#client ?? (await this.#connect()));
     } finally {
       this.#owed -= 1;
       this.#owedSince = performance.now();
@@ -41,11 +41,11 @@ export class AdmissionLink {
   }
 
   /**
-   * Breaks the connection off where the database has owed an answer for longer than this, in milliseconds. What is asked
+   * Breaks the connection off where the database has owed an answer for longer than this, in milliseconds. What was sent
    * then fails; whether it took effect is unknown.
    */
-  dropAfter(silenceMs: number): void {
-    if (this.#owed === 0 || performance.now() - this.#owedSince <= silenceMs) return;
+  dropIfSilentFor(milliseconds: number): void {
+    if (this.#owed === 0 || performance.now() - this.#owedSince <= milliseconds) return;
     const client = this.#client;
     this.#client = undefined;
     // The socket is destroyed, not closed politely: a server that has stopped answering would never close it.

@@ -30,7 +30,7 @@ export const getConfig = defineEndpoint({
 
 let latest: { readonly atMs: number; readonly text: string } | undefined;
 
-/** A time in ISO 8601, made once a millisecond: to make it takes longer than to verify the key (docs/decisions/0008). */
+/** A time in ISO 8601, made once a millisecond: to make it takes longer than all else here (docs/decisions/0008). */
 function toText(time: Date): string {
   const atMs = time.getTime();
   if (latest?.atMs !== atMs) latest = { atMs, text: time.toISOString() };

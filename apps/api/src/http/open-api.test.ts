@@ -1,0 +1,58 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import type { KeyId, UserId } from "@latchkey/db/ids";
+import Koa, { type Context } from "koa";
+import { expect, test } from "vitest";
+import { describeInstance, type Instance } from "../domain/instance.ts";
+import { getConfig } from "../open/global/get-config.ts";
+import type { Judged } from "./admit-first.ts";
+import { openApi } from "./open-api.ts";
+
+const configuration = describeInstance({
+  baseUrl: "https://keys.example.com",
+  version: "1.2.3",
+  registration: "open",
+});
+const instance = { configuration } as Instance; // Nothing here looks at the rest.
+const serve = openApi({ instance, recorder: { record: () => undefined } });
+
+function createContext(): Context {
+  const req = new IncomingMessage(new Socket());
+  Object.assign(req, { method: "GET", url: "/open/global/config", rawHeaders: ["Host", "keys.example.com"] });
+  return Object.assign(new Koa().createContext(req, new ServerResponse(req)), { requestId: "named" });
+}
+
+const judged: Judged = {
+  kind: "judged",
+  route: { endpoint: getConfig, params: {}, demand: undefined },
+  path: "/open/global/config",
+  verdict: {
+    kind: "admitted",
+    presented: { keyId: "key" as KeyId, retiredSecret: undefined },
+    principal: {
+      keyId: "key" as KeyId,
+      userId: "user" as UserId,
+      digest: "",
+      narrowing: undefined,
+      isBound: false,
+      isByFormerSecret: false,
+    },
+    access: undefined,
+    limit: undefined,
+  },
+  address: undefined,
+  arrivedAt: performance.now(),
+};
+
+test("a request that waits for nobody has its reply at once, and not promised", () => {
+  const reply = serve(createContext(), judged);
+  expect(reply).toMatchObject({ status: 200, body: expect.stringContaining('"version":"1.2.3"') });
+});
+
+test("a request without a key is refused, and one whose asking failed fails with that", () => {
+  expect(() => serve(createContext(), { kind: "no-key" })).toThrow(
+    expect.objectContaining({ code: "UNAUTHORIZED" }),
+  );
+  const error = new Error("a bug");
+  expect(() => serve(createContext(), { kind: "failed", error })).toThrow(error);
+});
