@@ -19,8 +19,8 @@ export interface BenchOptions {
 }
 
 export const usage = `pnpm bench [options]
-  --rounds N        how often everything is measured (5)
-  --turns N         how many turns of a second each measurement has (3), each after a second that is not counted
+  --rounds N        how often everything is measured (7)
+  --turns N         how many turns of a second each measurement has (1), each after a second that is not counted
   --warm-up N       how long the same load goes before it, in seconds (5)
   --connections A,B numbers of connections (1,64,256)
   --only A,B        of ${subjectNames.join(", ")}
@@ -36,8 +36,11 @@ const quick = {
   memory: "0",
   only: "node:http,koa,latchkey:one,latchkey:many",
 };
-/** V8 goes on compiling for some five seconds of full load, longest where there is most code. */
-const full = { rounds: "5", turns: "3", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
+/**
+ * V8 goes on compiling for some five seconds of full load, longest where there is most code. Processes of one code differ
+ * by a tenth, so that more rounds, each with fresh ones, tell more than more turns of the same.
+ */
+const full = { rounds: "7", turns: "1", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
 
 /**
  * Undefined when asked for help.

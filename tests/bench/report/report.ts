@@ -29,8 +29,8 @@ export function composeReport(findings: Findings): string {
   return `# Benchmarks
 
 Written by \`${options.command}\` on ${date.toISOString().slice(0, 10)}, in ${minutes.toFixed(0)} minutes: \
-${options.rounds === 1 ? "one round" : `${options.rounds} rounds, medians`}, each measurement ${options.turns} turns of \
-a second, each after one that is not counted, after ${options.warmUpSeconds} s of the same load, in turns with bare Koa. What is measured is \
+${options.rounds === 1 ? "one round" : `${options.rounds} rounds, medians`}, each measurement ${options.turns === 1 ? "a turn" : `${options.turns} turns`} of \
+a second, after one that is not counted, after ${options.warmUpSeconds} s of the same load, in turns with bare Koa. What is measured is \
 \`GET /open/global/config\`, admitted and counted: each use is committed to disk before its answer is sent.
 
 ## What is required
