@@ -13,7 +13,7 @@ import {
 } from "../domain/api-keys.ts";
 import { keyDescription, keyId, keyName, searchText } from "../fields.ts";
 import { keySettings } from "../key-fields.ts";
-import { presentKey } from "../open/api-keys/api-key.ts";
+import { presentKey } from "../presenters/api-key.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 const maxPage = 100_000;

@@ -1,8 +1,8 @@
 import { listAuditEvents } from "@latchkey/db/audit-events";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { userId } from "../fields.ts";
-import { auditAction, presentAuditEvent } from "../open/audit-events/audit-event.ts";
-import { listQuery, readPage, toPage } from "../open/lists.ts";
+import { listQuery, readPage, toPage } from "../lists.ts";
+import { auditAction, presentAuditEvent } from "../presenters/audit-event.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 /** How many events come at once. */

@@ -5,8 +5,8 @@ import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { changeMemberRole, removeMember } from "../domain/members.ts";
 import { role, searchText, userId } from "../fields.ts";
-import { listQuery, readPage, toPage } from "../open/lists.ts";
-import { presentMember } from "../open/members/member.ts";
+import { listQuery, readPage, toPage } from "../lists.ts";
+import { presentMember } from "../presenters/member.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 /** How many members come at once. */

@@ -1,6 +1,6 @@
 import { deleteKey, requireManageable } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { ofKey } from "./api-key.ts";
+import { ofKey } from "../../presenters/api-key.ts";
 
 export const deleteApiKey = defineEndpoint({
   method: "DELETE",

@@ -5,8 +5,8 @@ import { z } from "zod";
 import { getKey, requireOwnKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { isAnswerable, unanswerable, usagePeriod } from "../../key-fields.ts";
-import { shownId, timestamp } from "../schemas.ts";
-import { ofKey } from "./api-key.ts";
+import { ofKey } from "../../presenters/api-key.ts";
+import { shownId, timestamp } from "../../schemas.ts";
 
 const bucket = z
   .object({

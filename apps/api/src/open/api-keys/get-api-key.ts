@@ -1,6 +1,6 @@
 import { getKey, requireOwnKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { apiKey, ofKey, presentKey } from "./api-key.ts";
+import { apiKey, ofKey, presentKey } from "../../presenters/api-key.ts";
 
 export const getApiKey = defineEndpoint({
   method: "GET",

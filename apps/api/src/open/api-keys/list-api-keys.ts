@@ -1,8 +1,8 @@
 import { pageApiKeys } from "@latchkey/db/api-keys";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { listQuery, pageOf, readPage, searchFilter, toPage } from "../lists.ts";
-import { apiKey, presentKey } from "./api-key.ts";
+import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.ts";
+import { apiKey, presentKey } from "../../presenters/api-key.ts";
 
 const query = listQuery(["createdAt", "name"]).extend({
   search: searchFilter.meta({

@@ -2,8 +2,8 @@ import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { overlaps, requireManageable, rotateKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { shownId } from "../schemas.ts";
-import { ofKey } from "./api-key.ts";
+import { ofKey } from "../../presenters/api-key.ts";
+import { shownId } from "../../schemas.ts";
 
 const rotated = z
   .object({

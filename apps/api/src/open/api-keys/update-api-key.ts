@@ -3,7 +3,7 @@ import { requireManageable, updateKey } from "../../domain/api-keys.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { keySettings } from "../../key-fields.ts";
-import { apiKey, ofKey, presentKey } from "./api-key.ts";
+import { apiKey, ofKey, presentKey } from "../../presenters/api-key.ts";
 
 const body = z.strictObject({
   name: keyName.optional().meta({ example: "CI deploys" }),

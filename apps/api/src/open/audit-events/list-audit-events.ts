@@ -2,9 +2,9 @@ import { listAuditEvents as list } from "@latchkey/db/audit-events";
 import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { listQuery, pageOf, readPage, toPage } from "../lists.ts";
-import { inWorkspace, timestamp, userId } from "../schemas.ts";
-import { auditAction, auditEvent, presentAuditEvent } from "./audit-event.ts";
+import { listQuery, pageOf, readPage, toPage } from "../../lists.ts";
+import { auditAction, auditEvent, presentAuditEvent } from "../../presenters/audit-event.ts";
+import { inWorkspace, timestamp, userId } from "../../schemas.ts";
 
 const query = listQuery(["occurredAt"]).extend({
   sort: z

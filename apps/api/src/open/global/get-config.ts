@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { ownAddress, timestamp } from "../schemas.ts";
+import { ownAddress, timestamp } from "../../schemas.ts";
 
 const configuration = z
   .object({

@@ -8,8 +8,8 @@ import { listMemberships } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { shownId, timestamp } from "../schemas.ts";
-import { presentWorkspace, workspace } from "../workspaces/workspace.ts";
+import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
+import { shownId, timestamp } from "../../schemas.ts";
 
 /** Somebody in more workspaces than this pages through `/open/workspaces`. */
 const maxWorkspaces = 100;

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { changeMemberRole as change } from "../../domain/members.ts";
 import { role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { ofMember } from "../schemas.ts";
-import { member, presentMember } from "./member.ts";
+import { member, presentMember } from "../../presenters/member.ts";
+import { ofMember } from "../../schemas.ts";
 
 export const changeMemberRole = defineEndpoint({
   method: "PATCH",

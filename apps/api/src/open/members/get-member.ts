@@ -1,8 +1,8 @@
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { getMember as get } from "../../domain/members.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { ofMember } from "../schemas.ts";
-import { member, presentMember } from "./member.ts";
+import { member, presentMember } from "../../presenters/member.ts";
+import { ofMember } from "../../schemas.ts";
 
 export const getMember = defineEndpoint({
   method: "GET",

@@ -2,9 +2,9 @@ import { listMembers as list } from "@latchkey/db/members";
 import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
 import { role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { listQuery, pageOf, readPage, searchFilter, toPage } from "../lists.ts";
-import { inWorkspace } from "../schemas.ts";
-import { member, presentMember } from "./member.ts";
+import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.ts";
+import { member, presentMember } from "../../presenters/member.ts";
+import { inWorkspace } from "../../schemas.ts";
 
 const query = listQuery(["joinedAt", "name", "email"]).extend({
   role: role.optional().meta({ description: "Only those with this role." }),

@@ -1,6 +1,6 @@
 import { removeMember as remove } from "../../domain/members.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { ofMember } from "../schemas.ts";
+import { ofMember } from "../../schemas.ts";
 
 export const removeMember = defineEndpoint({
   method: "DELETE",

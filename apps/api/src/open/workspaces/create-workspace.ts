@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createWorkspace as create } from "../../domain/workspaces.ts";
 import { workspaceName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { presentWorkspace, workspace } from "./workspace.ts";
+import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
 
 export const createWorkspace = defineEndpoint({
   method: "POST",

@@ -1,6 +1,6 @@
 import { remove } from "../../domain/workspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { inWorkspace } from "../schemas.ts";
+import { inWorkspace } from "../../schemas.ts";
 
 export const deleteWorkspace = defineEndpoint({
   method: "DELETE",

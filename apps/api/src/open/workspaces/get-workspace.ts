@@ -1,8 +1,8 @@
 import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
 import { getWorkspace as get } from "../../domain/workspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { inWorkspace } from "../schemas.ts";
-import { presentWorkspace, workspace } from "./workspace.ts";
+import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
+import { inWorkspace } from "../../schemas.ts";
 
 export const getWorkspace = defineEndpoint({
   method: "GET",

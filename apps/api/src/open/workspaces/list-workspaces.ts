@@ -3,8 +3,8 @@ import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { listQuery, pageOf, readPage, searchFilter, toPage } from "../lists.ts";
-import { presentWorkspace, workspace } from "./workspace.ts";
+import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.ts";
+import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
 
 const query = listQuery(["createdAt", "name"]).extend({
   role: role.optional().meta({ description: "Only those in which the key's user has this role." }),

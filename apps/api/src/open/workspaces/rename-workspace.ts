@@ -2,8 +2,8 @@ import { z } from "zod";
 import { rename } from "../../domain/workspaces.ts";
 import { workspaceName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { inWorkspace } from "../schemas.ts";
-import { presentWorkspace, workspace } from "./workspace.ts";
+import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
+import { inWorkspace } from "../../schemas.ts";
 
 export const renameWorkspace = defineEndpoint({
   method: "PATCH",

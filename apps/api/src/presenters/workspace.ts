@@ -2,7 +2,7 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { z } from "zod";
-import { role } from "../../fields.ts";
+import { role } from "../fields.ts";
 import { shownId, timestamp, version } from "../schemas.ts";
 
 /** A workspace as a member's key sees it. */

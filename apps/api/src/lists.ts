@@ -1,7 +1,7 @@
 import type { Page, Position } from "@latchkey/db/page";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
-import { searchText } from "../fields.ts";
+import { searchText } from "./fields.ts";
 
 const maxPageSize = 100;
 

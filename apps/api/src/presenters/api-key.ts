@@ -2,7 +2,7 @@ import { permissions } from "@latchkey/auth/permissions";
 import type { ApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { keyId as anyKeyId } from "../../fields.ts";
+import { keyId as anyKeyId } from "../fields.ts";
 import { shownId, timestamp, version } from "../schemas.ts";
 
 const limit = z

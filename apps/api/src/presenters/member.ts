@@ -1,7 +1,7 @@
 import { encodeId } from "@latchkey/db/ids";
 import type { Member } from "@latchkey/db/members";
 import { z } from "zod";
-import { role } from "../../fields.ts";
+import { role } from "../fields.ts";
 import { shownId, timestamp, version } from "../schemas.ts";
 
 /** A user in a workspace. */

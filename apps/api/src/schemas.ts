@@ -1,6 +1,6 @@
 import { encodeId, type UserId } from "@latchkey/db/ids";
 import { z } from "zod";
-import * as fields from "../fields.ts";
+import * as fields from "./fields.ts";
 
 /** A time in ISO 8601, in UTC. */
 export const timestamp = z.iso.datetime().meta({ pattern: "Z$", example: "2026-03-01T09:30:00.000Z" });
