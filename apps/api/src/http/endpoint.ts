@@ -7,7 +7,7 @@ import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { andThen } from "./and-then.ts";
-import { parseInput } from "./parse-input.ts";
+import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 
 /**
  * Who may call an endpoint. `key`: whoever holds a good API key. `unnarrowed-key`: the same, except a key that is held to
@@ -80,21 +80,6 @@ export interface Endpoint {
 
 /** The body of an answer, with nothing in it that the response's schema does not name; undefined for none. */
 export type Answer = Record<string, unknown> | undefined;
-
-/** Each schema is a strict object, so that unknown members are refused. */
-export interface RequestParts {
-  readonly params?: z.ZodObject;
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodObject;
-  /** Whether it heeds `If-Match`. */
-  readonly ifMatch?: boolean;
-}
-
-export interface RawInput {
-  readonly params: unknown;
-  readonly query: object;
-  readonly body: unknown;
-}
 
 type Parsed<Parts extends RequestParts> = {
   readonly [Part in keyof Parts]: Parts[Part] extends z.ZodType ? z.output<Parts[Part]> : undefined;

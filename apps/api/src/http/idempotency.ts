@@ -7,7 +7,8 @@ import {
 } from "@latchkey/db/idempotency-records";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
-import type { Answer, AnyCall, Endpoint, RawInput } from "./endpoint.ts";
+import type { Answer, AnyCall, Endpoint } from "./endpoint.ts";
+import type { RawInput } from "./parse-input.ts";
 
 const keyForm = /^[\x21-\x7E]{1,255}$/;
 

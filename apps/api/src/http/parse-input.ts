@@ -1,7 +1,21 @@
 import { AppError, type Issue } from "@latchkey/errors";
 import { z } from "zod";
 import { toIssues } from "../failure.ts";
-import type { RawInput, RequestParts } from "./endpoint.ts";
+
+/** Each schema is a strict object, so that unknown members are refused. */
+export interface RequestParts {
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  /** Whether it heeds `If-Match`. */
+  readonly ifMatch?: boolean;
+}
+
+export interface RawInput {
+  readonly params: unknown;
+  readonly query: object;
+  readonly body: unknown;
+}
 
 const nothing = z.strictObject({});
 

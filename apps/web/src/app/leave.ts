@@ -1,7 +1,7 @@
 import { notifications } from "@mantine/notifications";
+import type { RegisteredRouter } from "@tanstack/react-router";
 import { forgetVisitor, queryClient } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
-import type { router as appRouter } from "./router.tsx";
 
 interface Destination {
   readonly next?: string;
@@ -10,7 +10,7 @@ interface Destination {
 
 /** Leads to the sign-in page once a session is over, and forgets what was loaded for its owner and told them. */
 export async function leave(
-  router: Pick<typeof appRouter, "navigate">,
+  router: Pick<RegisteredRouter, "navigate">,
   destination: Destination = {},
 ): Promise<void> {
   const current = trpc.session.current.queryKey();

@@ -3,8 +3,8 @@ import { chmod, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
+import type { ServerAccount } from "./run-program.ts";
 import { runProgram } from "./run-program.ts";
-import type { ServerAccount } from "./server-account.ts";
 
 /** Where what the server's account must reach lives, when it cannot reach the project. Root's alone. */
 export const sharedDirectory = "/var/lib/latchkey";

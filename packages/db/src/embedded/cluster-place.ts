@@ -5,8 +5,9 @@ import { dirname, join } from "node:path";
 import { createSharedDirectory, sharedDirectory } from "./binaries.ts";
 import { makePrivate, translatingRefusals } from "./data-directory.ts";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
+import type { ServerAccount } from "./run-program.ts";
 import { runProgram } from "./run-program.ts";
-import { findServerAccount, type ServerAccount } from "./server-account.ts";
+import { findServerAccount } from "./server-account.ts";
 import { socketDirectoryOf, socketFileName } from "./socket-directory.ts";
 
 /** Where a cluster is, or is to be: `home` holds it as `cluster`; `reason` says why it is elsewhere. */

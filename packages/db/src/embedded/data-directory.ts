@@ -1,7 +1,7 @@
 import { access, chmod, chown, constants, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
-import type { ServerAccount } from "./server-account.ts";
+import type { ServerAccount } from "./run-program.ts";
 
 /**
  * Creates the data directory with its ancestors where missing and answers its real path.

@@ -6,7 +6,9 @@ import { type Cluster, joinCluster, type Membership, settlesWithin } from "./joi
 import type { ClusterConnection } from "./presence.ts";
 import { stopServer } from "./server-process.ts";
 import { socketDirectoryOf, socketPort } from "./socket-directory.ts";
-import { superviseCluster } from "./supervise-cluster.ts";
+import { type EmbeddedPostgresEvent, superviseCluster } from "./supervise-cluster.ts";
+
+export type { EmbeddedPostgresEvent };
 
 /** A running Postgres of our own, and this process's part in it. */
 export interface EmbeddedPostgres {
@@ -21,11 +23,6 @@ export interface EmbeddedPostgres {
    * @throws EmbeddedPostgresError `stop-failed`
    */
   readonly close: () => Promise<void>;
-}
-
-/** `lost`: Postgres went away under us and is being started again; `recovered`: it is back. */
-export interface EmbeddedPostgresEvent {
-  readonly kind: "lost" | "recovered";
 }
 
 /**

@@ -1,5 +1,10 @@
 import { execFile } from "node:child_process";
-import type { ServerAccount } from "./server-account.ts";
+
+/** The operating system's user that Postgres runs as. */
+export interface ServerAccount {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 /** The whole environment of a program we start: nothing of ours, no language but C, the host's own zone. */
 export const programEnvironment = { LC_ALL: "C", PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };

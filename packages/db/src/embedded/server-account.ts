@@ -1,12 +1,6 @@
 import { stat } from "node:fs/promises";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
-import { runProgram } from "./run-program.ts";
-
-/** The operating system's user that Postgres runs as. */
-export interface ServerAccount {
-  readonly uid: number;
-  readonly gid: number;
-}
+import { runProgram, type ServerAccount } from "./run-program.ts";
 
 const userName = "postgres";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chown, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
-import type { ServerAccount } from "./server-account.ts";
+import type { ServerAccount } from "./run-program.ts";
 
 /** No TCP port is open; the number is part of the socket's name. */
 export const socketPort = 5432;

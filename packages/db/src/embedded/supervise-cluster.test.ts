@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { closing, makeDirectory, query, serverPid, startHolder } from "./embedded-postgres.test-kit.ts";
-import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "./embedded-postgres.ts";
+import { openEmbeddedPostgres } from "./embedded-postgres.ts";
+import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
 
 /** Collects events; `seen` settles at the next one of its kind. */
 function eventLog() {

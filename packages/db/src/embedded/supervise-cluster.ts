@@ -1,9 +1,13 @@
 import { unwatchFile, watchFile } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { EmbeddedPostgresEvent } from "./embedded-postgres.ts";
 import { type Cluster, joinCluster, type Membership } from "./join-cluster.ts";
 import { readPidFile, stopServer } from "./server-process.ts";
+
+/** `lost`: Postgres went away under us and is being started again; `recovered`: it is back. */
+export interface EmbeddedPostgresEvent {
+  readonly kind: "lost" | "recovered";
+}
 
 /** The watch over a cluster that is in use. */
 export interface Supervision {

@@ -6,7 +6,7 @@ import { countOf } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import classes from "./api-key-cards.module.css";
-import type { ApiKeyItemProps, ApiKeyListProps } from "./api-key-list.tsx";
+import type { ApiKeyItemProps, ApiKeyListProps } from "./api-key-list-props.ts";
 import { KeyTags } from "./key-tags.tsx";
 import { useOpenKey } from "./use-open-key.ts";
 

@@ -5,7 +5,7 @@ import { formatCount } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import tableClasses from "../../ui/table.module.css";
 import { ApiKeyActions } from "./api-key-actions.tsx";
-import type { ApiKeyItemProps, ApiKeyListProps } from "./api-key-list.tsx";
+import type { ApiKeyItemProps, ApiKeyListProps } from "./api-key-list-props.ts";
 import classes from "./api-key-table.module.css";
 import { KeyTags } from "./key-tags.tsx";
 import { useOpenKey } from "./use-open-key.ts";

@@ -6,7 +6,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./member-cards.module.css";
-import type { MemberListProps } from "./member-list.tsx";
+import type { MemberListProps } from "./member-list-props.ts";
 import { RoleField } from "./role-field.tsx";
 import { useMemberRow } from "./use-member-row.ts";
 import { describeRefusedChange } from "./use-role-change.tsx";

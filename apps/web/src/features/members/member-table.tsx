@@ -6,7 +6,7 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 import { SortHeader } from "../../ui/sort-header.tsx";
 import tableClasses from "../../ui/table.module.css";
 import { Tag } from "../../ui/tag.tsx";
-import type { MemberListProps } from "./member-list.tsx";
+import type { MemberListProps } from "./member-list-props.ts";
 import classes from "./member-table.module.css";
 import { RoleField } from "./role-field.tsx";
 import { useMemberRow } from "./use-member-row.ts";

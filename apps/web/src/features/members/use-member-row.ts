@@ -1,5 +1,5 @@
 import type { Member, Role } from "../../server/trpc.ts";
-import type { MemberListProps } from "./member-list.tsx";
+import type { MemberListProps } from "./member-list-props.ts";
 import { useRoleChange } from "./use-role-change.tsx";
 
 /** What a row or card of a member offers. */
