@@ -1,12 +1,14 @@
+import { randomUUID } from "node:crypto";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { openDatabase } from "@latchkey/db/connection";
+import { migrate } from "@latchkey/db/migrate";
 import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
-import { connectionTo, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
+import { connectionTo, eventually, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
 import { authSecret } from "../support/product.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
@@ -54,6 +56,30 @@ test("with DATABASE_URL it uses that Postgres, leaves no data of its own and sto
   await expect(access(place.dataDirectory)).rejects.toThrow("ENOENT");
   expect(node.output()).not.toContain(password);
   expect((await migrationsOf({ ...cluster.connection, database: "elsewhere" })).length).toBeGreaterThan(0);
+});
+
+test("a node purges expired rows as soon as it has started", async () => {
+  await createDatabase(cluster.connection, "purged");
+  const connection = { ...cluster.connection, database: "purged" };
+  await migrate(connection);
+  const db = openDatabase(connection, { applicationName: "test", role: "login" });
+  try {
+    const verification = { id: randomUUID(), identifier: "ada@example.com", value: "" };
+    await db
+      .insertInto("verifications")
+      .values({ ...verification, expires_at: new Date(0) })
+      .execute();
+    const { user, password } = connection;
+    const node = await place.start({
+      DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${proxy.port}/purged`,
+      AUTH_SECRET: authSecret,
+    });
+    const isPurged = async () => (await db.selectFrom("verifications").select("id").execute()).length === 0;
+    await eventually("the verification is purged", isPurged, 10_000);
+    expect(await node.stop()).toBe(0);
+  } finally {
+    await db.destroy();
+  }
 });
 
 test("two nodes that start at once on a fresh data directory share one Postgres, which the last one stops", async () => {

@@ -5,6 +5,7 @@ import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { createSessions } from "@latchkey/auth/sessions";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
+import { Purger } from "@latchkey/db/purger";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
 import { pino } from "pino";
@@ -50,6 +51,11 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     onFailure: (err) => log.error({ err }, "the history of keys cannot be written"),
   });
   stack.defer(() => recorder.close());
+  const purger = new Purger({
+    connection: ground.connection,
+    onFailure: (err, rule) => log.error({ err }, `${rule} cannot be purged`),
+  });
+  stack.defer(() => purger.close());
   const admissionDb = openDatabase(ground.connection, {
     applicationName: "latchkey inspection",
     role: "latchkey_admission",
@@ -76,6 +82,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     isDraining: () => isDraining,
   });
   await server.serve(app);
+  void purger.run();
   stack.defer(async () => {
     isDraining = true;
     await server.close({ noticeMs, graceMs: drainMs });

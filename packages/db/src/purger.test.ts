@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
+import type { PurgeRule } from "./purge.ts";
+import { Purger } from "./purger.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+
+let database: TestDatabase;
+let userId: string;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  userId = randomUUID();
+  await sql`insert into users (id, email, name) values (${userId}, 'ada@example.com', 'Ada')`.execute(
+    database.owner,
+  );
+});
+afterAll(() => database.drop());
+
+const purgers: Purger[] = [];
+function createPurger(options: Omit<ConstructorParameters<typeof Purger>[0], "connection"> = {}): Purger {
+  const purger = new Purger({ connection: database.connection, ...options });
+  purgers.push(purger);
+  return purger;
+}
+beforeEach(async () => {
+  await sql`truncate sessions, verifications`.execute(database.owner);
+});
+afterEach(async () => {
+  for (const purger of purgers.splice(0)) await purger.close();
+});
+
+/** Adds sessions and verifications that expire so many seconds from now, by the database's clock. */
+async function addRows(count: number, expireInSeconds: number): Promise<void> {
+  const expiresAt = sql`clock_timestamp() + make_interval(secs => ${expireInSeconds})`;
+  await sql`
+    insert into sessions (id, user_id, token, expires_at)
+    select gen_random_uuid(), ${userId}, gen_random_uuid(), ${expiresAt}
+    from generate_series(1, ${count})`.execute(database.owner);
+  await sql`
+    insert into verifications (id, identifier, value, expires_at)
+    select gen_random_uuid(), 'ada@example.com', '', ${expiresAt} from generate_series(1, ${count})`.execute(
+    database.owner,
+  );
+}
+
+async function countRows(): Promise<{ sessions: number; verifications: number } | undefined> {
+  const { rows } = await sql<{ sessions: number; verifications: number }>`
+    select (select count(*) from sessions) as sessions, (select count(*) from verifications) as verifications`.execute(
+    database.owner,
+  );
+  return rows[0];
+}
+
+test("deletes the sessions and verifications that have expired, and no other", async () => {
+  await addRows(3, -1);
+  await addRows(2, 3_600);
+  await createPurger().run();
+  expect(await countRows()).toEqual({ sessions: 2, verifications: 2 });
+});
+
+test("deletes at most 10,000 rows per kind and round, 500 per statement", async () => {
+  const limits: number[] = [];
+  const rule: PurgeRule = {
+    name: "endless rows",
+    deleteSome: async (_db, limit) => {
+      limits.push(limit);
+      return limit;
+    },
+  };
+  await createPurger({ rules: [rule] }).run();
+  expect(limits).toEqual(Array.from({ length: 20 }, () => 500));
+});
+
+test("more rows than one statement deletes are deleted in the same round", async () => {
+  await addRows(1_100, -1);
+  await createPurger().run();
+  expect(await countRows()).toEqual({ sessions: 0, verifications: 0 });
+});
+
+test("two nodes purge at the same time, and a row that somebody holds is left for the next round", async () => {
+  await addRows(1_000, -1);
+  await database.owner.transaction().execute(async (trx) => {
+    await sql`select from sessions order by expires_at limit 1 for update`.execute(trx);
+    const failures: unknown[] = [];
+    const options = { onFailure: (error: unknown) => failures.push(error) };
+    await Promise.all([createPurger(options).run(), createPurger(options).run()]);
+    expect(failures).toEqual([]);
+    expect(await countRows()).toEqual({ sessions: 1, verifications: 0 });
+  });
+  await createPurger().run();
+  expect(await countRows()).toEqual({ sessions: 0, verifications: 0 });
+});
+
+test("a rule that fails is reported, keeps no other from running, and is tried again", async () => {
+  await addRows(1, -1);
+  const failures: string[] = [];
+  let isBroken = true;
+  const broken: PurgeRule = {
+    name: "broken rows",
+    deleteSome: async () => {
+      if (isBroken) throw new Error("No.");
+      return 0;
+    },
+  };
+  const sessions: PurgeRule = {
+    name: "sessions",
+    deleteSome: async (db) => Number((await sql`delete from sessions`.execute(db)).numAffectedRows),
+  };
+  const purger = createPurger({
+    rules: [broken, sessions],
+    onFailure: (_error, rule) => failures.push(rule),
+  });
+  await purger.run();
+  expect([failures, (await countRows())?.sessions]).toEqual([["broken rows"], 0]);
+  isBroken = false;
+  await purger.run();
+  expect(failures).toEqual(["broken rows"]);
+});
+
+test("runs once a minute, and no longer once it is closed", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let rounds = 0;
+  const rule: PurgeRule = {
+    name: "rows",
+    deleteSome: async () => {
+      rounds += 1;
+      return 0;
+    },
+  };
+  const purger = createPurger({ rules: [rule] });
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(rounds).toBe(2);
+  await purger.close();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(rounds).toBe(2);
+});
+
+test("finds expired rows by their index", async () => {
+  await database.owner.transaction().execute(async (trx) => {
+    await sql`set local enable_seqscan = off`.execute(trx);
+    for (const table of ["sessions", "verifications"]) {
+      const { rows } = await sql<{ "QUERY PLAN": string }>`
+        explain select id from ${sql.table(table)} where expires_at <= now()
+        order by expires_at limit 500 for update skip locked`.execute(trx);
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan).toContain(`${table}_expires_at`);
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type DatabaseConnection, openDatabase } from "./connection.ts";
+import { type PurgeRule, purgeRules } from "./purge.ts";
+import type { Db } from "./schema.ts";
+
+export interface PurgerOptions {
+  readonly connection: DatabaseConnection;
+  /** What to delete; all of {@link purgeRules} by default. */
+  readonly rules?: readonly PurgeRule[];
+  /** Time between two rounds, in milliseconds; 60,000 by default. */
+  readonly everyMs?: number;
+  /** Called with each rule that failed; the next round tries it again. */
+  readonly onFailure?: (error: unknown, rule: string) => void;
+}
+
+/** A statement deletes at most this many rows, which takes a few milliseconds, so that nobody waits for its locks. */
+const rowsPerStep = 500;
+/** Steps per rule and round. More than 10,000 expired rows take several rounds. */
+const maxSteps = 20;
+/** How long `close` waits for the step in flight and for the connection to end, in milliseconds. */
+const closeWithinMs = 1_000;
+
+/**
+ * Deletes expired rows on a timer, in small steps, on one connection of its own that is closed between rounds. Every node
+ * runs one; rules skip the rows that another node has locked. A failure is reported and tried again in the next round.
+ */
+export class Purger {
+  readonly #db: Db;
+  readonly #rules: readonly PurgeRule[];
+  readonly #onFailure: (error: unknown, rule: string) => void;
+  readonly #timer: NodeJS.Timeout;
+  #round: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor({
+    connection,
+    rules = purgeRules,
+    everyMs = 60_000,
+    onFailure = () => undefined,
+  }: PurgerOptions) {
+    this.#db = openDatabase(connection, { applicationName: "latchkey purge", maxConnections: 1 });
+    this.#rules = rules;
+    this.#onFailure = onFailure;
+    this.#timer = setInterval(() => void this.run(), everyMs);
+    this.#timer.unref();
+  }
+
+  /** Runs one round, or joins the one in progress; never throws. */
+  run(): Promise<void> {
+    this.#round ??= this.#purgeAll().finally(() => {
+      this.#round = undefined;
+    });
+    return this.#round;
+  }
+
+  /** Stops after the step in flight. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    const ended = (this.#round ?? Promise.resolve()).then(() => this.#db.destroy());
+    await Promise.race([ended, delay(closeWithinMs, undefined, { ref: false })]);
+  }
+
+  async #purgeAll(): Promise<void> {
+    for (const rule of this.#rules) {
+      try {
+        await this.#purge(rule);
+      } catch (error) {
+        this.#onFailure(error, rule.name);
+      }
+    }
+  }
+
+  async #purge({ deleteSome }: PurgeRule): Promise<void> {
+    for (let step = 0; step < maxSteps && !this.#isClosed; step += 1) {
+      if ((await deleteSome(this.#db, rowsPerStep)) < rowsPerStep) return;
+    }
+  }
+}
