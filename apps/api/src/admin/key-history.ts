@@ -8,6 +8,7 @@ import { getKey } from "../domain/api-keys.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
 import { keyId } from "../fields.ts";
 import { isAnswerable, unanswerable, usagePeriod } from "../key-fields.ts";
+import { presentUsageBucket } from "../presenters/usage-bucket.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
 
 /** For reading about one of a person's own keys. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
@@ -26,12 +27,7 @@ export const keyHistoryRouter = createRouter({
     .query(async ({ ctx, input: { from, to, bucket } }) => {
       const period = { keyId: ctx.keyId, from, to, bucket };
       const rows = await asUser(ctx.instance.db, ctx.user.id, (trx) => readKeyUsage(trx, period));
-      return rows.map(({ startsAt, workspaceId, outcome, count }) => ({
-        startsAt: startsAt.toISOString(),
-        workspaceId: workspaceId && encodeId("workspace", workspaceId),
-        outcome,
-        count,
-      }));
+      return rows.map(presentUsageBucket);
     }),
 
   /** The last 100, newest first. */

@@ -1,10 +1,9 @@
 import { listPermissions } from "@latchkey/auth/permissions";
-import { encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import type { Workspace } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { createWorkspace, getWorkspace, remove, rename } from "../domain/workspaces.ts";
 import { workspaceName } from "../fields.ts";
+import { presentWorkspace } from "../presenters/workspace.ts";
 import { createRouter, originOf, sessionProcedure, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 export const workspacesRouter = createRouter({
@@ -14,14 +13,14 @@ export const workspacesRouter = createRouter({
     .query(async ({ ctx: { instance, access } }) => {
       const { scope, role } = access;
       const workspace = await inWorkspace(instance.db, scope, (trx) => getWorkspace(trx, scope));
-      return { ...presentWorkspace(workspace), role, permissions: listPermissions(role) };
+      return { ...presentWorkspace({ ...workspace, role }), permissions: listPermissions(role) };
     }),
 
   /** Whoever makes a workspace is its first owner. */
   create: sessionProcedure.input(z.strictObject({ name: workspaceName })).mutation(async ({ ctx, input }) => {
     const workspace = { ...input, ownerId: ctx.user.id, origin: originOf(ctx, ctx.user.id) };
     const created = await ctx.transact((trx) => createWorkspace(trx, workspace));
-    return presentWorkspace(created);
+    return presentWorkspace({ ...created, role: "owner" });
   }),
 
   /** `version` is the one that the edit was made from. */
@@ -30,7 +29,7 @@ export const workspacesRouter = createRouter({
     .mutation(async ({ ctx, input: { name, version } }) => {
       const change = { name, versions: [version] };
       const renamed = await ctx.transact((trx) => rename(trx, ctx.edit, change));
-      return presentWorkspace(renamed);
+      return presentWorkspace({ ...renamed, role: ctx.access.role });
     }),
 
   delete: workspaceProcedure("workspace:delete")
@@ -40,7 +39,3 @@ export const workspacesRouter = createRouter({
       return null;
     }),
 });
-
-function presentWorkspace({ id, name, slug, createdAt, version }: Workspace) {
-  return { id: encodeId("workspace", id), name, slug, createdAt: createdAt.toISOString(), version };
-}

@@ -1,4 +1,3 @@
-import { encodeId } from "@latchkey/db/ids";
 import { readKeyUsage } from "@latchkey/db/key-history";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
@@ -6,21 +5,7 @@ import { getKey, requireOwnKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { isAnswerable, unanswerable, usagePeriod } from "../../key-fields.ts";
 import { ofKey } from "../../presenters/api-key.ts";
-import { shownId, timestamp } from "../../schemas.ts";
-
-const bucket = z
-  .object({
-    startsAt: timestamp,
-    workspaceId: shownId("workspace")
-      .nullable()
-      .meta({ description: "Null for requests that asked for no workspace." }),
-    outcome: z.string().meta({
-      description: "`admitted`, `limited`, or why it was refused. There may come to be more.",
-      example: "admitted",
-    }),
-    count: z.int().min(1).meta({ example: 42 }),
-  })
-  .meta({ id: "UsageBucket" });
+import { presentUsageBucket, usageBucket } from "../../presenters/usage-bucket.ts";
 
 export const getApiKeyUsage = defineEndpoint({
   method: "GET",
@@ -31,19 +16,12 @@ export const getApiKeyUsage = defineEndpoint({
     "By hour or day in UTC, workspace and outcome, the earliest first; what is missing is none. These are statistics, about a second behind; the key's `usageCount` is exact.",
   access: "key",
   request: { params: ofKey, query: z.strictObject(usagePeriod).refine(isAnswerable, unanswerable) },
-  response: { status: 200, schema: z.object({ data: z.array(bucket) }).meta({ id: "KeyUsage" }) },
+  response: { status: 200, schema: z.object({ data: z.array(usageBucket) }).meta({ id: "KeyUsage" }) },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyId }, query }, { instance: { db }, principal }) => {
     await requireOwnKey(db, principal, keyId);
     await getKey(db, { userId: principal.userId, id: keyId });
     const rows = await asUser(db, principal.userId, (trx) => readKeyUsage(trx, { keyId, ...query }));
-    return {
-      data: rows.map(({ startsAt, workspaceId, outcome, count }) => ({
-        startsAt: startsAt.toISOString(),
-        workspaceId: workspaceId && encodeId("workspace", workspaceId),
-        outcome,
-        count,
-      })),
-    };
+    return { data: rows.map(presentUsageBucket) };
   },
 });

@@ -1,0 +1,28 @@
+import { encodeId } from "@latchkey/db/ids";
+import type { UsageBucket } from "@latchkey/db/key-history";
+import { z } from "zod";
+import { shownId, timestamp } from "../schemas.ts";
+
+/** How many requests with a key had one outcome in one workspace and one hour or day in UTC. */
+export const usageBucket = z
+  .object({
+    startsAt: timestamp,
+    workspaceId: shownId("workspace")
+      .nullable()
+      .meta({ description: "Null for requests that asked for no workspace." }),
+    outcome: z.string().meta({
+      description: "`admitted`, `limited`, or why it was refused. There may come to be more.",
+      example: "admitted",
+    }),
+    count: z.int().min(1).meta({ example: 42 }),
+  })
+  .meta({ id: "UsageBucket" });
+
+export function presentUsageBucket(shown: UsageBucket): z.input<typeof usageBucket> {
+  return {
+    startsAt: shown.startsAt.toISOString(),
+    workspaceId: shown.workspaceId && encodeId("workspace", shown.workspaceId),
+    outcome: shown.outcome,
+    count: shown.count,
+  };
+}
