@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
+import { requireShortQuery } from "./query.ts";
 
 /** Refuses requests that are lawful HTTP for Node's parser but that no part of Latchkey should have to consider. */
 export function edgeRules(): Middleware {
@@ -10,6 +11,7 @@ export function edgeRules(): Middleware {
     // Below `/open`, authentication comes before everything else, and whatever has come here has passed it by.
     if (isOpen(ctx.path)) throw unauthorized();
     requireOneHost(ctx.req);
+    requireShortQuery(ctx.req.url ?? "");
     return next();
   };
 }

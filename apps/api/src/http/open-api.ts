@@ -14,6 +14,7 @@ import { etagOf, readIfMatch } from "./entity-tag.ts";
 import { type CarriedOut, onceByName, readIdempotencyKey } from "./idempotency.ts";
 import { maxBodyBytes, readJsonBody } from "./json-body.ts";
 import type { RawInput } from "./parse-input.ts";
+import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply } from "./reply.ts";
 import { Turns } from "./turns.ts";
@@ -49,10 +50,11 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
     const budgetMs = answerWithinMs - (performance.now() - arrivedAt);
     requireOneHost(ctx.req);
     refuseLargeBody(ctx);
+    const query = parseQuery(ctx.req.url ?? "");
     if (route instanceof AppError) throw route;
     const { endpoint, params } = route;
     return andThen(endpoint.request.body ? readJsonBody(ctx) : undefined, (body) => {
-      const input = { params, query: ctx.querystring === "" ? noQuery : ctx.query, body };
+      const input = { params, query, body };
       const deadline = performance.now() + budgetMs;
       const call = createCall(ctx, instance, endpoint, {
         principal,
@@ -69,7 +71,10 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
             status,
             value: answer,
             headers: [
-              ...describeAnswer(ctx, instance, endpoint, answer),
+              ...describeAnswer(ctx, endpoint, answer),
+              ...(typeof answer?.nextCursor === "string"
+                ? ["Link", nextPageLink(instance.baseUrl + path, query, answer.nextCursor)]
+                : []),
               ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
             ],
           }),
@@ -118,8 +123,6 @@ function nameOf({ isAboutKey }: Endpoint, path: string, { keyId }: Principal): s
   return isAboutKey ? `${path} ${keyId}` : path;
 }
 
-const noQuery = {};
-
 function createCall(
   ctx: Context,
   instance: Instance,
@@ -155,15 +158,8 @@ function createCall(
 const headers = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 /** The headers of an answer: name, value, name, value. */
-function describeAnswer(
-  ctx: Context,
-  instance: Instance,
-  { response }: Endpoint,
-  answer: Answer,
-): readonly string[] {
+function describeAnswer(ctx: Context, { response }: Endpoint, answer: Answer): readonly string[] {
   const always = ctx.limit ? [...headers, ...rateLimitHeaders(ctx.limit)] : headers;
-  const link = nextPageLink(ctx, instance, answer);
-  if (link) return [...always, "Link", link];
   if (response.status !== 204 && response.hasEtag)
     return [...always, "ETag", etagOf(Number(answer?.version))];
   return always;
@@ -192,12 +188,9 @@ function refuseLargeBody(ctx: Context): void {
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc8288 */
-function nextPageLink(ctx: Context, instance: Instance, answer: Answer): string | undefined {
-  if (typeof answer?.nextCursor !== "string") return undefined;
-  const next = new URL(ctx.path, instance.baseUrl);
-  next.search = new URLSearchParams({
-    ...(ctx.query as Record<string, string>), // A list's own schema has refused what was sent twice.
-    cursor: answer.nextCursor,
-  }).toString();
+function nextPageLink(url: string, query: Query, cursor: string): string {
+  const next = new URL(url);
+  // The schema of a list rejects a parameter that occurs twice.
+  next.search = new URLSearchParams({ ...(query as Record<string, string>), cursor }).toString();
   return `<${next.href}>; rel="next"`;
 }

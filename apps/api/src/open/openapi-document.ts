@@ -53,7 +53,7 @@ const introduction = `Call it with an API key that you made in the web app, as \
 
 ## Requests and answers
 
-JSON goes in and out. Names of members are in camelCase, ids are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC. A request with a member or a query parameter that nobody asked for is refused; an answer may gain members, so ignore those you do not know. Every answer carries \`X-Request-Id\`, and takes yours over if you sent one of 1 to 128 URL-safe characters.
+JSON goes in and out. Names of members are in camelCase, ids are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC. A query string has at most 50 parameters and 4,096 bytes. A request with a member or a query parameter that nobody asked for is refused; an answer may gain members, so ignore those you do not know. Every answer carries \`X-Request-Id\`, and takes yours over if you sent one of 1 to 128 URL-safe characters.
 
 ## Failures
 

@@ -6,8 +6,8 @@ import { queryClient } from "./query-client.ts";
 
 /** Calls procedures by hand; pages of a list do, because tRPC would add what the API's strict inputs refuse. */
 export const trpcClient = createTRPCClient<AppRouter>({
-  // The API refuses batches of more than ten calls.
-  links: [httpBatchLink({ url: "/trpc", maxItems: 10 })],
+  // The API rejects batches of more than ten calls and query strings longer than 4,096 bytes.
+  links: [httpBatchLink({ url: "/trpc", maxItems: 10, maxURLLength: 4_096 })],
 });
 
 /** Query and mutation options for every procedure of the API. */
