@@ -1,33 +1,25 @@
 import { AppError } from "@latchkey/errors";
 import pg from "pg";
+import { isDatabaseUnavailable } from "./sqlstate.ts";
 
 /**
- * Translates what Postgres or the way to it did into an `AppError`, where that is certain: a database that is
- * away, silent, overloaded or full is `SERVICE_UNAVAILABLE`. Undefined for everything else, which is a bug
- * or a case that the query's author must name.
+ * Translates a failure of Postgres, or of the connection to it, into an `AppError`: a database that is unreachable,
+ * silent, overloaded or full is `SERVICE_UNAVAILABLE`. Undefined for everything else, which is a bug or a case that
+ * the query's author must handle.
  */
 export function databaseFailure(error: unknown): AppError | undefined {
   if (!(error instanceof Error)) return undefined;
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const isAway =
-    error instanceof pg.DatabaseError
-      ? unavailableStates.some((state) => code.startsWith(state))
-      : networkCodes.has(code) || clientMessages.some((message) => error.message.includes(message));
+  const isAway = isDatabaseUnavailable(error) || isConnectionFailure(error);
   return isAway ? new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 1 }) : undefined;
 }
 
-/** Whether the error is a violation of the unique constraint or index with this name. */
-export function violatesUnique(error: unknown, constraint: string): boolean {
-  return error instanceof pg.DatabaseError && error.code === "23505" && error.constraint === constraint;
+/** Whether the database could not be reached, or stopped responding: a failure of the network or of the driver. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
+  if (error instanceof AggregateError) return error.errors.some(isConnectionFailure);
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return networkCodes.has(code) || clientMessages.some((message) => error.message.includes(message));
 }
-
-/**
- * SQLSTATEs, by their beginning: broken connections, resources (disk, memory, connections) used up, the
- * operator's interventions (shutdown, crash, statement timeout), a lock not had in time, a read-only standby,
- * a database closed to connections, a role that may not enter.
- * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
- */
-const unavailableStates = ["08", "53", "57", "58", "55P03", "55000", "25006", "25P03", "28"];
 
 const networkCodes = new Set([
   "ECONNREFUSED",

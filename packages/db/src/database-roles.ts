@@ -1,5 +1,6 @@
 import pg from "pg";
 import { clientConfig, type DatabaseConnection, type DatabaseRole, startupOptions } from "./connection.ts";
+import { isRoleRefusal } from "./sqlstate.ts";
 
 const roles: readonly DatabaseRole[] = ["latchkey_tenant", "latchkey_admission"];
 
@@ -18,14 +19,6 @@ export class RolesMissingError extends Error {
   }
 }
 
-/** Insufficient privilege; a role that is not there. */
-const refusals = ["42501", "22023"];
-
-/** Whether a failure of Postgres's says that whoever signs in may not do this. */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && refusals.includes(error.code ?? "");
-}
-
 /**
  * Sees that connections can be made in the roles that the product works in.
  * @throws {RolesMissingError}
@@ -42,7 +35,7 @@ export async function requireRoles(connection: DatabaseConnection): Promise<void
       // Something between us and the database may drop what a connection asks for as it starts.
       if (rows[0]?.name !== role) throw new RolesMissingError(client.user ?? "");
     } catch (error) {
-      if (isRefusal(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
+      if (isRoleRefusal(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
       throw error;
     } finally {
       await client.end();

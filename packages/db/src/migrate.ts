@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import { type Migration, Migrator } from "kysely/migration";
-import pg from "pg";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
-import { isRefusal, RolesMissingError } from "./database-roles.ts";
+import { RolesMissingError } from "./database-roles.ts";
 import { migrations } from "./migrations.ts";
+import { isLockTimeout, isRoleRefusal, isUndefinedTable } from "./sqlstate.ts";
 
 /** Migrations by name, in their order. */
 export type Migrations = Readonly<Record<string, Migration>>;
@@ -64,7 +64,7 @@ export async function migrate(
       await refuseNewerSchema(db, known);
       const { error, results = [] } = await (upTo ? migrator.migrateTo(upTo) : migrator.migrateToLatest());
       if (!error) return results.map((result) => result.migrationName);
-      if (isRefusal(error) && /create role|to role/.test(String(error)))
+      if (isRoleRefusal(error) && /create role|to role/.test(String(error)))
         throw new RolesMissingError(await readLogin(db), { cause: error });
       if (!isLockTimeout(error) || attempt === attempts) throw error;
       await delay(stepBackMs);
@@ -79,7 +79,7 @@ async function refuseNewerSchema(db: ReturnType<typeof openDatabase>, known: Mig
     select name from migrations order by name desc`
     .execute(db)
     .catch((error: unknown) => {
-      if (error instanceof pg.DatabaseError && error.code === "42P01") return { rows: [] };
+      if (isUndefinedTable(error)) return { rows: [] };
       throw error;
     });
   const unknown = rows.find(({ name }) => !(name in known));
@@ -89,8 +89,4 @@ async function refuseNewerSchema(db: ReturnType<typeof openDatabase>, known: Mig
 async function readLogin(db: ReturnType<typeof openDatabase>): Promise<string> {
   const { rows } = await sql<{ login: string }>`select session_user::text as login`.execute(db);
   return rows[0]?.login ?? "";
-}
-
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === "55P03";
 }

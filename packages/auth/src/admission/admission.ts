@@ -1,4 +1,5 @@
 import type { KeyId } from "@latchkey/db/ids";
+import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { answerCounted, malformed, presentedBy, unavailable, unknown } from "./answer.ts";
@@ -19,7 +20,7 @@ import { type Demand, judge, judgeKey, type KeyFacts } from "./judge.ts";
 import { AdmissionLink } from "./link.ts";
 import type { AdmissionOptions } from "./options.ts";
 import type { Spent } from "./spend.ts";
-import { countUses, type Findings, isCertainAbort, type Probe, resolveUses } from "./statement.ts";
+import { countUses, type Findings, type Probe, resolveUses } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** At most so many requests in one statement. */
@@ -183,7 +184,7 @@ export class Admission {
     } catch (error) {
       const batch: Batch = { spending, probing: new Map() };
       // Nothing was changed, and nobody is told yet: past the locked rows it may go.
-      if (isCertainAbort(error)) await this.#resolve(batch);
+      if (isDefiniteAbort(error)) await this.#resolve(batch);
       else this.#fail(batch, error);
     }
   }
@@ -196,7 +197,7 @@ export class Admission {
       this.#conclude(batch, await this.#send(batch, resolveUses));
     } catch (error) {
       // Rows are skipped, a whole table that somebody has locked is not.
-      if (isCertainAbort(error)) this.#setAside(listWaiters(batch));
+      if (isDefiniteAbort(error)) this.#setAside(listWaiters(batch));
       else this.#fail(batch, error);
     }
   }

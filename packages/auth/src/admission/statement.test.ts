@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
+import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from "vitest";
@@ -9,7 +10,6 @@ import {
   countText,
   countUses,
   countWithEndsText,
-  isCertainAbort,
   resolveText,
   sessionSettings,
   spendText,
@@ -153,7 +153,7 @@ test.each([
     const mine = await connect();
     const error = await mine.query(`begin; ${text}`).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(pg.DatabaseError);
-    expect(isCertainAbort(error)).toBe(isCertain);
+    expect(isDefiniteAbort(error)).toBe(isCertain);
   },
 );
 

@@ -1,5 +1,5 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
-import pg from "pg";
+import type pg from "pg";
 import type { Ask, Counted } from "./ask.ts";
 import { countOne } from "./count-one.ts";
 import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./found-facts.ts";
@@ -253,23 +253,6 @@ export async function resolveUses(
     else probed[row.position - 1] = readFacts(row.detail, probes[row.position - 1]?.workspaceId);
   }
   return { uncounted, spent, probed };
-}
-
-/**
- * What Postgres says when it has certainly changed nothing: it rolled back, or could not even begin, because a statement
- * ahead, which was to prepare this one, had to wait too long for a lock.
- */
-const certainAborts = new Set([
-  "40P01", // deadlock_detected
-  "40001", // serialization_failure
-  "55P03", // lock_not_available
-  "26000", // invalid_sql_statement_name
-  "42P05", // duplicate_prepared_statement
-]);
-
-/** Whether a statement has failed without a trace, so that it may be sent again. */
-export function isCertainAbort(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && certainAborts.has(error.code ?? "");
 }
 
 /** Postgres's own notation, joined at once: the driver would escape each element, and none of these needs it. */

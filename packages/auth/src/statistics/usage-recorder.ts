@@ -4,7 +4,7 @@ import { databaseFailure } from "@latchkey/db/database-failure";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import { type KeyHistory, pruneKeyHistory, writeKeyHistory } from "@latchkey/db/key-history";
 import type { Db } from "@latchkey/db/schema";
-import { isCertainAbort } from "../admission/statement.ts";
+import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type { Presented, Verdict } from "../admission/verdict.ts";
 import { HourCounters } from "./hour-counters.ts";
 import { MinuteNotes } from "./minute-notes.ts";
@@ -245,7 +245,7 @@ export class UsageRecorder {
         this.#db.destroy().catch(() => undefined);
         this.#db = this.#open();
       }
-      return databaseFailure(error) || isCertainAbort(error) ? "away" : "failed";
+      return databaseFailure(error) || isDefiniteAbort(error) ? "away" : "failed";
     }
   }
 

