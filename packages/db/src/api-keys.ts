@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { containing } from "./containing.ts";
+import { containsText } from "./contains-text.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings, toSettings } from "./key-settings.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -197,12 +197,11 @@ export async function pageApiKeys(
   return rows.map((row) => ({ ...toApiKey(row), position: row.position }));
 }
 
-/** One text made of all that is looked at, with what nobody can type between: three comparisons would take twice as long. */
+/** Searches one concatenated text, separated by a character that no search may contain: that costs half of three searches. */
 function matches(search: string) {
   if (search === "") return sql<boolean>`true`;
-  return sql<boolean>`
-    lower(api_keys.name || chr(31) || api_keys.description || chr(31) || api_keys.start)
-      like lower(${containing(search)})`;
+  const text = sql`api_keys.name || chr(31) || api_keys.description || chr(31) || api_keys.start`;
+  return containsText(text, search);
 }
 
 /** All of a user's keys together. */

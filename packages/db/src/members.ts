@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { containing } from "./containing.ts";
+import { containsText } from "./contains-text.ts";
 import type { UserId, WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -64,8 +64,9 @@ export async function countMembers(
 function matches({ role, search }: MemberFilter) {
   const hasRole = role === undefined ? sql<boolean>`true` : sql<boolean>`members.role = ${role}`;
   if (search === undefined || search === "") return hasRole;
-  const pattern = containing(search);
-  return sql<boolean>`(${hasRole} and (users.name ilike ${pattern} or users.email ilike ${pattern}))`;
+  // No search may contain the separator.
+  const text = sql`users.name || chr(31) || users.email`;
+  return sql<boolean>`(${hasRole} and ${containsText(text, search)})`;
 }
 
 export async function findMember(

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { containing } from "./containing.ts";
+import { containsText } from "./contains-text.ts";
 import { createId, type UserId, type WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
@@ -101,7 +101,7 @@ export async function listMemberships(
     ) // Guarded beside it.
     .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Guarded beside it.
     .$if(search !== undefined, (memberships) =>
-      memberships.where("workspaces.name", "ilike", containing(search as string)),
+      memberships.where(containsText(sql.ref("workspaces.name"), search as string)),
     ); // Guarded beside it.
   return await cutPage(query, membershipOrders[sort], page).execute();
 }
