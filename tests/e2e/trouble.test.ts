@@ -173,7 +173,7 @@ test("moves the focus to what a refusal is about", async () => {
   await page.keyboard.press("Escape");
   await page.unroute("**/trpc/apiKeys.*");
 
-  const issues = [{ path: "description", message: "Not like this." }];
+  const issues = [{ path: "description", code: "too_long", message: "Not like this." }];
   const data = { code: "BAD_REQUEST", httpStatus: 400, requestId: "req-1234", issues };
   const error = { code: -32600, message: "The request is not valid", data };
   await page.route("**/trpc/apiKeys.update*", (route) => route.fulfill({ status: 400, json: [{ error }] }));

@@ -2,6 +2,9 @@ import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { roles } from "@latchkey/auth/permissions";
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
+import { rejectedAs } from "./issues.ts";
+
+const hiddenCharacters = rejectedAs("invalid_characters", "Remove the invisible characters.");
 
 // Postgres cannot store U+0000, lone surrogates are no text, and control characters have no place in one line. Those
 // that turn the direction of writing would turn what stands beside a name too. Joiners stay: emoji need them.
@@ -9,14 +12,11 @@ const printable = z
   .string()
   .refine(
     (text) => text.isWellFormed() && !/[\p{Control}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u.test(text),
-    "Remove the invisible characters.",
+    hiddenCharacters,
   );
 const printableLines = z
   .string()
-  .refine(
-    (text) => text.isWellFormed() && !/[^\P{Control}\n\r\t]/u.test(text),
-    "Remove the invisible characters.",
-  );
+  .refine((text) => text.isWellFormed() && !/[^\P{Control}\n\r\t]/u.test(text), hiddenCharacters);
 
 // Nothing to be seen: fillers and joiners by themselves, and the empty Braille cell.
 const isBlank = (text: string): boolean => /^[\p{Default_Ignorable_Code_Point}\s\u2800]+$/u.test(text);
@@ -24,7 +24,7 @@ const name = (whenEmpty: string) =>
   printable
     .trim()
     .min(1, whenEmpty)
-    .refine((text) => !isBlank(text), whenEmpty)
+    .refine((text) => !isBlank(text), rejectedAs("too_short", whenEmpty))
     .max(100, "Use at most 100 characters.");
 
 /** An email address, in lower case. */
@@ -41,7 +41,7 @@ export const personName = name("Enter your name.");
 /** A password to be set: its length is all that is asked of it. */
 export const newPassword = z
   .string()
-  .refine((text) => text.isWellFormed(), "Remove the invisible characters.")
+  .refine((text) => text.isWellFormed(), hiddenCharacters)
   .min(minPasswordLength, `Use at least ${minPasswordLength} characters.`)
   .max(maxPasswordLength, `Use at most ${maxPasswordLength} characters.`);
 
@@ -73,7 +73,7 @@ function idOf<Kind extends "key" | "workspace" | "user">(kind: Kind, message: st
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;
-    context.addIssue({ code: "custom", message });
+    context.addIssue({ code: "custom", ...rejectedAs("invalid_format", message) });
     return z.NEVER;
   });
 }

@@ -2,6 +2,7 @@ import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { permissions } from "@latchkey/auth/permissions";
 import { z } from "zod";
 import { workspaceId } from "./fields.ts";
+import { rejectedAs } from "./issues.ts";
 
 const maxItems = 100;
 const maxWindowSeconds = 86_400;
@@ -21,7 +22,7 @@ const expiresAt = z.iso
   .datetime({ error: "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z." })
   .meta({ example: "2027-03-01T09:30:00Z" })
   .transform((text) => new Date(text))
-  .refine((time) => time > new Date(), "Choose a time to come.")
+  .refine((time) => time > new Date(), rejectedAs("not_in_future", "Choose a time to come."))
   .nullable();
 
 /** What a key may be held to. Each member may be left out. */
@@ -34,7 +35,7 @@ export const keySettings = {
   ipRanges: setOf(
     z
       .string()
-      .refine(isIpRange, "Enter an address or a range, such as 10.0.0.0/8.")
+      .refine(isIpRange, rejectedAs("invalid_format", "Enter an address or a range, such as 10.0.0.0/8."))
       .meta({ example: "203.0.113.0/24" }),
   ).exactOptional(),
   limit: z
@@ -74,5 +75,5 @@ export function isAnswerable({ from, to, bucket }: UsagePeriod): boolean {
 /** What to say of another period. */
 export const unanswerable = {
   path: ["to"],
-  message: `must be after "from", by at most ${maxBuckets} buckets`,
+  ...rejectedAs("invalid_range", `must be after "from", by at most ${maxBuckets} buckets`),
 };

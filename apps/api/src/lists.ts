@@ -113,7 +113,7 @@ function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined
   const isTime = sort.endsWith("At");
   if (data?.[0] === sort && (!isTime || timeForm.test(data[1]))) return { value: data[1], id: data[2] };
   const message = "must be a nextCursor of this list in this order";
-  throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", message }] });
+  throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", code: "invalid_format", message }] });
 }
 
 function parseJson(text: string): unknown {

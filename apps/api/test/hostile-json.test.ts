@@ -71,7 +71,8 @@ describe("the open API", () => {
     expect(answer.status).toBe(status);
     const { error } = JSON.parse(answer.text);
     expect(error.message).toEqual(expect.any(String));
-    if (path !== undefined) expect(error.issues).toContainEqual({ path, message: expect.any(String) });
+    if (path !== undefined)
+      expect(error.issues).toContainEqual({ path, code: expect.any(String), message: expect.any(String) });
   });
 
   test.each(bodies)("without a key says nothing of $what but that a key is missing", async ({ body }) => {
@@ -83,7 +84,9 @@ describe("the open API", () => {
     ["a name twice in different objects", '{"name":[{"a":1},{"a":1},{"b":{"a":2}}]}'],
   ])("reads %s", async (_what, body) => {
     const { error } = JSON.parse((await post("/open/workspaces", body)).text);
-    expect(error.issues).toEqual([{ path: "name", message: expect.stringContaining("expected string") }]);
+    expect(error.issues).toEqual([
+      { path: "name", code: "invalid_type", message: expect.stringContaining("expected string") },
+    ]);
   });
 
   test("takes what only looks dangerous", async () => {

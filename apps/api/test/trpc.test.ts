@@ -22,7 +22,7 @@ async function signedIn() {
 
 async function failure(
   promise: Promise<unknown>,
-): Promise<{ code: string; message: string; issues?: { path: string }[] }> {
+): Promise<{ code: string; message: string; issues?: { path: string; code: string }[] }> {
   const error = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -68,18 +68,19 @@ describe("people", () => {
     ).toMatchObject({ code: "CONFLICT" });
   });
 
-  test.each([
-    ["name", { name: " " }],
-    ["email", { email: "nobody" }],
-    ["password", { password: "elevenchars" }],
-    ["password", { password: "x".repeat(129) }],
-    ["role", { role: "owner" }],
-    ["name", { name: "nul\u0000" }],
-    ["name", { name: "evil\u202etxt.exe" }],
-  ])("a sign-up with a bad %s says which field is off", async (path, change) => {
+  test.each<[string, string, object]>([
+    ["name", "too_short", { name: " " }],
+    ["name", "required", { name: undefined }],
+    ["email", "invalid_format", { email: "nobody" }],
+    ["password", "too_short", { password: "elevenchars" }],
+    ["password", "too_long", { password: "x".repeat(129) }],
+    ["role", "unknown_member", { role: "owner" }],
+    ["name", "invalid_characters", { name: "nul\u0000" }],
+    ["name", "invalid_characters", { name: "evil\u202etxt.exe" }],
+  ])("a sign-up with a bad %s names the field and the reason: %s", async (path, reason, change) => {
     const input = { name: "Ada", email: `${crypto.randomUUID()}@example.com`, password, ...change };
     const { code, issues } = await failure(openClient().client.session.signUp.mutate(input));
-    expect([code, issues?.map((issue) => issue.path)]).toEqual(["BAD_REQUEST", [path]]);
+    expect([code, issues]).toEqual(["BAD_REQUEST", [{ path, code: reason, message: expect.any(String) }]]);
   });
 
   test("nobody signs up where registration is closed", async () => {

@@ -71,9 +71,36 @@ export const errorCatalogue = {
 /** A code of the closed list. */
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** One thing wrong with one member of a request: `path` in dots (`name`, `items.0.id`), `message` in words. */
+/** Every code that an issue can have, and what it means. Clients may act on a code, so codes are only ever added. */
+export const issueCatalogue = {
+  required: "A required member, parameter or option is missing.",
+  unknown_member: "The request has a member or query parameter that the endpoint doesn't know.",
+  duplicate_member: "The JSON object has two members with the same name.",
+  invalid_type: "The value has the wrong JSON type, such as a number where a string is expected.",
+  invalid_format: "The string isn't in the expected format, such as an ID, a time or an email address.",
+  invalid_characters: "The string contains characters that aren't allowed, such as control characters.",
+  invalid_value: "The value isn't one of those allowed.",
+  invalid_range: "The start and end don't form an allowed range.",
+  not_in_future: "The time must be in the future and isn't.",
+  too_short: "The string has too few visible characters.",
+  too_long: "The string has too many characters.",
+  too_few: "The array has too few items.",
+  too_many: "The array has too many items.",
+  too_small: "The number is below the minimum.",
+  too_large: "The number is above the maximum.",
+  not_found: "The value refers to something that doesn't exist or that the caller can't access.",
+  expands_access: "The change would let the key do more than before.",
+} as const satisfies Record<string, string>;
+
+/** A code of the closed list of reasons why part of a request is rejected. */
+export type IssueCode = keyof typeof issueCatalogue;
+
+/** One thing wrong with one member of a request. */
 export interface Issue {
+  /** Members and indexes joined with dots (`name`, `items.0.id`), or the name of a header; empty for the whole body. */
   readonly path: string;
+  readonly code: IssueCode;
+  /** A sentence for people; it may change. */
   readonly message: string;
 }
 

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
 import { keyId } from "../fields.ts";
+import { rejectedAs } from "../issues.ts";
 import { isAnswerable, unanswerable, usagePeriod } from "../key-fields.ts";
 import { presentUsageBucket } from "../presenters/usage-bucket.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
@@ -72,7 +73,10 @@ export const keyHistoryRouter = createRouter({
         address: z
           .string()
           .trim()
-          .refine((text) => isIP(text) !== 0, "Enter an address, such as 203.0.113.7.")
+          .refine(
+            (text) => isIP(text) !== 0,
+            rejectedAs("invalid_format", "Enter an address, such as 203.0.113.7."),
+          )
           .optional(),
       }),
     )

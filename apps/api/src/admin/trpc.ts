@@ -7,10 +7,11 @@ import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
-import { toIssues, translateFailure } from "../failure.ts";
+import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
 import type { ExplainRequest } from "../http/explain-request.ts";
 import type { Turns } from "../http/turns.ts";
+import { toIssues } from "../issues.ts";
 
 /** What every procedure gets. */
 export interface Context {
@@ -30,8 +31,8 @@ export interface Context {
 
 const trpc = initTRPC.context<Context>().create({
   /** The only place where a failure gets its words for the web app: a code of the closed list, never an inner message. */
-  errorFormatter({ shape, error, ctx }) {
-    const failure = toFailure(error);
+  errorFormatter({ shape, error, ctx, input }) {
+    const failure = toFailure(error, input);
     return {
       code: shape.code,
       message: failure.message,
@@ -45,11 +46,14 @@ const trpc = initTRPC.context<Context>().create({
   },
 });
 
-/** What a tRPC error means to a client. tRPC's own refusals (no such procedure, wrong method) keep their code. */
-export function toFailure(error: TRPCError): AppError {
+/**
+ * What a tRPC error means to a client. tRPC's own refusals (no such procedure, wrong method) keep their code.
+ * @param input the procedure's raw input, where there is one.
+ */
+export function toFailure(error: TRPCError, input?: unknown): AppError {
   if (error.cause instanceof AppError) return error.cause;
   if (error.cause instanceof z.ZodError) {
-    return new AppError("BAD_REQUEST", { issues: error.cause.issues.flatMap(toIssues), cause: error });
+    return new AppError("BAD_REQUEST", { issues: toIssues(error.cause, input), cause: error });
   }
   const code = codeByTrpc.get(error.code) ?? "BAD_REQUEST";
   return new AppError(code, { cause: error.cause ?? error });

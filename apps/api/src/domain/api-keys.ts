@@ -196,7 +196,11 @@ function pickSettings(key: KeySettings): KeySettings {
 
 /** @throws {AppError} UNPROCESSABLE_CONTENT */
 function refuseWidening(before: KeySettings, after: KeySettings): void {
-  const issues = listWidened(before, after).map((path) => ({ path, message: "would widen the key" }));
+  const issues = listWidened(before, after).map((path) => ({
+    path,
+    code: "expands_access" as const,
+    message: "would widen the key",
+  }));
   if (issues.length === 0) return;
   throw new AppError("UNPROCESSABLE_CONTENT", { message: "This would widen the key.", issues });
 }
@@ -207,8 +211,9 @@ async function requireOwnWorkspaces(trx: Trx, userId: UserId, ids: readonly Work
   const own = new Set(await listOwnWorkspaceIds(await enterAsUser(trx, userId), userId, ids));
   const index = ids.findIndex((id) => !own.has(id));
   if (index === -1) return;
-  const issues = [{ path: `workspaceIds.${index}`, message: "Not one of the user’s workspaces." }];
-  throw new AppError("BAD_REQUEST", { issues });
+  const path = `workspaceIds.${index}`;
+  const message = "Not one of the user’s workspaces.";
+  throw new AppError("BAD_REQUEST", { issues: [{ path, code: "not_found", message }] });
 }
 
 function notFound(): never {

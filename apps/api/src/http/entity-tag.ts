@@ -19,8 +19,8 @@ export function readIfMatch(ctx: Context): readonly number[] | undefined {
   const value = ctx.req.headers["if-match"];
   if (value === undefined || value.trim() === "*") return undefined;
   if (!listForm.test(value)) {
-    const issues = [{ path: "If-Match", message: 'must be * or a list of ETags such as "3"' }];
-    throw new AppError("BAD_REQUEST", { issues });
+    const message = 'must be * or a list of ETags such as "3"';
+    throw new AppError("BAD_REQUEST", { issues: [{ path: "If-Match", code: "invalid_format", message }] });
   }
   return Array.from(value.matchAll(/(W\/)?"([1-9]\d{0,8})"/g))
     .filter(([, weak]) => weak === undefined)

@@ -17,8 +17,10 @@ export function readIdempotencyKey(ctx: Context): string | undefined {
   const value = ctx.req.headers["idempotency-key"];
   if (value === undefined) return undefined;
   if (typeof value === "string" && keyForm.test(value)) return value;
-  const issues = [{ path: "Idempotency-Key", message: "must be 1 to 255 visible ASCII characters" }];
-  throw new AppError("BAD_REQUEST", { issues });
+  const message = "must be 1 to 255 visible ASCII characters";
+  throw new AppError("BAD_REQUEST", {
+    issues: [{ path: "Idempotency-Key", code: "invalid_format", message }],
+  });
 }
 
 /** What came of a request that was carried out. */

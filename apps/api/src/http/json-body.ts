@@ -60,7 +60,9 @@ function requireOneMeaning(text: string): void {
 }
 
 function notReadable(message: string, path?: JSONPath): AppError {
-  const issues = path && [{ path: path.join("."), message: "Given twice" }];
+  const issues = path && [
+    { path: path.join("."), code: "duplicate_member" as const, message: "Given twice" },
+  ];
   return new AppError("BAD_REQUEST", { message, ...(issues ? { issues } : {}) });
 }
 

@@ -1,6 +1,6 @@
 import { AppError, type Issue } from "@latchkey/errors";
 import { z } from "zod";
-import { toIssues } from "../failure.ts";
+import { toIssues } from "../issues.ts";
 
 /** Each schema is a strict object, so that unknown members are refused. */
 export interface RequestParts {
@@ -28,7 +28,7 @@ export function parseInput(schemas: RequestParts, raw: RawInput): Record<string,
   const issues: Issue[] = [];
   const parse = (schema: z.ZodType, value: unknown): unknown => {
     const { data, error } = schema.safeParse(value);
-    if (error) issues.push(...error.issues.flatMap(toIssues));
+    if (error) issues.push(...toIssues(error, value));
     return data;
   };
   const input = {

@@ -1,8 +1,23 @@
-import { type ErrorCode, errorCatalogue } from "@latchkey/errors";
+import { type ErrorCode, errorCatalogue, type Issue, type IssueCode, issueCatalogue } from "@latchkey/errors";
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
 import { describeHeaders, type HeaderName } from "./openapi-headers.ts";
+
+const issue = z
+  .object({
+    path: z.string().meta({
+      description:
+        "The member, as `name` or `items.0.id`, the query parameter or the header; empty for the whole body.",
+    }),
+    code: z
+      .enum(Object.keys(issueCatalogue) as [IssueCode, ...IssueCode[]]) // The catalogue's keys are the codes.
+      .meta({
+        description: `Why it is rejected. More codes may be added.\n\n${listOf(issueCatalogue)}`,
+      }),
+    message: z.string().meta({ description: "The same for people. It may change." }),
+  })
+  .meta({ id: "Issue" });
 
 const error = z
   .object({
@@ -12,13 +27,19 @@ const error = z
       requestId: z
         .string()
         .meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
-      issues: z
-        .array(z.object({ path: z.string(), message: z.string() }))
-        .optional()
-        .meta({ description: "What is wrong with the request, a member each; with `BAD_REQUEST` only." }),
+      issues: z.array(issue).optional().meta({
+        description:
+          "What is wrong with the request, one issue per member. Only with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`.",
+      }),
     }),
   })
   .meta({ id: "Error" });
+
+function listOf(meanings: Readonly<Record<string, string>>): string {
+  return Object.entries(meanings)
+    .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
+    .join("\n");
+}
 
 /** One way to fail: several may have one status, and some even one code. */
 interface Failure {
@@ -29,7 +50,7 @@ interface Failure {
   readonly description: string;
   readonly message?: string;
   readonly headers?: readonly HeaderName[];
-  readonly issues?: readonly { readonly path: string; readonly message: string }[];
+  readonly issues?: readonly Issue[];
 }
 
 /** What any request under `/open` may be answered with. */
@@ -49,7 +70,7 @@ const everywhere: readonly ErrorCode[] = [
 const failures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   BAD_REQUEST: {
     description: "Something about the request is off; `issues` names each member that is.",
-    issues: [{ path: "limit", message: "must be at most 100" }],
+    issues: [{ path: "limit", code: "too_large", message: "must be at most 100" }],
   },
   UNAUTHORIZED: {
     description: "No `Authorization: Bearer <API_KEY>` was sent, or it was not of this form.",

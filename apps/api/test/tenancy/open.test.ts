@@ -344,7 +344,7 @@ test.each(withBody)(
       );
       expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
         400,
-        [{ path: name, message: "Unknown member" }],
+        [{ path: name, code: "unknown_member", message: "Unknown member" }],
       ]);
       expectEffect({ before, after }, {});
     }
@@ -364,7 +364,7 @@ test.each(endpoints)("$operationId refuses parameters that it does not name", as
     );
     expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
       400,
-      [{ path: name, message: "Unknown member" }],
+      [{ path: name, code: "unknown_member", message: "Unknown member" }],
     ]);
     expectEffect({ before, after }, {});
   }

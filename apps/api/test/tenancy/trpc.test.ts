@@ -375,7 +375,10 @@ test.each(mutations)("%s refuses members that it does not name, and does nothing
       sendRaw(app.baseUrl, write(path, { input: { ...input, [name]: value }, cookie })),
     );
     const { error } = JSON.parse(result.body);
-    expect([result.status, error.data.issues]).toEqual([400, [{ path: name, message: "Unknown member" }]]);
+    expect([result.status, error.data.issues]).toEqual([
+      400,
+      [{ path: name, code: "unknown_member", message: "Unknown member" }],
+    ]);
     expectEffect({ before, after }, {});
   }
 });

@@ -10,8 +10,11 @@ export interface Failure {
   /** What to name when asking for help; absent where the API never answered. */
   readonly requestId: string | undefined;
   /** What is wrong with single fields. */
-  readonly issues: readonly Issue[];
+  readonly issues: readonly FieldIssue[];
 }
+
+/** What is wrong with one field. The app shows the words, which say what to do; it doesn't decide by the code. */
+type FieldIssue = Pick<Issue, "path" | "message">;
 
 /** Reads a failure out of anything a call threw. */
 export function describeFailure(error: unknown): Failure {
@@ -58,7 +61,7 @@ function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(errorCatalogue, code);
 }
 
-function isIssue(value: unknown): value is Issue {
+function isIssue(value: unknown): value is FieldIssue {
   return isRecord(value) && typeof value.path === "string" && typeof value.message === "string";
 }
 

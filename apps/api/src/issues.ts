@@ -1,0 +1,64 @@
+import { type Issue, type IssueCode, issueCatalogue } from "@latchkey/errors";
+import type { z } from "zod";
+
+/**
+ * The issues of a value that a schema rejected, as clients see them. An object with two unknown members has two issues,
+ * each with its own path.
+ * @param input the value as it was given to the schema. zod's issues don't tell a missing member from a wrong one.
+ */
+export function toIssues({ issues }: z.core.$ZodError, input: unknown): Issue[] {
+  return issues.flatMap((issue) => {
+    const path = issue.path.map(String);
+    if (issue.code !== "unrecognized_keys") {
+      return [{ path: path.join("."), code: codeOf(issue, input), message: issue.message }];
+    }
+    return issue.keys.map((key) => ({
+      path: [...path, key].join("."),
+      code: "unknown_member" as const,
+      message: "Unknown member",
+    }));
+  });
+}
+
+/** The message and the code of a check that zod doesn't have, for `refine` and `addIssue`. */
+export function rejectedAs(
+  code: IssueCode,
+  message: string,
+): { readonly message: string; readonly params: { readonly code: IssueCode } } {
+  return { message, params: { code } };
+}
+
+function codeOf(issue: z.core.$ZodIssue, input: unknown): IssueCode {
+  if (issue.code === "custom") return isIssueCode(issue.params?.code) ? issue.params.code : "invalid_value";
+  if (isMissing(input, issue.path)) return "required";
+  switch (issue.code) {
+    case "invalid_type":
+    case "invalid_format":
+      return issue.code;
+    case "too_small":
+      return boundCodes[issue.origin]?.below ?? "too_small";
+    case "too_big":
+      return boundCodes[issue.origin]?.above ?? "too_large";
+    default:
+      return "invalid_value";
+  }
+}
+
+/** Codes for the bounds of what isn't a number. */
+const boundCodes: Readonly<Record<string, { readonly below: IssueCode; readonly above: IssueCode }>> = {
+  string: { below: "too_short", above: "too_long" },
+  array: { below: "too_few", above: "too_many" },
+};
+
+function isIssueCode(code: unknown): code is IssueCode {
+  return typeof code === "string" && Object.hasOwn(issueCatalogue, code);
+}
+
+function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
+  let value = input;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null) return false;
+    value = (value as Record<PropertyKey, unknown>)[key]; // Whatever it has under this name.
+  }
+  return value === undefined;
+}
