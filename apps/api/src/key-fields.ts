@@ -17,18 +17,29 @@ function setOf<Item extends z.ZodType>(item: Item) {
     .nullable();
 }
 
-/** When a key expires; null for never. */
-const expiresAt = z.iso
-  .datetime({ error: "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z." })
+const expiryHelp = "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z.";
+/** When a key expires. The domain checks that the time is in the future, by the database's clock. */
+const expiryTime = z.iso
+  .datetime({ error: expiryHelp })
   .meta({ example: "2027-03-01T09:30:00Z" })
-  .transform((text) => new Date(text))
-  .refine((time) => time > new Date(), rejectedAs("not_in_future", "Choose a time to come."))
+  .transform((text) => new Date(text));
+
+/** How long a key is valid from now, in seconds: at least 1, at most 100 years. The database's clock decides. */
+export const lifetimeSeconds = z
+  .int()
+  .min(1, "Use at least 1s.")
+  .max(36_500 * 86_400, "Use at most 36500d.");
+
+/** When a key expires, at a time or after a duration; null for never. */
+export const requestedExpiry = z
+  .union([expiryTime, z.strictObject({ inSeconds: lifetimeSeconds })], expiryHelp)
   .nullable();
 
 /** What a key may be held to. Each member may be left out. */
 export const keySettings = {
   isDisabled: z.boolean().exactOptional(),
-  expiresAt: expiresAt.exactOptional(),
+  /** Null for never. */
+  expiresAt: expiryTime.nullable().exactOptional(),
   workspaceIds: setOf(workspaceId.meta({ example: "ws_01h455vb4pex5vsknk084sn02q" })).exactOptional(),
   permissions: setOf(z.enum(permissions, "Not a permission.")).exactOptional(),
   isReadOnly: z.boolean().exactOptional(),

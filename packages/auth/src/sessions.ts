@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { readClock } from "@latchkey/db/clock";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { findLiveSession, type LiveSession, readClock, renewSession } from "@latchkey/db/sessions";
+import { findLiveSession, type LiveSession, renewSession } from "@latchkey/db/sessions";
 import { getUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { type BetterAuthPlugin, betterAuth } from "better-auth";

@@ -63,11 +63,3 @@ export async function renewSession(
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
-
-/** What time it is by the database's clock. */
-export async function readClock(db: Db): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  const now = rows[0]?.now;
-  if (!now) throw new Error("The database did not tell the time.");
-  return now;
-}

@@ -12,11 +12,14 @@ import {
   updateKey,
 } from "../domain/api-keys.ts";
 import { keyDescription, keyId, keyName, searchText } from "../fields.ts";
-import { keySettings } from "../key-fields.ts";
+import { keySettings, requestedExpiry } from "../key-fields.ts";
 import { presentKey } from "../presenters/api-key.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 const maxPage = 100_000;
+
+/** Restrictions of a key. An expiry may be a duration too, because a browser's clock may be wrong. */
+const requestedSettings = z.strictObject({ ...keySettings, expiresAt: requestedExpiry.exactOptional() });
 
 /** For a change of one of a person's own keys. */
 const keyProcedure = sessionProcedure.input(z.object({ id: keyId })).use(({ ctx, input, next }) => {
@@ -60,7 +63,7 @@ export const apiKeysRouter = createRouter({
       z.strictObject({
         name: keyName,
         description: keyDescription.default(""),
-        settings: z.strictObject(keySettings).default({}),
+        settings: requestedSettings.default({}),
       }),
     )
     .mutation(async ({ ctx, input }) => {
@@ -78,7 +81,7 @@ export const apiKeysRouter = createRouter({
       keyInput({
         name: keyName.optional(),
         description: keyDescription.optional(),
-        settings: z.strictObject(keySettings).optional(),
+        settings: requestedSettings.optional(),
         version: z.int32().min(1).optional(),
         mayWiden: z.boolean().default(false),
       }),

@@ -15,7 +15,7 @@ import {
   updateKey,
 } from "../domain/api-keys.ts";
 import { email, keyDescription, keyName } from "../fields.ts";
-import { keySettings } from "../key-fields.ts";
+import { keySettings, lifetimeSeconds } from "../key-fields.ts";
 import { commandOrigin } from "./command-origin.ts";
 import { parseOptions } from "./parse-options.ts";
 import type { Perform } from "./performer.ts";
@@ -128,14 +128,7 @@ const newKey = z
     user: email,
     name: keyName,
     description: keyDescription,
-    expiresIn: duration
-      .pipe(
-        z
-          .int()
-          .min(1, "Use at least 1s.")
-          .max(36_500 * secondsByUnit.d, "Use at most 36500d."),
-      )
-      .optional(),
+    expiresIn: duration.pipe(lifetimeSeconds).optional(),
     limit: limit.optional(),
     workspace: keySettings.workspaceIds.unwrap().optional(),
     permission: keySettings.permissions.unwrap().optional(),
@@ -144,7 +137,7 @@ const newKey = z
   })
   .transform(({ expiresIn, limit, workspace, permission, readOnly, ip, ...key }) => ({
     ...key,
-    expiresAt: expiresIn === undefined ? null : new Date(Date.now() + expiresIn * 1_000),
+    expiresAt: expiresIn === undefined ? null : { inSeconds: expiresIn },
     limit: limit ?? null,
     workspaceIds: workspace ?? null,
     permissions: permission ?? null,

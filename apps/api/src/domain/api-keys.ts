@@ -24,6 +24,7 @@ import type { Versions } from "@latchkey/db/versions";
 import { enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { listWidened } from "./widening.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
@@ -39,7 +40,8 @@ export const overlaps = [0, 3_600, 86_400, 604_800] as const;
 
 /**
  * Makes a key for a user. This answer is the only place where the secret ever stands.
- * @throws {AppError} FORBIDDEN when the user is disabled; BAD_REQUEST for a workspace that is not theirs.
+ * @throws {AppError} FORBIDDEN when the user is disabled; BAD_REQUEST for a workspace that is not theirs, or an expiry in
+ *   the past.
  */
 export async function createKey(
   db: Db,
@@ -47,12 +49,12 @@ export async function createKey(
     readonly userId: UserId;
     readonly name: string;
     readonly description: string;
-    readonly settings?: Partial<KeySettings> | undefined;
+    readonly settings?: RequestedSettings | undefined;
   },
 ): Promise<{ id: KeyId; secret: string }> {
   const { secret, start, hash } = createApiKey();
-  const settings = { ...freeKey, ...key.settings };
   const id = await db.transaction().execute(async (trx) => {
+    const settings = { ...freeKey, ...(await resolveExpiry(trx, key.settings ?? {})) };
     await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
     return await insertApiKey(trx, { ...key, settings, start, hash });
   });
@@ -97,7 +99,7 @@ export async function requireManageable(trx: Trx, principal: Principal, id: KeyI
 export interface KeyChanges {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  readonly settings?: Partial<KeySettings> | undefined;
+  readonly settings?: RequestedSettings | undefined;
   readonly versions?: Versions;
   /** Whether the key may afterwards do what it could not do before. */
   readonly mayWiden: boolean;
@@ -106,13 +108,15 @@ export interface KeyChanges {
 /**
  * Changes a user's key. Once this is committed, what it is held to holds on every node.
  * @throws {AppError} NOT_FOUND when it is deleted or was never theirs, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT with an
- *   issue for each setting that would widen it, BAD_REQUEST for a workspace that is not the user's.
+ *   issue for each setting that would widen it, BAD_REQUEST for a workspace that is not the user's, or an expiry in the
+ *   past.
  */
 export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
   const key = await lockToEdit(trx, edit);
   const { name, description, versions } = changes;
-  const isHeldAnew = Object.keys(changes.settings ?? {}).length > 0;
-  const settings = isHeldAnew ? { ...pickSettings(key), ...changes.settings } : undefined;
+  const requested = await resolveExpiry(trx, changes.settings ?? {});
+  const isHeldAnew = Object.keys(requested).length > 0;
+  const settings = isHeldAnew ? { ...pickSettings(key), ...requested } : undefined;
   if (settings && !changes.mayWiden) refuseWidening(key, settings);
   const added = settings?.workspaceIds?.filter((id) => !key.workspaceIds?.includes(id)) ?? [];
   await requireOwnWorkspaces(trx, edit.userId, added);

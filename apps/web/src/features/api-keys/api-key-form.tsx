@@ -58,10 +58,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
     if (restrictions && !areRestrictionsGood(restrictions)) return;
     setIsSaving(true);
     try {
-      await onSave(
-        tidied(values),
-        restrictions && changedSettings(noRestrictions, restrictions.values, new Date()),
-      );
+      await onSave(tidied(values), restrictions && changedSettings(noRestrictions, restrictions.values));
     } catch (error) {
       showIssues(form, error);
       setIsAboutRestrictions(restrictions !== undefined && showRestrictionIssues(restrictions, error));

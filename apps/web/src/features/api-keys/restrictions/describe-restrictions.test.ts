@@ -20,10 +20,13 @@ test("says what a key may do, whether it is held to reading or to a list, or bot
 });
 
 test("names each setting that is widened, as it was and as it would be, and no other", () => {
-  const key = { isReadOnly: true, ipRanges: ["10.0.0.0/8"], limit: null } as Partial<ApiKey> as ApiKey; // All it reads.
-  const settings = { isReadOnly: false, ipRanges: null };
-  expect(describeWidening(key, settings, { names: ["ipRanges", "isReadOnly"], own: [] })).toEqual([
+  const facts = { isReadOnly: true, ipRanges: ["10.0.0.0/8"], limit: null, expiresAt: null };
+  const key = facts as Partial<ApiKey> as ApiKey; // All it reads.
+  const settings = { isReadOnly: false, ipRanges: null, expiresAt: { inSeconds: 3_600 } };
+  const names = ["ipRanges", "isReadOnly", "expiresAt"];
+  expect(describeWidening(key, settings, { names, own: [] })).toEqual([
     { label: "Addresses", before: "10.0.0.0/8", after: "Anywhere" },
     { label: "Read only", before: "Yes", after: "No: it may change things" },
+    { label: "Expires", before: "Never", after: "In 1 hour" },
   ]);
 });

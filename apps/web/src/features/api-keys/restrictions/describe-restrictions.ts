@@ -1,12 +1,19 @@
 import type { ApiKey, KeySettings, SessionWorkspace } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
 import { describeExactly } from "../../../ui/elapsed.ts";
-import { namedWindows } from "./restriction-values.ts";
+import { lifetimes, namedWindows } from "./restriction-values.ts";
 
 const list = new Intl.ListFormat("en");
 
 export function describeExpiry(expiresAt: string | null): string {
   return expiresAt === null ? "Never" : describeExactly(new Date(expiresAt));
+}
+
+/** An expiry that is still to be saved, at a time or after a duration. */
+function describeRequestedExpiry(expiresAt: KeySettings["expiresAt"]): string {
+  if (typeof expiresAt !== "object" || expiresAt === null) return describeExpiry(expiresAt ?? null);
+  const { inSeconds } = expiresAt;
+  return (lifetimes as Readonly<Record<number, string>>)[inSeconds] ?? `In ${formatCount(inSeconds)} s`;
 }
 
 /** "100 requests a minute". */
@@ -50,7 +57,7 @@ export function describeWidening(
     expiresAt: () => ({
       label: "Expires",
       before: describeExpiry(key.expiresAt),
-      after: describeExpiry(settings.expiresAt ?? null),
+      after: describeRequestedExpiry(settings.expiresAt),
     }),
     workspaceIds: () => ({
       label: "Workspaces",

@@ -50,7 +50,7 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
   const isConflict = change.failure?.code === "PRECONDITION_FAILED";
   const save = () => {
     if (!areRestrictionsGood(form)) return;
-    const settings = changedSettings(initialValues, form.values, new Date());
+    const settings = changedSettings(initialValues, form.values);
     if (Object.keys(settings).length === 0) return onDone();
     setIsAboutFields(false);
     change.change({

@@ -7,7 +7,7 @@ import { Choice, Choices } from "../../../ui/choice.tsx";
 import { describeExactly } from "../../../ui/elapsed.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import classes from "./restriction-fields.module.css";
-import type { RestrictionValues } from "./restriction-values.ts";
+import { lifetimes, type RestrictionValues } from "./restriction-values.ts";
 import type { RestrictionForm } from "./use-restriction-form.ts";
 
 const app = getRouteApi("/app");
@@ -50,11 +50,8 @@ export function RestrictionFields({ form, expiresAt }: RestrictionFieldsProps): 
 
 const expiries: readonly { readonly value: RestrictionValues["expiry"]; readonly label: string }[] = [
   { value: "never", label: "Never" },
-  { value: "3600", label: "In 1 hour" },
-  { value: "86400", label: "In 24 hours" },
-  { value: "604800", label: "In 7 days" },
-  { value: "2592000", label: "In 30 days" },
-  { value: "7776000", label: "In 90 days" },
+  // Keys that are whole numbers come in ascending order.
+  ...Object.entries(lifetimes).map(([value, label]) => ({ value: value as keyof typeof lifetimes, label })), // Its keys.
   { value: "date", label: "At a date" },
 ];
 

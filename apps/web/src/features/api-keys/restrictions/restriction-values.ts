@@ -1,12 +1,18 @@
 import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
 
-/** How long a new key may be good for at the choice of a preset, in seconds. */
-export const lifetimes = [3_600, 86_400, 604_800, 2_592_000, 7_776_000] as const;
+/** The durations after which a key may be chosen to expire, by seconds. */
+export const lifetimes = {
+  "3600": "In 1 hour",
+  "86400": "In 24 hours",
+  "604800": "In 7 days",
+  "2592000": "In 30 days",
+  "7776000": "In 90 days",
+} as const;
 
 /** The windows of a limit that have a name, in seconds. */
 export const namedWindows = { "1": "second", "60": "minute", "3600": "hour", "86400": "day" } as const;
 
-type Expiry = "keep" | "never" | `${(typeof lifetimes)[number]}` | "date";
+type Expiry = "keep" | "never" | keyof typeof lifetimes | "date";
 
 /** What a person says a key is to be held to, as the form holds it. */
 export interface RestrictionValues {
@@ -64,9 +70,8 @@ export function readRestrictions(key: ApiKey): RestrictionValues {
 export const restrictionRules = {
   expiryDate: (date: string, { expiry }: RestrictionValues): string | null => {
     if (expiry !== "date") return null;
-    const time = new Date(date);
-    if (Number.isNaN(time.getTime())) return "Enter a date and a time.";
-    return time > new Date() ? null : "Choose a time to come.";
+    // The server decides whether it is in the future: the clock of a browser may be wrong.
+    return Number.isNaN(new Date(date).getTime()) ? "Enter a date and a time." : null;
   },
   permissions: (permissions: readonly Permission[] | null): string | null =>
     permissions?.length === 0 ? "Choose at least one, or all." : null,
@@ -90,10 +95,9 @@ function isWholeNumber(text: string, max: number): boolean {
 export function changedSettings(
   before: RestrictionValues,
   wanted: RestrictionValues,
-  now: Date,
 ): Omit<KeySettings, "isDisabled"> {
-  const then = toSettings(before, now);
-  const next = toSettings(wanted, now);
+  const then = toSettings(before);
+  const next = toSettings(wanted);
   const names = Object.keys(next) as RestrictionName[]; // The object's keys.
   return Object.fromEntries(
     names
@@ -102,11 +106,11 @@ export function changedSettings(
   );
 }
 
-function toSettings(values: RestrictionValues, now: Date): Omit<KeySettings, "isDisabled"> {
+function toSettings(values: RestrictionValues): Omit<KeySettings, "isDisabled"> {
   const ipRanges = values.ipRanges.split(/[\s,]+/).filter((range) => range !== "");
   const seconds = Number(values.window === "other" ? values.windowSeconds : values.window);
   return {
-    ...(values.expiry !== "keep" && { expiresAt: readExpiry(values, now) }),
+    ...(values.expiry !== "keep" && { expiresAt: readExpiry(values) }),
     isReadOnly: values.isReadOnly,
     permissions: values.permissions && [...values.permissions].sort(),
     workspaceIds: values.workspaceIds && [...values.workspaceIds].sort(),
@@ -115,10 +119,10 @@ function toSettings(values: RestrictionValues, now: Date): Omit<KeySettings, "is
   };
 }
 
-function readExpiry({ expiry, expiryDate }: RestrictionValues, now: Date): string | null {
+/** A duration is sent as such, so that the server counts it from its own time. */
+function readExpiry({ expiry, expiryDate }: RestrictionValues): NonNullable<KeySettings["expiresAt"]> | null {
   if (expiry === "never") return null;
-  const time = expiry === "date" ? new Date(expiryDate) : new Date(now.getTime() + Number(expiry) * 1_000);
-  return time.toISOString();
+  return expiry === "date" ? new Date(expiryDate).toISOString() : { inSeconds: Number(expiry) };
 }
 
 /** The field that an issue of the API is about: "settings.ipRanges.0" is about `ipRanges`. */
