@@ -1,3 +1,4 @@
+import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { Permission } from "@latchkey/auth/permissions";
 import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
@@ -10,7 +11,6 @@ import type { Instance } from "../domain/instance.ts";
 import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
 import type { ExplainRequest } from "../http/explain-request.ts";
-import type { Turns } from "../http/turns.ts";
 import { toIssues } from "../issues.ts";
 
 /** What every procedure gets. */
@@ -21,8 +21,8 @@ export interface Context {
   readonly address: string | null;
   /** The request's headers, for better-auth to read the cookie from. */
   readonly headers: Headers;
-  /** Has each person's changes take turns before they take a connection. */
-  readonly turns: Turns;
+  /** Bounds the changes of one user that run at a time; acquired before a connection. */
+  readonly changes: FairSemaphore<UserId>;
   /** Tells what a request to the open API would be answered. */
   readonly explain: ExplainRequest;
   /** Adds `Set-Cookie` values to the answer. */
@@ -91,7 +91,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   ctx.setCookies(session.cookies);
   const { user } = session;
   const inTurn = <Result>(task: () => Promise<Result>): Promise<Result> =>
-    ctx.turns.take(user.id, performance.now() + changeWithinMs, task);
+    ctx.changes.run(user.id, performance.now() + changeWithinMs, task);
   /** A unit of work of this person's. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> =>
     inTurn(() => ctx.instance.db.transaction().execute(work));

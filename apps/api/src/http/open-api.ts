@@ -17,7 +17,7 @@ import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply } from "./reply.ts";
-import { Turns } from "./turns.ts";
+import { createChangeSemaphore } from "./user-concurrency.ts";
 
 declare module "koa" {
   interface ExtendableContext {
@@ -39,7 +39,7 @@ export interface OpenApiOptions {
  * nothing here tells anything apart. No part of it is `async`: a request that waits for nobody is to be answered at once.
  */
 export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
-  const turns = new Turns();
+  const changes = createChangeSemaphore();
   return (ctx, asked) => {
     const { verdict, route, path, address, arrivedAt } = requireJudged(asked);
     const { method, requestId } = ctx;
@@ -61,7 +61,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
         access,
         address,
         transact: (work) =>
-          turns.take(principal.userId, deadline, () => instance.db.transaction().execute(work)),
+          changes.run(principal.userId, deadline, () => instance.db.transaction().execute(work)),
       });
       const running = carryOut(ctx, endpoint, { input, call });
       return andThen(

@@ -8,7 +8,7 @@ import type { Instance } from "../domain/instance.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ExplainRequest } from "./explain-request.ts";
 import { requireSameOrigin } from "./same-site.ts";
-import { Turns } from "./turns.ts";
+import { createChangeSemaphore } from "./user-concurrency.ts";
 
 const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;
@@ -25,7 +25,7 @@ export function trpcMount({
   readonly explain: ExplainRequest;
   readonly log: Logger;
 }): Middleware {
-  const turns = new Turns();
+  const changes = createChangeSemaphore();
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);
@@ -50,7 +50,7 @@ export function trpcMount({
       maxBatchSize: maxCalls,
       createContext: () => ({
         instance,
-        turns,
+        changes,
         explain,
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, instance.isTrustedProxy) ?? null,

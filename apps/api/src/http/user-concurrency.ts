@@ -1,0 +1,10 @@
+import { FairSemaphore } from "@latchkey/auth/fair-semaphore";
+import type { UserId } from "@latchkey/db/ids";
+
+/**
+ * Bounds how many changes of one user hold a connection. More of them would wait for each other's row locks, and keep
+ * other users waiting for a connection (docs/decisions/0014).
+ */
+export function createChangeSemaphore(): FairSemaphore<UserId> {
+  return new FairSemaphore({ maxRunningPerKey: 2, maxWaitingPerKey: 500 });
+}
