@@ -18,6 +18,7 @@ import { nameRequest, tellRequestId } from "./http/request-id.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { trpcMount } from "./http/trpc-mount.ts";
 import { webApp } from "./http/web-app.ts";
+import { renderErrorReference } from "./open/error-reference.ts";
 import { createOpenApiDocument } from "./open/openapi-document.ts";
 
 export interface AppDependencies {
@@ -46,7 +47,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // Callers who leave before their answer is complete are everyday, and no fault of ours.
   app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
 
-  const answerFailure = createFailureAnswer(log);
+  const answerFailure = createFailureAnswer(log, instance.baseUrl);
   app.use(nameRequest());
   app.use(errorBoundary(answerFailure));
   app.use(edgeRules());
@@ -54,7 +55,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
-  app.use(documentation(createOpenApiDocument(endpoints, instance.configuration)));
+  app.use(documentation(createOpenApiDocument(endpoints, instance.configuration), renderErrorReference()));
   app.use(await webApp(webDirectory));
   const open = openApi({ instance: { ...instance, db: openDb }, recorder });
   return admitFirst(gate, { open, app, answerFailure });

@@ -81,7 +81,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,
   });
-  await server.serve(app);
+  await server.serve(app, baseUrl);
   void purger.run();
   stack.defer(async () => {
     isDraining = true;

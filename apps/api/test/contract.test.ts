@@ -411,7 +411,12 @@ function closed(socket: Socket): Promise<void> {
 
 describe("requests that break HTTP itself", () => {
   const shape = {
-    error: { code: expect.any(String), message: expect.any(String), requestId: expect.any(String) },
+    error: {
+      code: expect.any(String),
+      message: expect.any(String),
+      requestId: expect.any(String),
+      documentationUrl: expect.stringContaining("/docs/errors#"),
+    },
   };
   const rows: readonly (readonly [string, string, number])[] = [
     ["no HTTP at all", "hello\r\n\r\n", 400],

@@ -103,7 +103,7 @@ export async function startTestApp(
   });
   let document: object = {};
   const witness = createWitness(server.address.port, () => document);
-  await server.serve(witness.watch(app));
+  await server.serve(witness.watch(app), publicUrl);
   document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as object; // The document of this very app.
 
   const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {

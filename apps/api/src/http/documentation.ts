@@ -36,9 +36,24 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** The open API's description, for programs at `/openapi.json` and for people at `/docs`. */
-export function documentation(openApiDocument: object): Middleware {
+/**
+ * The open API's description, for programs at `/openapi.json` and for people at `/docs`.
+ * @param errorReference what `/docs/errors` says, as HTML.
+ */
+export function documentation(openApiDocument: object, errorReference: string): Middleware {
   const json = JSON.stringify(openApiDocument);
+  const errorPage = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Errors · Latchkey</title>
+  </head>
+  <body>
+    <main>${errorReference}</main>
+  </body>
+</html>
+`;
   return async (ctx, next) => {
     if (ctx.method !== "GET" && ctx.method !== "HEAD") return await next();
     switch (ctx.path) {
@@ -49,6 +64,10 @@ export function documentation(openApiDocument: object): Middleware {
       case "/docs":
         ctx.type = "html";
         ctx.body = page;
+        return;
+      case "/docs/errors":
+        ctx.type = "html";
+        ctx.body = errorPage;
         return;
       case "/docs/reference.js":
         ctx.type = "js";

@@ -7,6 +7,7 @@ import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { andThen } from "./and-then.ts";
+import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 
 /**
@@ -69,6 +70,8 @@ export interface Endpoint {
   readonly response: EndpointResponse;
   /** What it answers beside the errors that every endpoint has. */
   readonly errors: readonly ErrorCode[];
+  /** Set once clients should use something else (docs/api-changes.md). */
+  readonly deprecated?: Deprecation;
   /**
    * Checks what admission cannot, in the transaction of a change and before it; also of a request that comes again.
    * Parses the raw parts of a request.

@@ -18,7 +18,7 @@ const stream = new Writable({
 
 const app = new Koa();
 app.use(nameRequest());
-app.use(errorBoundary(createFailureAnswer(pino(stream))));
+app.use(errorBoundary(createFailureAnswer(pino(stream), "https://keys.example.com")));
 app.use((ctx) => {
   ctx.status = 200;
   if (ctx.path === "/begun") {

@@ -9,7 +9,7 @@ import { jsonReply, type Reply, writeReply } from "./reply.ts";
 export type AnswerFailure = (ctx: Context, thrown: unknown) => void;
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
-export function createFailureAnswer(log: Logger): AnswerFailure {
+export function createFailureAnswer(log: Logger, baseUrl: string): AnswerFailure {
   const warnOfTurnedAway = createTally(
     log,
     "requests were answered 503, because too many wait or the database is away",
@@ -28,7 +28,7 @@ export function createFailureAnswer(log: Logger): AnswerFailure {
       if (ctx.headerSent) ctx.res.destroy();
       else {
         ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
-        writeReply(ctx.res, errorReply(ctx, error));
+        writeReply(ctx.res, errorReply(ctx, error, baseUrl));
       }
     } catch {
       // So too where it cannot even be told: others are served right after it, and this must not keep them from it.
@@ -61,16 +61,20 @@ function createTally(log: Logger, message: string): () => void {
   };
 }
 
-/** The body of every error answer. */
-export function errorBody(error: AppError, requestId: string): object {
+/** The body of every error response. `baseUrl` is the instance's own, under which it documents its errors. */
+export function errorBody(
+  error: AppError,
+  { requestId, baseUrl }: { readonly requestId: string; readonly baseUrl: string },
+): object {
   const { code, message, issues } = error;
-  return { error: { code, message, requestId, ...(issues ? { issues } : {}) } };
+  const documentationUrl = `${baseUrl}/docs/errors#${code}`;
+  return { error: { code, message, requestId, documentationUrl, ...(issues ? { issues } : {}) } };
 }
 
-function errorReply(ctx: Context, error: AppError): Reply {
+function errorReply(ctx: Context, error: AppError, baseUrl: string): Reply {
   return jsonReply(ctx.requestId, {
     status: error.status,
-    value: errorBody(error, ctx.requestId),
+    value: errorBody(error, { requestId: ctx.requestId, baseUrl }),
     headers: [
       ...Object.entries(error.headers).flat(),
       ...rateLimitHeaders(ctx.limit),

@@ -12,10 +12,13 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 
 /**
  * Answers requests that break HTTP itself, which never reach the app, with an error of the usual shape.
+ * @param getBaseUrl the instance's own address, once that is known.
  * @returns the sockets that Node's HTTP has let go of and that are still open: it will not end them with the others.
  */
-export function answerMalformedHttp(server: Server): ReadonlySet<Duplex> {
+export function answerMalformedHttp(server: Server, getBaseUrl: () => string): ReadonlySet<Duplex> {
   const letGo = new Set<Duplex>();
+  const refuseNext = (socket: Duplex, code: ErrorCode): void =>
+    answerNext(socket, () => refuse(socket, new AppError(code), getBaseUrl()));
   server.on("clientError", (failure: NodeJS.ErrnoException, socket: Duplex) => {
     if (failure.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
@@ -34,10 +37,10 @@ export function answerMalformedHttp(server: Server): ReadonlySet<Duplex> {
 }
 
 /** Answers what has just come over a connection, or ends it with the answer to an earlier request. */
-function refuseNext(socket: Duplex, code: ErrorCode): void {
+function answerNext(socket: Duplex, answer: () => void): void {
   const earlier = findUnanswered(socket);
   if (!earlier) {
-    refuse(socket, new AppError(code));
+    answer();
     return;
   }
   // Node may have let go of the socket, and of its limits with it.
@@ -49,10 +52,10 @@ function refuseNext(socket: Duplex, code: ErrorCode): void {
   });
 }
 
-function refuse(socket: Duplex, error: AppError): void {
+function refuse(socket: Duplex, error: AppError, baseUrl: string): void {
   discardRest(socket);
   const requestId = randomUUID();
-  const body = JSON.stringify(errorBody(error, requestId));
+  const body = JSON.stringify(errorBody(error, { requestId, baseUrl }));
   socket.end(
     [
       `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,

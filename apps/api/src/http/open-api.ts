@@ -8,6 +8,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { Asked, Judged, ServeOpen } from "./admit-first.ts";
 import { andThen } from "./and-then.ts";
 import { withinDeadline } from "./deadline.ts";
+import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, AnyCall, Call, Endpoint } from "./endpoint.ts";
 import { etagOf, readIfMatch } from "./entity-tag.ts";
@@ -75,6 +76,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
               ...(typeof answer?.nextCursor === "string"
                 ? ["Link", nextPageLink(instance.baseUrl + path, query, answer.nextCursor)]
                 : []),
+              ...(endpoint.deprecated ? deprecationHeaders(endpoint.deprecated) : []),
               ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
             ],
           }),

@@ -5,9 +5,11 @@ import { setTimeout as delay, setImmediate as turn } from "node:timers/promises"
 import { expect, onTestFinished, test } from "vitest";
 import { type HttpServer, reserveAddress } from "./server.ts";
 
+const baseUrl = "https://keys.example.com";
+
 async function openServer(): Promise<HttpServer> {
   const server = await reserveAddress("127.0.0.1", 0);
-  await server.serve((_req, res) => res.end("answered"));
+  await server.serve((_req, res) => res.end("answered"), baseUrl);
   return server;
 }
 
@@ -76,7 +78,7 @@ test("an answer to a request that came before its server was closed tells that i
   await server.serve((_req, res) => {
     closed = server.close({ graceMs: 5_000 });
     setTimeout(() => res.end("answered"), 50);
-  });
+  }, baseUrl);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -118,7 +120,7 @@ test("a server that is closed answers requests that were sent one behind the oth
     closed ??= server.close({ graceMs: 5_000 });
     // The later it was sent, the sooner it is done: it waits for those before it.
     setTimeout(() => res.end(`answer to ${req.url}.`), 250 - 50 * Number(req.url?.slice(1)));
-  });
+  }, baseUrl);
   const paths = ["/1", "/2", "/3", "/4"];
   const client = send(server, paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`).join(""));
   const answer = await text(client);
@@ -138,7 +140,7 @@ test.for([
     await server.serve((_req, res) => {
       asked();
       answer(() => res.end("answered"));
-    });
+    }, baseUrl);
     send(
       server,
       "GET / HTTP/1.1\r\nHost: here\r\n\r\nCONNECT there:1 HTTP/1.1\r\nHost: there\r\n\r\n",

@@ -15,8 +15,12 @@ import { answerMalformedHttp } from "./malformed-http.ts";
 /** The address of a process: had at once, so that a taken port is known, and listened on when the app is ready. */
 export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number };
-  /** Listens, and hands all requests to the app. @throws {StartError} when the port was taken meanwhile. */
-  readonly serve: (listener: RequestListener) => Promise<void>;
+  /**
+   * Listens, and hands all requests to the app.
+   * @param baseUrl the instance's own address, for the errors of requests that never reach the app.
+   * @throws {StartError} when the port was taken meanwhile.
+   */
+  readonly serve: (listener: RequestListener, baseUrl: string) => Promise<void>;
   /** Stops listening, takes its last requests and waits for those under way. */
   readonly close: (options: ClosingOptions) => Promise<void>;
 }
@@ -55,6 +59,7 @@ const backlog = 1_024;
 /** @throws {StartError} when the port is taken or not allowed. */
 export async function reserveAddress(host: string, port: number): Promise<HttpServer> {
   let current: RequestListener | undefined;
+  let currentBaseUrl = "";
   let isClosing = false;
   let lastRequestAt = 0;
   /** Tells that it is the last of its connection, also where it was asked for before the node was told to stop. */
@@ -76,7 +81,7 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
   });
   // Whatever it expects, it gets the app's answer; Node's own would be an empty 417.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
-  const letGo = answerMalformedHttp(server);
+  const letGo = answerMalformedHttp(server, () => currentBaseUrl);
   let taken = 0;
   // Nothing is hung on the socket: a listener more on each costs a third of all requests (docs/decisions/0008).
   server.on("connection", () => {
@@ -91,8 +96,9 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
   if (port !== 0) await stopListening(server);
   return {
     address: { host, port: address.port },
-    async serve(listener) {
+    async serve(listener, baseUrl) {
       current = listener;
+      currentBaseUrl = baseUrl;
       if (!server.listening) await bind(server, host, address.port);
     },
     async close({ noticeMs = 0, graceMs }) {

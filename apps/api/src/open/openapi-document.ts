@@ -7,6 +7,7 @@ import {
 } from "zod-openapi";
 import type { PublicConfiguration } from "../domain/instance.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { maxQueryBytes, maxQueryParameters } from "../http/query.ts";
 import { describeErrors } from "./openapi-errors.ts";
 import { addExamples } from "./openapi-examples.ts";
 import { headers, parameters } from "./openapi-headers.ts";
@@ -49,31 +50,37 @@ const leaveAnswersOpen: NonNullable<CreateDocumentOptions["override"]> = ({ json
   if (io === "output" && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 };
 
-const introduction = `Call it with an API key that you made in the web app, as \`Authorization: Bearer lk_…\`. A key has the permissions of the person who made it, in all of that person's workspaces, as they are at the moment of the request.
+const introduction = `Call the API with an API key from the web app, as \`Authorization: Bearer lk_…\`. A key has the permissions that its user has at the time of the request, in all of that user's workspaces, unless the key is restricted.
 
-## Requests and answers
+## Requests and responses
 
-JSON goes in and out. Names of members are in camelCase, ids are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC. A query string has at most 50 parameters and 4,096 bytes. A request with a member or a query parameter that nobody asked for is refused; an answer may gain members, so ignore those you do not know. Every answer carries \`X-Request-Id\`, and takes yours over if you sent one of 1 to 128 URL-safe characters.
+Requests and responses are JSON in UTF-8. Member names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC. A request with an unknown member or query parameter is rejected with 400. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 URL-safe characters.
 
-## Failures
+## Errors
 
-Every failure has the same shape: \`{ "error": { "code", "message", "requestId" } }\`. Decide by \`code\`, show \`message\`, quote \`requestId\`. Without a good key everything is 401 or 403. With one, a path that leads nowhere is 404 \`NOT_FOUND\`, and a method that a path does not have 405 \`METHOD_NOT_SUPPORTED\`, with those it has in \`Allow\`. A workspace that the key does not reach and one that does not exist are told apart by nobody: both are 403.
+Every error has the same shape: \`{ "error": { "code", "message", "requestId", "documentationUrl" } }\`, with \`issues\` if single members are the reason. Decide by \`code\` and \`issues[].code\`, show \`message\`, quote \`requestId\` when you ask for help. [All codes are explained here](/docs/errors).
+
+Without a valid key, every request gets 401 or 403. With one, an unknown path is 404 \`NOT_FOUND\`, and a method that a path doesn't support is 405 \`METHOD_NOT_SUPPORTED\`, with the supported ones in \`Allow\`. A workspace that the key has no access to and one that doesn't exist get the same 403.
 
 ## Lists
 
-A list comes a page at a time: \`{ "data", "nextCursor", "hasMore" }\`. Pass \`nextCursor\` back as \`cursor\`, or follow the \`Link\` with \`rel="next"\`.
+Lists are paginated: \`{ "data", "nextCursor", "hasMore" }\`. Pass \`nextCursor\` as \`cursor\`, or follow the \`Link\` with \`rel="next"\`. A query string may have up to ${maxQueryParameters} parameters and ${maxQueryBytes.toLocaleString("en-US")} bytes.
 
-## Sending a request again
+## Retries
 
-Give a POST an \`Idempotency-Key\` of your choice, and however often you send it, it is carried out once: the answer to the first one comes again, with \`Idempotent-Replayed: true\`.
+Send an \`Idempotency-Key\` of your choice with a POST, and it is carried out once, however often you send it. The response to the first request is repeated, with \`Idempotent-Replayed: true\`.
 
-## Editing what others edit too
+## Concurrent changes
 
-Send the \`ETag\` that you last saw as \`If-Match\`, and the edit is refused with 412 if somebody was faster.
+Send the \`ETag\` that you last read as \`If-Match\`, and a change is rejected with 412 if somebody else changed the resource in between.
+
+## Compatibility
+
+The API changes by addition only: responses may gain members, headers, error codes and enumeration values, so ignore what you don't know. An endpoint that is going to be removed first has a \`Deprecation\` and a \`Sunset\` header for at least 180 days.
 
 ## Roles and permissions
 
-A member's role in a workspace says what they, and so their keys, may do there. Each operation names the permission that it needs.
+A member's role in a workspace decides what the member and the member's keys may do there. Each operation names the permission that it needs.
 
 ${roleTable()}`;
 

@@ -27,6 +27,7 @@ const error = z
       requestId: z
         .string()
         .meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
+      documentationUrl: z.url().meta({ description: "The page that explains the code." }),
       issues: z.array(issue).optional().meta({
         description:
           "What is wrong with the request, one issue per member. Only with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`.",
@@ -66,37 +67,53 @@ const everywhere: readonly ErrorCode[] = [
   "SERVICE_UNAVAILABLE",
 ];
 
-/** What there is to say of a code beside its message. */
-const failures: Partial<Record<ErrorCode, Partial<Failure>>> = {
+/** When each code is the answer, and what else comes with it. */
+const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "description">>> = {
   BAD_REQUEST: {
-    description: "Something about the request is off; `issues` names each member that is.",
+    description:
+      "Part of the request isn't valid. If it is a member, a parameter or a header, `issues` names it.",
     issues: [{ path: "limit", code: "too_large", message: "must be at most 100" }],
   },
   UNAUTHORIZED: {
-    description: "No `Authorization: Bearer <API_KEY>` was sent, or it was not of this form.",
+    description:
+      "The request has no `Authorization: Bearer <API_KEY>` header, or the header has another form.",
     headers: ["WWW-Authenticate"],
   },
   FORBIDDEN: {
     description:
-      "The key is no good, or its user may not do this, or does not reach this workspace. The answer does not tell which.",
+      "The key isn't valid, or its user may not do this or has no access to this workspace. The response doesn't say which.",
   },
-  NOT_FOUND: { description: "The workspace has nothing with this id." },
-  REQUEST_TIMEOUT: { description: "The request took too long to arrive." },
-  CONFLICT: { description: "What is there stands against it; `message` says what." },
+  NOT_FOUND: { description: "The workspace has nothing with this ID." },
+  METHOD_NOT_SUPPORTED: {
+    description: "The path doesn't support this method. `Allow` lists those that it supports.",
+  },
+  REQUEST_TIMEOUT: {
+    description: "The request took longer than 30 seconds to arrive, or its headers longer than 10.",
+  },
+  CONFLICT: { description: "The current state doesn't allow the change. `message` says why." },
   PRECONDITION_FAILED: {
-    description: "It has changed since the `ETag` of `If-Match`. Get it and edit anew.",
+    description:
+      "The resource has changed since you read the `ETag` in `If-Match`. Read it again, then repeat the change.",
   },
-  PAYLOAD_TOO_LARGE: { description: "The body is larger than 100 KiB, as sent or as unpacked." },
-  UNSUPPORTED_MEDIA_TYPE: { description: "The body is not `application/json`, or packed in an unknown way." },
-  REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB." },
+  PAYLOAD_TOO_LARGE: { description: "The body is larger than 100 KiB, before or after decompression." },
+  UNSUPPORTED_MEDIA_TYPE: {
+    description: "The body isn't `application/json` in UTF-8, or has an unknown `Content-Encoding`.",
+  },
+  UNPROCESSABLE_CONTENT: {
+    description:
+      "The request is well-formed, but can't be carried out. If single members are the reason, `issues` names them.",
+  },
+  REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB in total." },
   TOO_MANY_REQUESTS: {
-    description: "The key is past its limit. The request was neither carried out nor counted as a use.",
+    description: "The key is rate limited. The request was neither carried out nor counted as a use.",
     headers: ["Retry-After"],
   },
-  INTERNAL_SERVER_ERROR: { description: "A bug of ours. The log has it under `requestId`." },
+  INTERNAL_SERVER_ERROR: {
+    description: "A bug in Latchkey. The server's log has the details under `requestId`.",
+  },
   SERVICE_UNAVAILABLE: {
     description:
-      "The database is away, or too much is going on. A change may have been made all the same; sent again with its `Idempotency-Key` it is made once.",
+      "The database isn't available, or the server is overloaded. A change may still have been made; with an `Idempotency-Key` you can retry safely.",
     headers: ["Retry-After"],
   },
 };
@@ -152,7 +169,12 @@ export function describeErrors({ method, access, request, errors }: Endpoint): E
 function describeCode(code: ErrorCode, access: Endpoint["access"]): Failure {
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
   const outside = typeof access === "string" ? outsideWorkspaces[code] : undefined;
-  return { name, code, description: `${errorCatalogue[code].message}.`, ...failures[code], ...outside };
+  return { name, code, ...failures[code], ...outside };
+}
+
+/** When a code is the answer, in Markdown. */
+export function describeFailure(code: ErrorCode): string {
+  return failures[code].description;
 }
 
 function describeResponse(alike: readonly Failure[]): ZodOpenApiResponseObject {
@@ -170,6 +192,7 @@ function describeResponse(alike: readonly Failure[]): ZodOpenApiResponseObject {
 
 function exampleOf({ code, description, issues, message = errorCatalogue[code].message }: Failure) {
   const requestId = "0f8fad5b-d9cb-469f-a165-70867728950e";
-  const value = { error: { code, message, requestId, ...(issues ? { issues } : {}) } };
+  const documentationUrl = `https://keys.example.com/docs/errors#${code}`;
+  const value = { error: { code, message, requestId, documentationUrl, ...(issues ? { issues } : {}) } };
   return { summary: description, value };
 }

@@ -1,4 +1,5 @@
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from "zod-openapi";
+import type { Deprecation } from "../http/deprecation.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { describeErrors } from "./openapi-errors.ts";
 import { describeHeaders, type HeaderName, type parameters } from "./openapi-headers.ts";
@@ -11,7 +12,7 @@ export function toOpenApiPath(path: Endpoint["path"]): string {
 
 /** What a caller needs to know of an endpoint. */
 export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { method, access, request, response } = endpoint;
+  const { method, access, request, response, deprecated } = endpoint;
   const { params, query, body, ifMatch } = request;
   const named: readonly (keyof typeof parameters)[] = [
     ...(method === "POST" ? (["IdempotencyKey"] as const) : []),
@@ -29,8 +30,13 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
     operationId: endpoint.operationId,
     tags: [tagOf(endpoint).name],
     summary: endpoint.summary,
-    description: `${endpoint.description}\n\nNeeds ${needs}.`,
+    description: [
+      endpoint.description,
+      ...(deprecated ? [describeDeprecation(deprecated)] : []),
+      `Needs ${needs}.`,
+    ].join("\n\n"),
     "x-permission": permission,
+    ...(deprecated ? { deprecated: true } : {}),
     requestParams: { ...(params ? { path: params } : {}), ...(query ? { query } : {}) },
     parameters: named.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(body ? { requestBody: { required: true, content: { "application/json": { schema: body } } } } : {}),
@@ -45,7 +51,40 @@ const needsByAccess = {
 
 const successes = { 200: "Here it is.", 201: "Created.", 204: "Done; there is nothing to tell." } as const;
 
-function describeSuccess({ method, response }: Endpoint): ZodOpenApiResponseObject {
+function describeDeprecation({ sunset, link }: Deprecation): string {
+  return `**Deprecated.** It may be removed on ${sunset.toISOString().slice(0, 10)}. [Use instead](${link}).`;
+}
+
+/** The document names these only where they occur: a component that nothing refers to is an error. */
+const deprecationHeaders: ZodOpenApiResponseObject["headers"] = {
+  Deprecation: {
+    description: "Since when the endpoint has been deprecated, in seconds since 1970 (RFC 9745).",
+    required: true,
+    schema: { type: "string", pattern: "^@[0-9]+$" },
+    example: "@1767225600",
+  },
+  Sunset: {
+    description: "When the endpoint may be removed (RFC 8594).",
+    required: true,
+    schema: { type: "string" },
+    example: "Thu, 01 Jul 2027 00:00:00 GMT",
+  },
+  Link: {
+    description: 'The page that says what to use instead, with `rel="deprecation"`.',
+    required: true,
+    schema: { type: "string" },
+    example: '<https://keys.example.com/docs>; rel="deprecation"; type="text/html"',
+  },
+};
+
+function describeSuccess(endpoint: Endpoint): ZodOpenApiResponseObject {
+  const success = describeAnswer(endpoint);
+  return endpoint.deprecated
+    ? { ...success, headers: { ...success.headers, ...deprecationHeaders } }
+    : success;
+}
+
+function describeAnswer({ method, response }: Endpoint): ZodOpenApiResponseObject {
   const description = successes[response.status];
   const replayed: readonly HeaderName[] = method === "POST" ? ["Idempotent-Replayed"] : [];
   if (response.status === 204) return { description, headers: describeHeaders([], replayed) };

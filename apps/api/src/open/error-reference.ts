@@ -1,0 +1,55 @@
+import { type ErrorCode, errorCatalogue, issueCatalogue } from "@latchkey/errors";
+import { describeFailure } from "./openapi-errors.ts";
+
+/** The page that documents every error, as HTML: each code is the `id` of what describes it. */
+export function renderErrorReference(): string {
+  const codes = Object.keys(errorCatalogue) as ErrorCode[]; // The catalogue's keys are the codes.
+  return `<h1>Errors</h1>
+<p>Every error under <code>/open</code> has the same JSON body. Act on <code>error.code</code> and
+<code>error.issues[].code</code>: they never change their meaning. Show <code>message</code> to people, and quote
+<code>requestId</code> when you ask for help. More codes may be added, so treat one that you don't know by its HTTP
+status.</p>
+<pre tabindex="0"><code>${escapeHtml(example)}</code></pre>
+<h2 id="codes">Error codes</h2>
+${codes.map(renderCode).join("\n")}
+<h2 id="issues">Issue codes</h2>
+<p><code>issues</code> names each part of the request that was rejected: <code>path</code> is the member (such as
+<code>name</code> or <code>items.0.id</code>), the query parameter or the header.</p>
+<dl>
+${Object.entries(issueCatalogue).map(renderIssueCode).join("\n")}
+</dl>`;
+}
+
+const example = JSON.stringify(
+  {
+    error: {
+      code: "BAD_REQUEST",
+      message: errorCatalogue.BAD_REQUEST.message,
+      requestId: "0f8fad5b-d9cb-469f-a165-70867728950e",
+      documentationUrl: "https://keys.example.com/docs/errors#BAD_REQUEST",
+      issues: [{ path: "limit", code: "too_large", message: "must be at most 100" }],
+    },
+  },
+  null,
+  2,
+);
+
+function renderCode(code: ErrorCode): string {
+  const { status, message } = errorCatalogue[code];
+  return `<h3 id="${code}"><code>${code}</code> <small>HTTP ${status}</small></h3>
+<p>“${escapeHtml(message)}” ${toHtml(describeFailure(code))}</p>`;
+}
+
+function renderIssueCode([code, meaning]: readonly [string, string]): string {
+  return `<dt id="${code}"><code>${code}</code></dt>
+<dd>${toHtml(meaning)}</dd>`;
+}
+
+/** Turns the one piece of Markdown that descriptions use, code between backticks, into HTML. */
+function toHtml(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,0 +1,87 @@
+import { errorCatalogue, issueCatalogue } from "@latchkey/errors";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { defineEndpoint } from "../src/http/endpoint.ts";
+import { sendRaw, startTestApp, type TestApp } from "./test-app.ts";
+
+const deprecated = {
+  since: new Date("2026-01-01T00:00:00Z"),
+  sunset: new Date("2027-07-01T00:00:00Z"),
+  link: "https://keys.example.com/docs",
+};
+
+const oldEndpoint = defineEndpoint({
+  method: "GET",
+  path: "/old",
+  operationId: "getOld",
+  summary: "Get what is old",
+  description: "Returns what is old.",
+  access: "key",
+  request: {},
+  response: { status: 200, schema: z.object({ ok: z.boolean() }) },
+  errors: [],
+  deprecated,
+  handle: () => ({ ok: true }),
+});
+
+let app: TestApp;
+let secret: string;
+beforeAll(async () => {
+  app = await startTestApp({ more: [oldEndpoint] });
+  ({ secret } = await app.addKey());
+});
+afterAll(() => app.close());
+
+async function get(path: string, key: string | undefined = secret): Promise<Response> {
+  return await fetch(app.baseUrl + path, key ? { headers: { Authorization: `Bearer ${key}` } } : {});
+}
+
+/** The `id`s of the elements of a page. */
+async function anchorsOf(url: string): Promise<string[]> {
+  const response = await fetch(url);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  return Array.from((await response.text()).matchAll(/ id="([^"]+)"/g), ([, id]) => id ?? "");
+}
+
+test("the page of errors has an anchor for every code, each once", async () => {
+  const anchors = await anchorsOf(`${app.baseUrl}/docs/errors`);
+  expect(anchors).toEqual(
+    expect.arrayContaining([...Object.keys(errorCatalogue), ...Object.keys(issueCatalogue)]),
+  );
+  expect(new Set(anchors).size).toBe(anchors.length);
+});
+
+test.each([
+  ["no key", "/open/me", ""],
+  ["a key that isn't valid", "/open/me", "lk_none"],
+  ["an unknown path", "/open/nowhere", undefined],
+  ["an unknown parameter", "/open/me?a=1", undefined],
+])("an error names the page and the anchor that explain it: %s", async (_what, path, key) => {
+  const { error } = (await (await get(path, key)).json()) as {
+    error: { code: string; documentationUrl: string };
+  };
+  const [page = "", anchor = ""] = error.documentationUrl.split("#");
+  expect(page).toBe(`${app.baseUrl}/docs/errors`);
+  expect(anchor).toBe(error.code);
+  expect(await anchorsOf(page)).toContain(anchor);
+});
+
+test("so does the error for a request that isn't HTTP", async () => {
+  const { body } = await sendRaw(app.baseUrl, "hello\r\n\r\n");
+  expect(JSON.parse(body).error.documentationUrl).toBe(`${app.baseUrl}/docs/errors#BAD_REQUEST`);
+});
+
+test("a deprecated endpoint says so in its headers and in the OpenAPI document", async () => {
+  const { headers, status } = await get("/open/old");
+  expect(status).toBe(200);
+  expect(headers.get("deprecation")).toBe("@1767225600");
+  expect(headers.get("sunset")).toBe("Thu, 01 Jul 2027 00:00:00 GMT");
+  expect(headers.get("link")).toBe(`<${deprecated.link}>; rel="deprecation"; type="text/html"`);
+  const document = (await (await fetch(`${app.baseUrl}/openapi.json`)).json()) as {
+    paths: Record<string, { get?: { deprecated?: boolean; description: string } }>;
+  };
+  expect(document.paths["/old"]?.get?.deprecated).toBe(true);
+  expect(document.paths["/old"]?.get?.description).toContain("2027-07-01");
+  expect(document.paths["/me"]?.get?.deprecated).toBeUndefined();
+  expect((await get("/open/me")).headers.get("deprecation")).toBeNull();
+});
