@@ -78,15 +78,23 @@ test("key disable and key enable are in force on the next request", async () => 
 
 test("key rotate gives a new secret, and keeps the old one good for as long as it is told", async () => {
   const { id, key } = await createKey();
-  const first = await perform("key", "rotate", id, "--overlap", "1h");
+  const first = await perform("key", "rotate", id, "--overlap", "90m");
   expect(first).toEqual({ id, key: expect.stringMatching(/^lk_\w{36}$/) });
   expect([await statusOf(key), await statusOf(String(first.key))]).toEqual([200, 200]);
+  const { body } = await callOpen(node.baseUrl, String(first.key), `/open/api-keys/${id}`);
+  const [former] = (JSON.parse(body) as { formerSecrets: { retiredAt: string; goodUntil: string }[] })
+    .formerSecrets;
+  expect(Date.parse(former?.goodUntil ?? "") - Date.parse(former?.retiredAt ?? "")).toBeCloseTo(
+    5_400_000,
+    -3,
+  );
   const second = await perform("key", "rotate", id, "--overlap", "0s");
   expect(await statusOf(String(first.key))).toBe(403);
   expect([await statusOf(key), await statusOf(String(second.key))]).toEqual([200, 200]);
 });
 
 const unknown = "key_01h455vb4pex5vsknk084sn02q";
+const overlapRejection = /overlap: Not a duration from 0s to 30d\. Use .*, for example 90m, 12h or 30d\./;
 
 test.each([
   ["--expires-in", "soon", /expiresIn: .*such as 90s/],
@@ -120,7 +128,8 @@ test.each([
   [["key", "disable", unknown], "NOT_FOUND", /no such API key/],
   [["key", "enable", "nonsense"], "BAD_REQUEST", /not the id of an API key/],
   [["key", "rotate", unknown], "NOT_FOUND", /no such API key/],
-  [["key", "rotate", unknown, "--overlap", "2h"], "BAD_REQUEST", /overlap: Use 0s, 1h, 24h or 7d/],
+  [["key", "rotate", unknown, "--overlap", "31d"], "BAD_REQUEST", overlapRejection],
+  [["key", "rotate", unknown, "--overlap", "1w"], "BAD_REQUEST", overlapRejection],
 ])("%j is refused", async (args, code, message) => {
   expectFailure(await place.command(["--json", ...args]), { status: 1, code, message });
 });

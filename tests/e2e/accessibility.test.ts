@@ -167,7 +167,10 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await close();
   await page.getByRole("button", { name: "Rotate" }).click();
   await dialog.getByRole("button", { name: "Rotate key" }).waitFor();
-  await check("rotation");
+  await dialog.getByRole("radio", { name: "Custom duration" }).check();
+  await dialog.getByRole("button", { name: "Rotate key" }).click();
+  await dialog.getByText("Enter a whole number of hours").waitFor();
+  await check("rotation with an overlap to be typed");
   await close();
   await page.getByRole("button", { name: "End old secret" }).click();
   await dialog.getByText("End the old secret now?").waitFor();

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signUp } from "../support/visitor.ts";
-import { getWorkspace, mutate } from "./call.ts";
+import { getWorkspace, mutate, query } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 const stage = setStage();
@@ -11,6 +11,10 @@ interface Start {
   readonly complaints: readonly string[];
   readonly id: string;
   readonly key: string;
+}
+
+interface ToldKey {
+  readonly formerSecrets: readonly { readonly retiredAt: string; readonly goodUntil: string }[];
 }
 
 /** A newcomer on the page of a key that is held to `settings`. */
@@ -118,10 +122,15 @@ test("saves an edit to the version that was seen and to no other, and shows the 
 });
 
 test("rotates a key with the old secret still in use, and ends that at once", async () => {
-  const { page, complaints, key: old } = await openKey("rotate");
+  const { page, complaints, id, key: old } = await openKey("rotate");
   await page.getByRole("button", { name: "Rotate" }).click();
-  await dialogOf(page).getByRole("radio", { name: "1 hour" }).check();
-  await dialogOf(page).getByRole("button", { name: "Rotate key" }).click();
+  await dialogOf(page).getByRole("radio", { name: "Custom duration" }).check();
+  const duration = dialogOf(page).getByRole("textbox", { name: "Duration" });
+  await duration.fill("721");
+  await duration.press("Enter");
+  await dialogOf(page).getByText("Enter a whole number of hours from 0 to 720.").waitFor();
+  await duration.fill("36");
+  await duration.press("Enter");
   const key = await dialogOf(page).getByRole("textbox", { name: "API key" }).inputValue();
   expect(key).not.toBe(old);
   await dialogOf(page).getByRole("button", { name: "Copy API key" }).click();
@@ -132,6 +141,11 @@ test("rotates a key with the old secret still in use, and ends that at once", as
   const secrets = section(page, "Secrets");
   const former = secrets.getByRole("listitem").filter({ hasText: old.slice(0, 9) });
   await former.getByText("Last used").waitFor();
+  const told = (await query(page, "apiKeys.get", { id })) as ToldKey; // The router's type for this procedure.
+  const [overlap] = told.formerSecrets.map(
+    ({ retiredAt, goodUntil }) => (Date.parse(goodUntil) - Date.parse(retiredAt)) / 3_600_000,
+  );
+  expect(overlap).toBeCloseTo(36, 3);
   expect(await former.textContent()).toMatch(/good until .*\d{4}/);
   await secrets.getByRole("button", { name: "End old secret" }).click();
   await dialogOf(page).getByText("Last used").waitFor();

@@ -30,6 +30,12 @@ export const lifetimeSeconds = z
   .min(1, "Use at least 1s.")
   .max(36_500 * 86_400, "Use at most 36500d.");
 
+/** How long the former secret of a key stays valid after a rotation, in seconds: from 0 to 30 days. */
+export const overlapSeconds = z
+  .int()
+  .min(0, "Use at least 0.")
+  .max(2_592_000, "Use at most 2592000, which is 30 days.");
+
 /** When a key expires, at a time or after a duration; null for never. */
 export const requestedExpiry = z
   .union([expiryTime, z.strictObject({ inSeconds: lifetimeSeconds })], expiryHelp)

@@ -7,12 +7,11 @@ import {
   endKeyOverlap,
   getKey,
   listKeys,
-  overlaps,
   rotateKey,
   updateKey,
 } from "../domain/api-keys.ts";
 import { keyDescription, keyId, keyName, searchText } from "../fields.ts";
-import { keySettings, requestedExpiry } from "../key-fields.ts";
+import { keySettings, overlapSeconds, requestedExpiry } from "../key-fields.ts";
 import { presentKey } from "../presenters/api-key.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
@@ -93,7 +92,7 @@ export const apiKeysRouter = createRouter({
 
   /** The only answer that has the new secret. */
   rotate: keyProcedure
-    .input(keyInput({ overlapSeconds: z.literal(overlaps) }))
+    .input(keyInput({ overlapSeconds }))
     .mutation(async ({ ctx, input: { overlapSeconds } }) => {
       const { id, secret } = await ctx.transact((trx) => rotateKey(trx, ctx.edit, overlapSeconds));
       return { id: encodeId("key", id), key: secret };

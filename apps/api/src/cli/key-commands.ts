@@ -5,17 +5,10 @@ import { AppError } from "@latchkey/errors";
 import type { Command } from "commander";
 import { z } from "zod";
 import { getAccount } from "../domain/accounts.ts";
-import {
-  createKey,
-  deleteKey,
-  getKeyOwner,
-  type KeyEdit,
-  overlaps,
-  rotateKey,
-  updateKey,
-} from "../domain/api-keys.ts";
+import { createKey, deleteKey, getKeyOwner, type KeyEdit, rotateKey, updateKey } from "../domain/api-keys.ts";
 import { email, keyDescription, keyName } from "../fields.ts";
-import { keySettings, lifetimeSeconds } from "../key-fields.ts";
+import { rejectedAs } from "../issues.ts";
+import { keySettings, lifetimeSeconds, overlapSeconds } from "../key-fields.ts";
 import { commandOrigin } from "./command-origin.ts";
 import { parseOptions } from "./parse-options.ts";
 import type { Perform } from "./performer.ts";
@@ -79,7 +72,11 @@ export function addKeyCommands(program: Command, perform: Perform): void {
   key
     .command("rotate <id>")
     .description("give an API key a new secret, printed once; the old one is good for the overlap")
-    .option("--overlap <duration>", "how long the old secret stays good: 0s, 1h, 24h or 7d", "24h")
+    .option(
+      "--overlap <duration>",
+      "how long the old secret stays valid, from 0s to 30d, such as 90m or 12h",
+      "24h",
+    )
     .action((text: string, options: unknown) =>
       perform(async (db) => {
         const { overlap } = parseOptions(rotation, options);
@@ -145,6 +142,14 @@ const newKey = z
     ipRanges: ip ?? null,
   }));
 
+const overlapHelp = "Not a duration from 0s to 30d. Use a number and a unit, for example 90m, 12h or 30d.";
+
 const rotation = z.strictObject({
-  overlap: duration.pipe(z.literal(overlaps, "Use 0s, 1h, 24h or 7d.")),
+  overlap: z
+    .string()
+    .refine(
+      (text) => overlapSeconds.safeParse(duration.safeParse(text).data).success,
+      rejectedAs("invalid_value", overlapHelp),
+    )
+    .pipe(duration),
 });

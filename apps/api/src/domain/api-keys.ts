@@ -35,9 +35,6 @@ export interface KeyEdit {
   readonly origin: Origin;
 }
 
-/** How long a former secret may be good for, in seconds. */
-export const overlaps = [0, 3_600, 86_400, 604_800] as const;
-
 /**
  * Makes a key for a user. This answer is the only place where the secret ever stands.
  * @throws {AppError} FORBIDDEN when the user is disabled; BAD_REQUEST for a workspace that is not theirs, or an expiry in

@@ -1,7 +1,8 @@
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { overlaps, requireManageable, rotateKey } from "../../domain/api-keys.ts";
+import { requireManageable, rotateKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
+import { overlapSeconds } from "../../key-fields.ts";
 import { ofKey } from "../../presenters/api-key.ts";
 import { shownId } from "../../schemas.ts";
 
@@ -27,8 +28,8 @@ export const rotateApiKey = defineEndpoint({
   request: {
     params: ofKey,
     body: z.strictObject({
-      overlapSeconds: z.literal(overlaps).default(86_400).meta({
-        description: "How long the old secret stays good: not at all, an hour, a day or a week.",
+      overlapSeconds: overlapSeconds.default(86_400).meta({
+        description: "How long the old secret stays valid, in seconds: from 0 to 2592000, which is 30 days.",
         example: 86_400,
       }),
     }),

@@ -1,12 +1,15 @@
 import { Button, Group } from "@mantine/core";
+import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
-import { Choice, Choices } from "../../ui/choice.tsx";
 import classes from "../../ui/dialog.module.css";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import { OverlapFields } from "./overlap-fields.tsx";
+import { type OverlapValues, overlapRules, readOverlapSeconds } from "./overlap-values.ts";
 import { SecretDialog, type SecretFormProps } from "./secret-dialog.tsx";
 
 interface RotateDialogProps {
@@ -14,13 +17,6 @@ interface RotateDialogProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
-
-const overlaps = [
-  { seconds: 3_600, label: "1 hour" },
-  { seconds: 86_400, label: "24 hours" },
-  { seconds: 604_800, label: "7 days" },
-  { seconds: 0, label: "Not at all", help: "It is refused from its next request on." },
-] as const;
 
 /** Gives a key another secret and shows it once. */
 export function RotateDialog({ apiKey, isOpen, onClose }: RotateDialogProps): ReactElement {
@@ -47,7 +43,11 @@ interface RotateFormProps extends SecretFormProps {
 /** It is gone once the secret is there, and the call with it. */
 function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElement {
   const queryClient = useQueryClient();
-  const [overlapSeconds, setOverlap] = useState<(typeof overlaps)[number]["seconds"]>(86_400);
+  const form = useForm<OverlapValues>({
+    mode: "controlled",
+    initialValues: { choice: "86400", amount: "", unit: "3600" },
+    validate: overlapRules,
+  });
   const rotate = useMutation(
     trpc.apiKeys.rotate.mutationOptions({
       // The answer must not stay in the mutation cache.
@@ -62,30 +62,17 @@ function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElem
   return (
     <form
       className={classes.form}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!rotate.isPending) rotate.mutate({ id: apiKey.id, overlapSeconds });
-      }}
+      noValidate
+      onSubmit={form.onSubmit((values) => {
+        if (!rotate.isPending) rotate.mutate({ id: apiKey.id, overlapSeconds: readOverlapSeconds(values) });
+      }, focusFirstError(form.getInputNode))}
     >
       <p className={classes.words}>
-        The key gets a new secret and stays the same otherwise. Put the new secret everywhere the key is used
-        while the old one is still good.
+        The key gets a new secret and keeps everything else. Replace the old secret wherever it is used while
+        it is still valid.
       </p>
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
-      <Choices label="How long the old secret stays good">
-        {overlaps.map(({ seconds, label, ...more }) => (
-          <Choice
-            key={seconds}
-            kind="radio"
-            name="overlap"
-            label={label}
-            {...more}
-            isChosen={seconds === overlapSeconds}
-            hasFirstFocus={seconds === overlapSeconds}
-            onChoose={() => setOverlap(seconds)}
-          />
-        ))}
-      </Choices>
+      <OverlapFields form={form} />
       <Group justify="flex-end" gap={8}>
         <Button variant="default" onClick={onCancel} disabled={rotate.isPending}>
           Cancel
