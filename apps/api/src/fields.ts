@@ -57,6 +57,19 @@ export const keyDescription = printableLines.trim().max(500, "Use at most 500 ch
 /** What somebody looks for in a list, at most 100 characters. */
 export const searchText = printable.trim().max(100, "Use at most 100 characters.");
 
+const timeHelp = "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z.";
+
+/**
+ * A time in ISO 8601, in UTC, with seconds. Postgres has no year 0. A string in another format aborts: the checks of the
+ * object that it is in would otherwise run on the string, where they expect a `Date`.
+ */
+export const instant = z.iso
+  .datetime({ error: timeHelp, abort: true })
+  .max(30, { error: timeHelp, abort: true })
+  .refine((text) => !text.startsWith("0000-"), { ...rejectedAs("invalid_format", timeHelp), abort: true })
+  .meta({ pattern: "^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?Z$" })
+  .transform((text) => new Date(text));
+
 /** The id of an API key. */
 export const keyId = idOf("key", "Not the id of an API key.");
 

@@ -1,7 +1,7 @@
 import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { permissions } from "@latchkey/auth/permissions";
 import { z } from "zod";
-import { workspaceId } from "./fields.ts";
+import { instant, workspaceId } from "./fields.ts";
 import { rejectedAs } from "./issues.ts";
 
 const maxItems = 100;
@@ -17,12 +17,8 @@ function setOf<Item extends z.ZodType>(item: Item) {
     .nullable();
 }
 
-const expiryHelp = "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z.";
 /** When a key expires. The domain checks that the time is in the future, by the database's clock. */
-const expiryTime = z.iso
-  .datetime({ error: expiryHelp })
-  .meta({ example: "2027-03-01T09:30:00Z" })
-  .transform((text) => new Date(text));
+const expiryTime = instant.meta({ example: "2027-03-01T09:30:00Z" });
 
 /** How long a key is valid from now, in seconds: at least 1, at most 100 years. The database's clock decides. */
 export const lifetimeSeconds = z
@@ -38,7 +34,10 @@ export const overlapSeconds = z
 
 /** When a key expires, at a time or after a duration; null for never. */
 export const requestedExpiry = z
-  .union([expiryTime, z.strictObject({ inSeconds: lifetimeSeconds })], expiryHelp)
+  .union(
+    [expiryTime, z.strictObject({ inSeconds: lifetimeSeconds })],
+    "Enter a time in ISO 8601, in UTC, or a number of seconds from now.",
+  )
   .nullable();
 
 /** What a key may be held to. Each member may be left out. */
@@ -69,10 +68,6 @@ export const keySettings = {
 
 const maxBuckets = 1_000;
 const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
-
-const instant = z.iso
-  .datetime({ error: "Enter a time in ISO 8601, in UTC." })
-  .transform((text) => new Date(text));
 
 /** Which part of a key's history: what began at `from` or later and before `to`, in buckets in UTC. */
 export const usagePeriod = {

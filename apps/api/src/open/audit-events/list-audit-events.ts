@@ -1,10 +1,11 @@
 import { listAuditEvents as list } from "@latchkey/db/audit-events";
 import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
+import { instant } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { listQuery, pageOf, readPage, toPage } from "../../lists.ts";
 import { auditAction, auditEvent, presentAuditEvent } from "../../presenters/audit-event.ts";
-import { inWorkspace, timestamp, userId } from "../../schemas.ts";
+import { inWorkspace, userId } from "../../schemas.ts";
 
 const query = listQuery(["occurredAt"]).extend({
   sort: z
@@ -13,8 +14,12 @@ const query = listQuery(["occurredAt"]).extend({
     .meta({ description: "With a minus, the latest first." }),
   action: auditAction.optional().meta({ description: "Only this kind of change." }),
   actorId: userId.optional().meta({ description: "Only changes made by this user." }),
-  from: timestamp.optional().meta({ description: "Not before this time." }),
-  to: timestamp.optional().meta({ description: "Before this time." }),
+  from: instant
+    .optional()
+    .meta({ description: "Only changes at this time or later.", example: "2026-03-01T00:00:00Z" }),
+  to: instant
+    .optional()
+    .meta({ description: "Only changes before this time.", example: "2026-04-01T00:00:00Z" }),
 });
 
 export const listAuditEvents = defineEndpoint({
@@ -29,13 +34,7 @@ export const listAuditEvents = defineEndpoint({
   errors: [],
   handle: async ({ query }, { instance, access: { scope } }) => {
     const { action, actorId, from, to } = query;
-    const filter = {
-      action,
-      actorUserId: actorId,
-      from: from === undefined ? undefined : new Date(from),
-      to: to === undefined ? undefined : new Date(to),
-    };
-    const page = { ...readPage(query), filter };
+    const page = { ...readPage(query), filter: { action, actorUserId: actorId, from, to } };
     const rows = await runInWorkspace(instance.db, scope, (trx) => list(trx, scope, page));
     return toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });
   },
