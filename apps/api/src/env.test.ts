@@ -28,6 +28,11 @@ test("proxies are believed by range, none unless told; the history is kept for 9
   });
 });
 
+test("a user can have 50 sessions unless told otherwise", () => {
+  expect(readEnv({}).maxSessionsPerUser).toBe(50);
+  expect(readEnv({ MAX_SESSIONS_PER_USER: "3" }).maxSessionsPerUser).toBe(3);
+});
+
 test("the base address is in lower case, without a slash at its end", () => {
   expect(readEnv({ BASE_URL: "HTTPS://Keys.Example.com" }).baseUrl).toBe("https://keys.example.com");
   expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
@@ -51,6 +56,8 @@ test.each([
   ["TRUSTED_PROXIES", "10.0.0.1,,10.0.0.2"],
   ["TRUSTED_PROXIES", "proxy.example.com"],
   ["HISTORY_DAYS", "0"],
+  ["MAX_SESSIONS_PER_USER", "0"],
+  ["MAX_SESSIONS_PER_USER", "many"],
   ["HISTORY_DAYS", "ninety"],
 ])("says what is wrong with %s=%s", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);

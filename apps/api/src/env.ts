@@ -18,6 +18,8 @@ export interface Env {
   readonly trustedProxies: readonly string[];
   /** How long the hourly history of keys is kept, in days. */
   readonly historyDays: number;
+  /** A sign-in beyond this ends the user's oldest session. */
+  readonly maxSessionsPerUser: number;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
 }
 
@@ -72,6 +74,12 @@ const schema = z.object({
       .regex(/^[1-9]\d{0,3}$/, "must be a number of days from 1 to 9999")
       .transform(Number),
   ),
+  MAX_SESSIONS_PER_USER: optional(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/, "must be a number from 1 to 9999")
+      .transform(Number),
+  ),
   LOG_LEVEL: optional(
     z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug"),
   ),
@@ -97,6 +105,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     registration: data.REGISTRATION ?? "open",
     trustedProxies: data.TRUSTED_PROXIES ?? [],
     historyDays: data.HISTORY_DAYS ?? 90,
+    maxSessionsPerUser: data.MAX_SESSIONS_PER_USER ?? 50,
     logLevel: data.LOG_LEVEL ?? "info",
   };
 }

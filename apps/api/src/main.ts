@@ -64,7 +64,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   stack.defer(() => leave(admissionDb));
   const instance = {
     db,
-    sessions: createSessions({ db, secret, baseUrl }),
+    sessions: createSessions({ db, secret, baseUrl, maxSessionsPerUser: env.maxSessionsPerUser }),
     baseUrl,
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     isTrustedProxy: createIpMatcher(env.trustedProxies),

@@ -67,7 +67,12 @@ export async function startTestApp(
   const { db } = database;
   const instance: Instance = {
     db,
-    sessions: createSessions({ db, secret: "a secret for tests, of 32 letters or more", baseUrl: publicUrl }),
+    sessions: createSessions({
+      db,
+      secret: "a secret for tests, of 32 letters or more",
+      baseUrl: publicUrl,
+      maxSessionsPerUser: 50,
+    }),
     baseUrl: publicUrl,
     configuration: describeInstance({
       baseUrl: publicUrl,

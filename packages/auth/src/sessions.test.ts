@@ -19,6 +19,7 @@ beforeAll(async () => {
     db: database.db,
     secret: "a secret for tests, of 32 letters or more",
     baseUrl: "http://127.0.0.1:4000",
+    maxSessionsPerUser: 3,
   });
 });
 afterAll(async () => {
@@ -33,15 +34,25 @@ function setNodeClock(offMs: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + offMs });
 }
 
-async function signedIn(): Promise<{ readonly userId: UserId; readonly headers: Headers }> {
+async function addUser(): Promise<{ readonly userId: UserId; readonly email: string }> {
   const email = `${randomUUID()}@example.com`;
   const passwordHash = await hashPassword(password);
   const userId = await database.db
     .transaction()
     .execute((trx) => insertUserWithPassword(trx, { email, name: "Ada Lovelace", passwordHash }));
   if (!userId) throw new Error("There is no user.");
-  const { cookies } = await sessions.signIn({ email, password }, new Headers());
-  return { userId, headers: new Headers({ Cookie: cookies[0]?.split(";")[0] ?? "" }) };
+  return { userId, email };
+}
+
+/** Signs in, and returns the headers of requests in the new session. */
+async function signIn(email: string, headers = new Headers()): Promise<Headers> {
+  const { cookies } = await sessions.signIn({ email, password }, headers);
+  return new Headers({ Cookie: cookies[0]?.split(";")[0] ?? "" });
+}
+
+async function signedIn(): Promise<{ readonly userId: UserId; readonly headers: Headers }> {
+  const { userId, email } = await addUser();
+  return { userId, headers: await signIn(email) };
 }
 
 /** How long the user's sessions will last, by the database's clock, in milliseconds. */
@@ -50,6 +61,12 @@ async function readRemainingMs(userId: UserId): Promise<readonly number[]> {
     select extract(epoch from expires_at - clock_timestamp())::float8 * 1000 as ms
     from sessions where user_id = ${userId}`.execute(database.db);
   return rows.map(({ ms }) => ms);
+}
+
+async function setAge(userId: UserId, ageMs: number): Promise<void> {
+  await sql`
+    update sessions set created_at = clock_timestamp() - make_interval(secs => ${ageMs / 1_000})
+    where user_id = ${userId}`.execute(database.db);
 }
 
 async function setRemaining(userId: UserId, remainingMs: number): Promise<void> {
@@ -93,6 +110,70 @@ describe.each([
     const [lifetimeMs = 0] = await readRemainingMs(userId);
     expect(Math.abs(lifetimeMs - 14 * dayMs)).toBeLessThan(10_000);
   });
+
+  test("a session that is used ends 30 days after the sign-in, and its cookie doesn't outlive it", async () => {
+    setNodeClock(offMs);
+    const { userId, headers } = await signedIn();
+    await setAge(userId, 29 * dayMs + 12 * hourMs);
+    await setRemaining(userId, hourMs);
+    const renewed = await sessions.find(headers);
+    const maxAge = Number(/Max-Age=(\d+)/.exec(renewed?.cookies[0] ?? "")?.[1]);
+    expect(maxAge).toBeGreaterThan(12 * 3_600 - 10);
+    expect(maxAge).toBeLessThanOrEqual(12 * 3_600);
+    const [remainingMs = 0] = await readRemainingMs(userId);
+    expect(Math.abs(remainingMs - 12 * hourMs)).toBeLessThan(10_000);
+    // There is nothing left to renew.
+    expect((await sessions.find(headers))?.cookies).toEqual([]);
+
+    await setAge(userId, 30 * dayMs + hourMs / 2);
+    await setRemaining(userId, dayMs);
+    expect(await sessions.find(headers)).toBeUndefined();
+    expect(await readRemainingMs(userId)).toEqual([]);
+  });
+});
+
+test("a sign-in beyond the quota ends the oldest session", async () => {
+  const { userId, email } = await addUser();
+  const all: Headers[] = [];
+  for (let count = 0; count < 4; count += 1) all.push(await signIn(email));
+  const found = await Promise.all(all.map((headers) => sessions.find(headers)));
+  expect(found.map((session) => session?.user.id)).toEqual([undefined, userId, userId, userId]);
+});
+
+test("a session that the sign-in replaces, or that has expired, pushes no other session out", async () => {
+  const { userId, email } = await addUser();
+  const first = await signIn(email);
+  const expired = await signIn(email);
+  await sql`
+    update sessions set expires_at = now()
+    where id = (select id from sessions where user_id = ${userId} order by created_at desc limit 1)`.execute(
+    database.db,
+  );
+  await signIn(email);
+  const replaced = await signIn(email);
+  const last = await signIn(email, replaced);
+  const found = await Promise.all([first, expired, replaced, last].map((headers) => sessions.find(headers)));
+  expect(found.map((session) => session?.user.id)).toEqual([userId, undefined, undefined, userId]);
+});
+
+test("sign-ins at the same time don't exceed the quota", async () => {
+  const { userId, email } = await addUser();
+  await Promise.all(Array.from({ length: 10 }, () => signIn(email)));
+  expect(await readRemainingMs(userId)).toHaveLength(3);
+});
+
+test("stores at most 256 characters of a User-Agent", async () => {
+  const { userId, email } = await addUser();
+  await signIn(email, new Headers({ "User-Agent": "x".repeat(300) }));
+  const { rows } = await sql`select user_agent from sessions where user_id = ${userId}`.execute(database.db);
+  expect(rows).toEqual([{ user_agent: "x".repeat(256) }]);
+});
+
+test("a session that is left over when its user is disabled is nobody's", async () => {
+  const { userId, headers } = await signedIn();
+  // A sign-in that was in flight while the user was disabled leaves such a session.
+  await sql`update users set disabled_at = now() where id = ${userId}`.execute(database.db);
+  expect(await sessions.find(headers)).toBeUndefined();
 });
 
 test("a cookie that was tampered with is nobody's", async () => {

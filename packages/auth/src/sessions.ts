@@ -2,7 +2,13 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { readClock } from "@latchkey/db/clock";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { findLiveSession, type LiveSession, renewSession } from "@latchkey/db/sessions";
+import {
+  endOldestSessions,
+  findLiveSession,
+  type LiveSession,
+  renewSession,
+  type SessionTerms,
+} from "@latchkey/db/sessions";
 import { getUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { type BetterAuthPlugin, betterAuth } from "better-auth";
@@ -21,6 +27,8 @@ export interface SessionsOptions {
   readonly secret: string;
   /** The address that people use; its scheme decides whether cookies are `Secure`. */
   readonly baseUrl: string;
+  /** How many sessions a user can have. A sign-in beyond that ends the oldest one. */
+  readonly maxSessionsPerUser: number;
 }
 
 /** A person who is signed in. */
@@ -39,11 +47,11 @@ export interface OpenSession {
 export interface Sessions {
   /**
    * Who the request's cookie belongs to, read from the database each time; undefined without a live session.
-   * A session that is used is renewed once a day: then there are `Set-Cookie` values to answer with.
+   * A session that is used is renewed once a day, up to its absolute end: then there are `Set-Cookie` values to answer with.
    */
   find(headers: Headers): Promise<OpenSession | undefined>;
   /**
-   * Opens a new session.
+   * Opens a new session, and ends the one that the request's cookie belongs to.
    * @returns whose it is, and the `Set-Cookie` values to answer with.
    * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user: the same for all;
    *   SERVICE_UNAVAILABLE when too many sign in at once.
@@ -58,7 +66,14 @@ export interface Sessions {
 
 const secondsPerDay = 86_400;
 
-const terms = { lifetimeSeconds: 14 * secondsPerDay, renewAfterSeconds: secondsPerDay } as const;
+const terms: SessionTerms = {
+  lifetimeSeconds: 14 * secondsPerDay,
+  absoluteLifetimeSeconds: 30 * secondsPerDay,
+  renewAfterSeconds: secondsPerDay,
+};
+
+/** Stored to tell sessions apart in a list, for which this is plenty; in characters. */
+const maxUserAgentLength = 256;
 
 /**
  * People's sessions, kept by better-auth in our tables. Expiry is judged by the database's clock alone, by which
@@ -77,7 +92,11 @@ export function createSessions(options: SessionsOptions): Sessions {
       const answer = await translateFailures(() =>
         auth.api.signInEmail({ body, headers, returnHeaders: true }),
       );
-      return { user: pickUser(answer.response.user), cookies: answer.headers.getSetCookie() };
+      const user = pickUser(answer.response.user);
+      // The session that this one replaces goes first, so that it doesn't push out one of another device.
+      await translateFailures(() => auth.api.signOut({ headers }));
+      await endOldestSessions(options.db, user.id, options.maxSessionsPerUser);
+      return { user, cookies: answer.headers.getSetCookie() };
     },
     async signOut(headers) {
       const answer = await translateFailures(() => auth.api.signOut({ headers, returnHeaders: true }));
@@ -153,12 +172,13 @@ function createBetterAuth({ db, secret, baseUrl }: SessionsOptions) {
       session: {
         create: {
           // Only a right password comes this far, so that the refusal must look like a wrong one.
-          before: async ({ userId }) => {
+          before: async ({ userId, userAgent }) => {
             const user = await getUser(db, userId as UserId); // better-auth read it from users.id.
             if (user.isDisabled) throw new APIError("UNAUTHORIZED");
             const now = await readClock(db);
             const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
-            return { data: { createdAt: now, updatedAt: now, expiresAt } };
+            const shortUserAgent = userAgent?.slice(0, maxUserAgentLength);
+            return { data: { createdAt: now, updatedAt: now, expiresAt, userAgent: shortUserAgent } };
           },
         },
       },
@@ -191,11 +211,9 @@ function readByDatabaseClock(db: Db) {
         const token = await ctx.getSignedCookie(name, ctx.context.secret);
         if (!token) return undefined;
         const session = await findLiveSession(db, token, terms);
-        if (session?.isRenewalDue && (await renewSession(db, token, terms))) {
-          await ctx.setSignedCookie(name, token, ctx.context.secret, {
-            ...attributes,
-            maxAge: terms.lifetimeSeconds,
-          });
+        const maxAge = session?.isRenewalDue ? await renewSession(db, token, terms) : undefined;
+        if (maxAge !== undefined) {
+          await ctx.setSignedCookie(name, token, ctx.context.secret, { ...attributes, maxAge });
         }
         return session?.user satisfies LiveSession["user"] | undefined;
       }),

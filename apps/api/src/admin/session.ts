@@ -43,8 +43,6 @@ export const sessionRouter = createRouter({
 
 async function signIn(ctx: Context, credentials: { readonly email: string; readonly password: string }) {
   const { user, cookies } = await ctx.instance.sessions.signIn(credentials, ctx.headers);
-  // Whoever signs in again leaves no session behind that nobody will end. This clears no cookie: the new one replaces it.
-  await ctx.instance.sessions.signOut(ctx.headers);
   ctx.setCookies(cookies);
   return await presentSession(ctx.instance.db, user);
 }
