@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import type { ClusterConnection } from "../src/embedded/presence.ts";
+import type { ClusterConnection } from "../src/embedded/cluster-connection.ts";
 import { startTestCluster } from "../src/testing/test-cluster.ts";
 
 declare module "vitest" {

@@ -1,8 +1,7 @@
 import { mkdir, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmbeddedPostgres } from "@latchkey/db/embedded-postgres";
-import { createDatabase } from "@latchkey/db/testing/test-cluster";
+import { createDatabase, startTestCluster } from "@latchkey/db/testing/test-cluster";
 import pg from "pg";
 import { createDirectory, projectRoot } from "../../support/product.ts";
 import { readParent } from "../measure/processor-time.ts";
@@ -36,11 +35,9 @@ export async function openGround(): Promise<Ground> {
   const directory = await createDirectoryOnDisk();
   await using failed = new AsyncDisposableStack();
   failed.defer(() => rm(directory, { recursive: true, force: true }));
-  const postgres = await openEmbeddedPostgres({ dataDirectory: join(directory, "data") });
-  // It is elsewhere when root's Postgres cannot reach that directory.
-  failed.defer(() => rm(postgres.location.directory, { recursive: true, force: true }));
-  failed.defer(() => postgres.close());
-  const admin = new pg.Client(postgres.connection);
+  const cluster = await startTestCluster(directory);
+  failed.defer(() => cluster.stop());
+  const admin = new pg.Client(cluster.connection);
   admin.on("error", () => undefined); // The next question fails.
   await admin.connect();
   failed.defer(() => admin.end());
@@ -49,13 +46,13 @@ export async function openGround(): Promise<Ground> {
   const postmaster = await readParent(rows[0]?.pid ?? 0);
   const resources = failed.move();
   return {
-    directory: postgres.location.directory,
+    directory: cluster.directory,
     postmaster,
     settings,
     admin,
     async createDatabase(name) {
-      await createDatabase(postgres.connection, name);
-      return { ...postgres.connection, database: name };
+      await createDatabase(cluster.connection, name);
+      return { ...cluster.connection, database: name };
     },
     close: () => resources.disposeAsync(),
   };

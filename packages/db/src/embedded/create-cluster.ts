@@ -2,13 +2,11 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Binaries } from "./binaries.ts";
+import { passwordPath, superuserName } from "./cluster-connection.ts";
 import { type ClusterPlace, hasCluster } from "./cluster-place.ts";
 import { translatingRefusals } from "./data-directory.ts";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 import { runProgram } from "./run-program.ts";
-
-/** The one role of a cluster and its superuser; the database has the same name. */
-export const clusterUser = "latchkey";
 
 const majorVersion = "18";
 const temporaryPrefix = "postgres.tmp-";
@@ -46,22 +44,6 @@ export async function createCluster(place: ClusterPlace, binaries: Binaries): Pr
   }
 }
 
-/** The password of the cluster's role. @throws EmbeddedPostgresError `start-failed` when it is missing */
-export async function readPassword(cluster: string): Promise<string> {
-  const path = passwordPath(cluster);
-  try {
-    return (await readFile(path, "utf8")).trim();
-  } catch (error) {
-    throw new EmbeddedPostgresError(
-      "start-failed",
-      `The embedded Postgres's password cannot be read from ${path}.`,
-      {
-        cause: error,
-      },
-    );
-  }
-}
-
 /** @throws EmbeddedPostgresError `other-version` unless the cluster was made by this major version */
 export async function requireVersion(cluster: string): Promise<void> {
   const version = (await readFile(join(cluster, "PG_VERSION"), "utf8")).trim();
@@ -73,10 +55,6 @@ export async function requireVersion(cluster: string): Promise<void> {
   );
 }
 
-function passwordPath(cluster: string): string {
-  return join(cluster, "latchkey.password");
-}
-
 async function initialise(temporary: string, place: ClusterPlace, binaries: Binaries): Promise<void> {
   const { account } = place;
   const cluster = join(temporary, "cluster");
@@ -86,7 +64,7 @@ async function initialise(temporary: string, place: ClusterPlace, binaries: Bina
   if (account) await chown(passwordFile, account.uid, account.gid);
   if (account) await chown(temporary, account.uid, account.gid);
   const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
-  const access = ["--auth=scram-sha-256", `--username=${clusterUser}`, `--pwfile=${passwordFile}`];
+  const access = ["--auth=scram-sha-256", `--username=${superuserName}`, `--pwfile=${passwordFile}`];
   const settings = Object.entries(initialSettings).map(([name, value]) => `--set=${name}=${value}`);
   const args = ["--pgdata", cluster, "--no-instructions", ...locale, ...access, ...settings];
   const made = await runProgram(binaries.initdb, args, {

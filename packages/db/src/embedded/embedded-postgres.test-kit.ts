@@ -7,8 +7,8 @@ import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
+import type { ClusterConnection } from "./cluster-connection.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
-import type { ClusterConnection } from "./presence.ts";
 import { readPidFile } from "./server-process.ts";
 
 /** Whether the tests run as root, whose Postgres is another user's process. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { readSuperuserConnection } from "./cluster-connection.ts";
 import { closing, isRoot, leftovers, makeDirectory, query, serverPid } from "./embedded-postgres.test-kit.ts";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
 
@@ -109,9 +110,8 @@ describe("a running cluster", () => {
   }, 30_000);
 
   test("holds no snapshot and no transaction while it is present", async () => {
-    const { connection } = postgres;
     const presence = await query(
-      connection,
+      await readSuperuserConnection(join(dataDirectory, "postgres")),
       `select state, backend_xmin, backend_xid, datname from pg_stat_activity
      where application_name = 'latchkey presence'`,
     );

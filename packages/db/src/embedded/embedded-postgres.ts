@@ -1,93 +1,28 @@
-import { getBinaries } from "./binaries.ts";
-import { findClusterPlace, hasCluster } from "./cluster-place.ts";
-import { clusterUser, createCluster, readPassword, requireVersion } from "./create-cluster.ts";
-import { createDataDirectory } from "./data-directory.ts";
-import { type Cluster, joinCluster, type Membership, settlesWithin } from "./join-cluster.ts";
-import type { ClusterConnection } from "./presence.ts";
-import { stopServer } from "./server-process.ts";
-import { socketDirectoryOf, socketPort } from "./socket-directory.ts";
-import { type EmbeddedPostgresEvent, superviseCluster } from "./supervise-cluster.ts";
+import type { ClusterConnection } from "./cluster-connection.ts";
+import { prepareLoginRole } from "./login-role.ts";
+import { type OpenCluster, openCluster } from "./open-cluster.ts";
+import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
 
 export type { EmbeddedPostgresEvent };
 
-/** A running Postgres of our own, and this process's part in it. */
-export interface EmbeddedPostgres {
-  /** What pg's `Client` and `Pool` need; stays the same over restarts of Postgres. */
+/** The product's Postgres, and this process's part in it. The superuser's credentials stay behind this interface. */
+export interface EmbeddedPostgres extends Omit<OpenCluster, "superuser"> {
+  /** What pg's `Client` and `Pool` need: a role that owns the database and is no superuser. Constant over restarts of Postgres. */
   readonly connection: ClusterConnection;
-  /** The directory of the cluster's home; `reason` says why something is not where one would look. */
-  readonly location: { readonly directory: string; readonly reason?: string };
-  /** `found`: it ran already, for another process or left behind by one that was killed. */
-  readonly kind: "started" | "found";
-  /**
-   * Leaves; who leaves last stops Postgres and waits until it is gone (60 s at most). May be called again.
-   * @throws EmbeddedPostgresError `stop-failed`
-   */
-  readonly close: () => Promise<void>;
 }
 
 /**
- * Opens the Postgres of a data directory: creates both where missing, joins a running one or starts it, and
- * from then on brings it back whenever it ends before `close`.
+ * Opens the Postgres of a data directory, as `openCluster` does, for a role that owns the application's database.
  * @throws EmbeddedPostgresError each of its kinds but `stop-failed`
  */
-export async function openEmbeddedPostgres(options: {
-  dataDirectory: string;
-  onEvent?: (event: EmbeddedPostgresEvent) => void;
-}): Promise<EmbeddedPostgres> {
-  const { cluster, reason } = await prepareCluster(options.dataDirectory);
-  const membership = await joinCluster(cluster);
+export async function openEmbeddedPostgres(
+  options: Parameters<typeof openCluster>[0],
+): Promise<EmbeddedPostgres> {
+  const { superuser, ...cluster } = await openCluster(options);
   try {
-    await membership.presence.createDatabase(cluster.connection.database);
+    return { ...cluster, connection: await prepareLoginRole(superuser) };
   } catch (error) {
-    await leaveCluster(cluster, membership);
+    await cluster.close();
     throw error;
   }
-  const supervision = superviseCluster({ cluster, membership, onEvent: options.onEvent ?? (() => {}) });
-  let closed: Promise<void> | undefined;
-  return {
-    connection: cluster.connection,
-    location: { directory: cluster.place.home, ...(reason && { reason }) },
-    kind: membership.server ? "started" : "found",
-    close() {
-      closed ??= supervision.end().then((last) => last && leaveCluster(cluster, last));
-      return closed;
-    },
-  };
-}
-
-async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster; reason: string }> {
-  const directory = await createDataDirectory(dataDirectory);
-  let place = await findClusterPlace(directory);
-  const binaries = await getBinaries(place.account);
-  if (!(await hasCluster(place.cluster))) {
-    await createCluster(place, binaries);
-    // Looked at again, since another process may have been faster, and as another account where useradd
-    // ran twice at once.
-    place = await findClusterPlace(directory);
-  }
-  await requireVersion(place.cluster);
-  const connection = {
-    host: socketDirectoryOf(place.cluster),
-    port: socketPort,
-    user: clusterUser,
-    password: await readPassword(place.cluster),
-    database: clusterUser,
-  };
-  const reason = [place.reason, binaries.reason].filter(Boolean).join("; ");
-  return { cluster: { place, binaries, connection }, reason };
-}
-
-async function leaveCluster(cluster: Cluster, { presence, server }: Membership): Promise<void> {
-  // Postgres may end under us just here: then there is nothing to leave or to stop.
-  const isLast = await presence.leave().catch(() => false);
-  if (!isLast)
-    return await settlesWithin(
-      5000,
-      presence.end().catch(() => {}),
-    );
-  await stopServer(cluster.place);
-  await settlesWithin(
-    5000,
-    Promise.all([presence.ended, server?.exited]).then(() => {}),
-  );
 }

@@ -1,15 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
+import type { ClusterConnection } from "./cluster-connection.ts";
 import type { ClusterPlace } from "./cluster-place.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
-import { type ClusterConnection, type Presence, tryJoin } from "./presence.ts";
+import { type Presence, tryJoin } from "./presence.ts";
 import { logPath, readPidFile, type ServerProcess, startServer } from "./server-process.ts";
 
 /** A cluster that can be joined and, where it does not run, started. */
 export interface Cluster {
   readonly place: ClusterPlace;
   readonly binaries: Binaries;
-  readonly connection: ClusterConnection;
+  readonly superuser: ClusterConnection;
 }
 
 /** Being present on a running cluster; `server` is there when this process started it. */
@@ -34,7 +35,7 @@ export async function joinCluster(cluster: Cluster): Promise<Membership> {
   let server: ServerProcess | undefined;
   let failure = "it did not answer in time";
   for (let pause = 20; !bound.aborted; pause = Math.min(pause * 1.5, 500)) {
-    const attempt = await tryJoin(cluster.connection);
+    const attempt = await tryJoin(cluster.superuser);
     if (attempt.kind === "present") return await membership(cluster, attempt.presence, server);
     if (attempt.kind === "busy") failure = attempt.reason;
     if (server?.hasExited()) {

@@ -1,16 +1,7 @@
 import { Client } from "pg";
 import { isDatabaseDuplicate, isNotAcceptingConnections } from "../sqlstate.ts";
-import { clusterUser } from "./create-cluster.ts";
+import type { ClusterConnection } from "./cluster-connection.ts";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
-
-/** How a cluster is connected to; the names are those of pg. */
-export interface ClusterConnection {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string;
-  readonly database: string;
-}
 
 /** One process's sign on a running cluster that it is in use: a shared lock held by an idle connection. */
 export interface Presence {
@@ -102,7 +93,7 @@ function explain(error: unknown): JoinAttempt {
   if (isTransient) return { kind: "busy", reason };
   throw new EmbeddedPostgresError(
     "start-failed",
-    `The embedded Postgres refuses the role ${clusterUser} (${reason}).`,
+    `The embedded Postgres rejects its superuser (${reason}).`,
     { cause: error },
   );
 }

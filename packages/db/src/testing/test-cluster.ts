@@ -2,26 +2,30 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, escapeIdentifier } from "pg";
-import { openEmbeddedPostgres } from "../embedded/embedded-postgres.ts";
-import type { ClusterConnection } from "../embedded/presence.ts";
+import type { ClusterConnection } from "../embedded/cluster-connection.ts";
+import { openCluster } from "../embedded/open-cluster.ts";
 
 /** A cluster that exists for one run of tests. */
 export interface TestCluster {
+  /** The superuser's. */
   readonly connection: ClusterConnection;
+  /** Where its data is. */
+  readonly directory: string;
   /** Stops Postgres and removes all of its data. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts an embedded cluster of its own in a fresh directory below the system's for temporary files. */
-export async function startTestCluster(): Promise<TestCluster> {
-  const directory = await mkdtemp(join(tmpdir(), "latchkey-test-"));
-  const postgres = await openEmbeddedPostgres({ dataDirectory: directory });
+/** Starts a cluster of its own in a fresh directory below `parent`, the system's for temporary files by default. */
+export async function startTestCluster(parent = tmpdir()): Promise<TestCluster> {
+  const directory = await mkdtemp(join(parent, "latchkey-test-"));
+  const cluster = await openCluster({ dataDirectory: directory });
   return {
-    connection: postgres.connection,
+    connection: cluster.superuser,
+    directory: cluster.location.directory,
     async stop() {
-      await postgres.close();
-      // It is elsewhere when root's Postgres cannot reach the directory for temporary files.
-      await rm(postgres.location.directory, { recursive: true, force: true });
+      await cluster.close();
+      // It is elsewhere when root's Postgres cannot reach `parent`.
+      await rm(cluster.location.directory, { recursive: true, force: true });
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { openDatabase } from "../connection.ts";
-import type { ClusterConnection } from "../embedded/presence.ts";
+import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { migrate } from "../migrate.ts";
 import type { Db } from "../schema.ts";
 import { createDatabase, dropDatabase } from "./test-cluster.ts";

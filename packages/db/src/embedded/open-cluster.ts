@@ -1,0 +1,84 @@
+import { getBinaries } from "./binaries.ts";
+import { type ClusterConnection, readSuperuserConnection } from "./cluster-connection.ts";
+import { findClusterPlace, hasCluster } from "./cluster-place.ts";
+import { createCluster, requireVersion } from "./create-cluster.ts";
+import { createDataDirectory } from "./data-directory.ts";
+import { type Cluster, joinCluster, type Membership, settlesWithin } from "./join-cluster.ts";
+import { stopServer } from "./server-process.ts";
+import { type EmbeddedPostgresEvent, superviseCluster } from "./supervise-cluster.ts";
+
+/** A running cluster, and this process's part in it. */
+export interface OpenCluster {
+  /** How the superuser connects; stays the same over restarts of Postgres. */
+  readonly superuser: ClusterConnection;
+  /** The directory of the cluster's home; `reason` says why something is not where one would look. */
+  readonly location: { readonly directory: string; readonly reason?: string };
+  /** `found`: it ran already, for another process or left behind by one that was killed. */
+  readonly kind: "started" | "found";
+  /**
+   * Leaves; who leaves last stops Postgres and waits until it is gone (60 s at most). May be called again.
+   * @throws EmbeddedPostgresError `stop-failed`
+   */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens the cluster of a data directory with an application's database in it: creates what is missing, joins a running
+ * Postgres or starts it, and from then on brings it back whenever it ends before `close`.
+ * @throws EmbeddedPostgresError each of its kinds but `stop-failed`
+ */
+export async function openCluster(options: {
+  dataDirectory: string;
+  onEvent?: (event: EmbeddedPostgresEvent) => void;
+}): Promise<OpenCluster> {
+  const { cluster, reason } = await prepareCluster(options.dataDirectory);
+  const membership = await joinCluster(cluster);
+  try {
+    await membership.presence.createDatabase(cluster.superuser.database);
+  } catch (error) {
+    await leaveCluster(cluster, membership);
+    throw error;
+  }
+  const supervision = superviseCluster({ cluster, membership, onEvent: options.onEvent ?? (() => {}) });
+  let closed: Promise<void> | undefined;
+  return {
+    superuser: cluster.superuser,
+    location: { directory: cluster.place.home, ...(reason && { reason }) },
+    kind: membership.server ? "started" : "found",
+    close() {
+      closed ??= supervision.end().then((last) => last && leaveCluster(cluster, last));
+      return closed;
+    },
+  };
+}
+
+async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster; reason: string }> {
+  const directory = await createDataDirectory(dataDirectory);
+  let place = await findClusterPlace(directory);
+  const binaries = await getBinaries(place.account);
+  if (!(await hasCluster(place.cluster))) {
+    await createCluster(place, binaries);
+    // Looked at again, since another process may have been faster, and as another account where useradd
+    // ran twice at once.
+    place = await findClusterPlace(directory);
+  }
+  await requireVersion(place.cluster);
+  const superuser = await readSuperuserConnection(place.cluster);
+  const reason = [place.reason, binaries.reason].filter(Boolean).join("; ");
+  return { cluster: { place, binaries, superuser }, reason };
+}
+
+async function leaveCluster(cluster: Cluster, { presence, server }: Membership): Promise<void> {
+  // Postgres may end under us just here: then there is nothing to leave or to stop.
+  const isLast = await presence.leave().catch(() => false);
+  if (!isLast)
+    return await settlesWithin(
+      5000,
+      presence.end().catch(() => {}),
+    );
+  await stopServer(cluster.place);
+  await settlesWithin(
+    5000,
+    Promise.all([presence.ended, server?.exited]).then(() => {}),
+  );
+}
