@@ -20,11 +20,12 @@ import { trpcMount } from "./http/trpc-mount.ts";
 import { webApp } from "./http/web-app.ts";
 import { renderErrorReference } from "./open/error-reference.ts";
 import { createOpenApiDocument } from "./open/openapi-document.ts";
+import type { Pools } from "./pools.ts";
 
 export interface AppDependencies {
   readonly instance: Instance;
   /** For `/open` alone: what people do in the web app, however much, takes no connection from integrators. */
-  readonly openDb: Db;
+  readonly openPools: Pools;
   readonly admission: Admission;
   /** In the admission role, to look at keys of all tenants without counting. */
   readonly admissionDb: Db;
@@ -39,7 +40,7 @@ export interface AppDependencies {
 
 /** Everything one port serves, in the order a request meets it: the open API, or the app with all else. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
-  const { instance, openDb, admission, admissionDb, recorder, endpoints } = dependencies;
+  const { instance, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
   const { log, webDirectory, isDraining } = dependencies;
   const { isTrustedProxy } = instance;
   const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
@@ -57,6 +58,6 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
   app.use(documentation(createOpenApiDocument(endpoints, instance.configuration), renderErrorReference()));
   app.use(await webApp(webDirectory));
-  const open = openApi({ instance: { ...instance, db: openDb }, recorder });
+  const open = openApi({ instance: { ...instance, ...openPools }, recorder });
   return admitFirst(gate, { open, app, answerFailure });
 }

@@ -16,6 +16,7 @@ import { describeInstance } from "./domain/instance.ts";
 import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
 import { reserveAddress } from "./http/server.ts";
 import { endpoints } from "./open/endpoints.ts";
+import { openPools } from "./pools.ts";
 import { StartError } from "./start-error.ts";
 import { version } from "./version.ts";
 
@@ -36,10 +37,12 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   const secret = await getAuthSecret(env);
 
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
-  const db = openDatabase(ground.connection, { applicationName: "latchkey" });
-  stack.defer(() => leave(db));
-  const openDb = openDatabase(ground.connection, { applicationName: "latchkey open" });
-  stack.defer(() => leave(openDb));
+  const webPools = openPools(ground.connection, "latchkey");
+  const openApiPools = openPools(ground.connection, "latchkey open");
+  for (const { db, readDb } of [webPools, openApiPools]) {
+    stack.defer(() => leave(db));
+    stack.defer(() => leave(readDb));
+  }
   const admission = new Admission({
     connection: ground.connection,
     onFailure: (err) => log.error({ err }, "admission cannot reach the database"),
@@ -62,8 +65,9 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     maxConnections: 1,
   });
   stack.defer(() => leave(admissionDb));
+  const { db } = webPools;
   const instance = {
-    db,
+    ...webPools,
     sessions: createSessions({ db, secret, baseUrl, maxSessionsPerUser: env.maxSessionsPerUser }),
     baseUrl,
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
@@ -72,7 +76,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   let isDraining = false;
   const app = await createApp({
     instance,
-    openDb,
+    openPools: openApiPools,
     admission,
     admissionDb,
     recorder,

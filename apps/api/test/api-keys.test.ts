@@ -49,7 +49,7 @@ interface Key {
 async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
   const userId = ofUser ?? (await app.addUser()).userId;
   const key = { userId, name: "key", description: "", settings };
-  const { id: keyId, secret } = await createKey(app.instance.db, key);
+  const { id: keyId, secret } = await app.instance.db.transaction().execute((trx) => createKey(trx, key));
   return { userId, keyId, id: encodeId("key", keyId), secret };
 }
 

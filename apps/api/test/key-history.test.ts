@@ -21,7 +21,8 @@ async function signIn() {
 }
 
 async function addKey(userId: UserId, settings: Partial<KeySettings> = {}) {
-  const { id, secret } = await createKey(app.instance.db, { userId, name: "CI", description: "", settings });
+  const key = { userId, name: "CI", description: "", settings };
+  const { id, secret } = await app.instance.db.transaction().execute((trx) => createKey(trx, key));
   return { id: encodeId("key", id), secret };
 }
 

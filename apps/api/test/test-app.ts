@@ -24,6 +24,7 @@ import { describeInstance, type Instance, type PublicConfiguration } from "../sr
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
+import { openPools } from "../src/pools.ts";
 import { createWitness } from "./openapi-witness.ts";
 
 /** The app on a port of loopback, over a real database of its own. */
@@ -64,9 +65,10 @@ export async function startTestApp(
   const server = await reserveAddress("127.0.0.1", 0);
   const baseUrl = `http://127.0.0.1:${server.address.port}`;
   const publicUrl = options.publicUrl ?? baseUrl;
-  const { db } = database;
+  const pools = openPools(database.connection, "latchkey test");
+  const { db } = pools;
   const instance: Instance = {
-    db,
+    ...pools,
     sessions: createSessions({
       db,
       secret: "a secret for tests, of 32 letters or more",
@@ -97,7 +99,7 @@ export async function startTestApp(
   });
   const app = await createApp({
     instance,
-    openDb: db,
+    openPools: pools,
     admission,
     admissionDb,
     recorder,
@@ -128,7 +130,12 @@ export async function startTestApp(
     addUser,
     async addKey(userId) {
       const owner = userId ?? (await addUser()).userId;
-      return { userId: owner, ...(await createKey(db, { userId: owner, name: "key", description: "" })) };
+      return {
+        userId: owner,
+        ...(await db
+          .transaction()
+          .execute((trx) => createKey(trx, { userId: owner, name: "key", description: "" }))),
+      };
     },
     deleteKey: (key) => db.transaction().execute((trx) => deleteKey(trx, { ...key, origin: commandOrigin })),
     checkedAnswers: witness.count,
@@ -137,6 +144,8 @@ export async function startTestApp(
       await admission.close();
       await recorder.close();
       await admissionDb.destroy();
+      await pools.db.destroy();
+      await pools.readDb.destroy();
       await database.drop();
       await rm(webDirectory, { recursive: true, force: true });
       witness.conclude();

@@ -31,6 +31,8 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number;
   /** How long a statement may wait for a lock, in milliseconds; as long as for its answer unless told. */
   readonly lockTimeoutMs?: number;
+  /** Whether Postgres refuses every change; not with `login`. */
+  readonly isReadOnly?: boolean;
 }
 
 /** How long to wait for a new connection, or for a free one of the pool, in milliseconds. */
@@ -38,10 +40,11 @@ const connectTimeoutMs = 1_500;
 
 /** A Kysely over a pool of its own. `destroy()` closes it. Opening sends nothing: the first query connects. */
 export function openDatabase(connection: DatabaseConnection, options: PoolOptions): Kysely<Database> {
-  const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
+  const { role = "latchkey_tenant", statementTimeoutMs = 5_000 } = options;
+  const settings = options.isReadOnly ? ["default_transaction_read_only=on"] : [];
   const pool = new pg.Pool({
     ...clientConfig(connection, options.applicationName),
-    ...(options.role === "login" ? {} : { options: startupOptions(options.role ?? "latchkey_tenant") }),
+    ...(role === "login" ? {} : { options: startupOptions(role, settings) }),
     max: options.maxConnections ?? 10,
     // The server ends a slow statement; the client gives up a little later, for a server that is silent.
     statement_timeout: statementTimeoutMs,

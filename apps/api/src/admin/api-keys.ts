@@ -43,17 +43,17 @@ export const apiKeysRouter = createRouter({
       }),
     )
     .query(async ({ ctx, input }) => {
-      const { items, total } = await listKeys(ctx.instance.db, ctx.user.id, input);
+      const { items, total } = await ctx.read((db) => listKeys(db, ctx.user.id, input));
       return { items: items.map(presentKey), total };
     }),
 
   summary: sessionProcedure.query(async ({ ctx }) => {
-    const { keyCount, usageCount, lastUsedAt } = await summarizeApiKeys(ctx.instance.db, ctx.user.id);
+    const { keyCount, usageCount, lastUsedAt } = await ctx.read((db) => summarizeApiKeys(db, ctx.user.id));
     return { keyCount, usageCount, lastUsedAt: lastUsedAt?.toISOString() ?? null };
   }),
 
   get: sessionProcedure.input(z.strictObject({ id: keyId })).query(async ({ ctx, input: { id } }) => {
-    return presentKey(await getKey(ctx.instance.db, { userId: ctx.user.id, id }));
+    return presentKey(await ctx.read((db) => getKey(db, { userId: ctx.user.id, id })));
   }),
 
   /** The only answer that has the secret. */
@@ -67,7 +67,7 @@ export const apiKeysRouter = createRouter({
     )
     .mutation(async ({ ctx, input }) => {
       const key = { userId: ctx.user.id, ...input };
-      const { id, secret } = await ctx.inTurn(() => createKey(ctx.instance.db, key));
+      const { id, secret } = await ctx.transact((trx) => createKey(trx, key));
       return { id: encodeId("key", id), key: secret };
     }),
 

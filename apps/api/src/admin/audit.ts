@@ -18,11 +18,11 @@ export const auditRouter = createRouter({
         cursor: listQuery(["occurredAt"]).shape.cursor,
       }),
     )
-    .query(async ({ ctx: { instance, access }, input: { action, actorId, cursor } }) => {
+    .query(async ({ ctx: { read, access }, input: { action, actorId, cursor } }) => {
       const { scope } = access;
       const query = { limit: pageSize, sort: "-occurredAt", cursor } as const;
       const page = { ...readPage(query), filter: { action, actorUserId: actorId } };
-      const rows = await inWorkspace(instance.db, scope, (trx) => listAuditEvents(trx, scope, page));
+      const rows = await read((db) => inWorkspace(db, scope, (trx) => listAuditEvents(trx, scope, page)));
       const { data, nextCursor } = toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });
       return { items: data, nextCursor };
     }),

@@ -16,7 +16,7 @@ import { createRouter, sessionProcedure } from "./trpc.ts";
 const ownKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
-    await getKey(ctx.instance.db, { userId: ctx.user.id, id });
+    await ctx.read((db) => getKey(db, { userId: ctx.user.id, id }));
     return await next({ ctx: { ...ctx, keyId: id } });
   });
 
@@ -27,19 +27,19 @@ export const keyHistoryRouter = createRouter({
     .input(z.strictObject({ id: z.string(), ...usagePeriod }).refine(isAnswerable, unanswerable))
     .query(async ({ ctx, input: { from, to, bucket } }) => {
       const period = { keyId: ctx.keyId, from, to, bucket };
-      const rows = await asUser(ctx.instance.db, ctx.user.id, (trx) => readKeyUsage(trx, period));
+      const rows = await ctx.read((db) => asUser(db, ctx.user.id, (trx) => readKeyUsage(trx, period)));
       return rows.map(presentUsageBucket);
     }),
 
   /** The last 100, newest first. */
   refusals: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
-    const refusals = await listKeyRefusals(ctx.instance.db, ctx.keyId);
+    const refusals = await ctx.read((db) => listKeyRefusals(db, ctx.keyId));
     return refusals.map(presentRefusal);
   }),
 
   /** The last five distinct addresses, newest first; times are good to a minute. */
   addresses: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
-    const addresses = await listKeyAddresses(ctx.instance.db, ctx.keyId);
+    const addresses = await ctx.read((db) => listKeyAddresses(db, ctx.keyId));
     return addresses.map(({ address, lastSeenAt }) => ({ address, lastSeenAt: lastSeenAt.toISOString() }));
   }),
 
@@ -47,7 +47,7 @@ export const keyHistoryRouter = createRouter({
   explainRequest: sessionProcedure
     .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request id.").max(128) }))
     .query(async ({ ctx, input: { requestId } }) => {
-      const refusals = await findOwnRefusals(ctx.instance.db, ctx.user.id, requestId);
+      const refusals = await ctx.read((db) => findOwnRefusals(db, ctx.user.id, requestId));
       return refusals.map((refusal) => ({
         ...presentRefusal(refusal),
         key: {
@@ -83,7 +83,7 @@ export const keyHistoryRouter = createRouter({
     .mutation(async ({ ctx, input }) => {
       const address = input.address ?? ctx.address ?? undefined;
       const path = input.path.replace(/[?#].*/s, "");
-      const { keyId: id, ...told } = await ctx.explain({ ...input, path, userId: ctx.user.id, address });
+      const { keyId: id, ...told } = await ctx.explain({ ...input, path, address });
       return { ...told, keyId: id ? encodeId("key", id) : null };
     }),
 });

@@ -24,20 +24,22 @@ export const membersRouter = createRouter({
         cursor: order.cursor,
       }),
     )
-    .query(async ({ ctx: { instance, access }, input }) => {
+    .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
       const filter = { role: input.role, search: input.search };
       const query = { ...input, limit: pageSize };
-      return await inWorkspace(instance.db, scope, async (trx) => {
-        const rows = await listMembers(trx, scope, { ...readPage(query), filter });
-        const page = toPage(rows, query, { present: presentMember, idOf: (member) => member.userId });
-        return {
-          items: page.data,
-          nextCursor: page.nextCursor,
-          total: await countMembers(trx, scope, filter),
-          grantableRoles: roles.filter((granted) => mayGrant(access.role, undefined, granted)),
-        };
-      });
+      return await read((db) =>
+        inWorkspace(db, scope, async (trx) => {
+          const rows = await listMembers(trx, scope, { ...readPage(query), filter });
+          const page = toPage(rows, query, { present: presentMember, idOf: (member) => member.userId });
+          return {
+            items: page.data,
+            nextCursor: page.nextCursor,
+            total: await countMembers(trx, scope, filter),
+            grantableRoles: roles.filter((granted) => mayGrant(access.role, undefined, granted)),
+          };
+        }),
+      );
     }),
 
   /** `version` is the one that the edit was made from. */

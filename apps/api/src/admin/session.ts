@@ -1,13 +1,12 @@
 import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
-import type { Db } from "@latchkey/db/schema";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { registerAccount } from "../domain/accounts.ts";
 import { email, newPassword, personName } from "../fields.ts";
-import { type Context, createRouter, publicProcedure } from "./trpc.ts";
+import { type Context, createRouter, publicProcedure, readAs } from "./trpc.ts";
 
 /** Somebody in more workspaces than this cannot switch to the rest from the header. */
 const maxWorkspaces = 200;
@@ -18,7 +17,7 @@ export const sessionRouter = createRouter({
     const session = await ctx.instance.sessions.find(ctx.headers);
     if (!session) return null;
     ctx.setCookies(session.cookies);
-    return await presentSession(ctx.instance.db, session.user);
+    return await presentSession(ctx, session.user);
   }),
 
   /** Makes an account with its first workspace, and signs it in. */
@@ -44,12 +43,14 @@ export const sessionRouter = createRouter({
 async function signIn(ctx: Context, credentials: { readonly email: string; readonly password: string }) {
   const { user, cookies } = await ctx.instance.sessions.signIn(credentials, ctx.headers);
   ctx.setCookies(cookies);
-  return await presentSession(ctx.instance.db, user);
+  return await presentSession(ctx, user);
 }
 
-async function presentSession(db: Db, user: SessionUser) {
+async function presentSession(ctx: Context, user: SessionUser) {
   const page = { limit: maxWorkspaces, direction: "asc" } as const;
-  const memberships = await asUser(db, user.id, (trx) => listMemberships(trx, user.id, page));
+  const memberships = await readAs(ctx, user.id, (db) =>
+    asUser(db, user.id, (trx) => listMemberships(trx, user.id, page)),
+  );
   return {
     user: { id: encodeId("user", user.id), name: user.name, email: user.email },
     workspaces: memberships.map(({ id, name, slug, role }) => ({

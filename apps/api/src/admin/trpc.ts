@@ -3,14 +3,14 @@ import type { Permission } from "@latchkey/auth/permissions";
 import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId } from "@latchkey/db/ids";
-import type { Trx } from "@latchkey/db/schema";
+import type { Db, Trx } from "@latchkey/db/schema";
 import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
-import type { ExplainRequest } from "../http/explain-request.ts";
+import type { ExplainRequest, Explanation, TriedRequest } from "../http/explain-request.ts";
 import { toIssues } from "../issues.ts";
 
 /** What every procedure gets. */
@@ -23,6 +23,8 @@ export interface Context {
   readonly headers: Headers;
   /** Bounds the changes of one user that run at a time; acquired before a connection. */
   readonly changes: FairSemaphore<UserId>;
+  /** Bounds the reads of one user that run at a time. */
+  readonly reads: FairSemaphore<UserId>;
   /** Tells what a request to the open API would be answered. */
   readonly explain: ExplainRequest;
   /** Adds `Set-Cookie` values to the answer. */
@@ -79,8 +81,17 @@ export const createRouter = trpc.router;
 /** For everybody, signed in or not. */
 export const publicProcedure = trpc.procedure.use(translateFailures);
 
-/** How long a change may wait for its turn, in milliseconds. */
-const changeWithinMs = 5_000;
+/** How long a read or a change may wait for its turn, in milliseconds. */
+const startWithinMs = 5_000;
+
+/** Reads on one connection when it is this user's turn. A statement that takes longer than a second is cancelled. */
+export async function readAs<Result>(
+  { reads, instance: { readDb } }: Context,
+  userId: UserId,
+  work: (db: Db) => Promise<Result>,
+): Promise<Result> {
+  return await reads.run(userId, performance.now() + startWithinMs, () => readDb.connection().execute(work));
+}
 
 /** For whoever is signed in. @throws {AppError} UNAUTHORIZED without a live session. */
 export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawInput }) => {
@@ -90,12 +101,21 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
   ctx.setCookies(session.cookies);
   const { user } = session;
-  const inTurn = <Result>(task: () => Promise<Result>): Promise<Result> =>
-    ctx.changes.run(user.id, performance.now() + changeWithinMs, task);
+  const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** A unit of work of this person's. */
-  const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> =>
-    inTurn(() => ctx.instance.db.transaction().execute(work));
-  return await next({ ctx: { ...ctx, user, inTurn, transact } });
+  const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
+    const { changes, instance } = ctx;
+    return changes.run(user.id, performance.now() + startWithinMs, () =>
+      instance.db.transaction().execute(work),
+    );
+  };
+  const explain = (request: Omit<TriedRequest, "userId">): Promise<Explanation> =>
+    ctx.reads.run(user.id, performance.now() + startWithinMs, () =>
+      ctx.explain({ ...request, userId: user.id }),
+    );
+  // Whoever reads or changes something goes through the functions above.
+  const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
+  return await next({ ctx: { ...ctx, instance, user, read, transact, explain } });
 });
 
 /**
@@ -107,7 +127,7 @@ export function workspaceProcedure(permission: Permission) {
   return sessionProcedure.input(z.object({ workspaceId })).use(async ({ ctx, input, next }) => {
     const userId = ctx.user.id;
     const who = { userId, workspaceId: input.workspaceId };
-    const access = await requireWorkspaceAccess(ctx.instance.db, who, permission);
+    const access = await ctx.read((db) => requireWorkspaceAccess(db, who, permission));
     return await next({
       ctx: { ...ctx, access, edit: { scope: access.scope, origin: originOf(ctx, userId) } },
     });
@@ -120,6 +140,9 @@ export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape
 }
 
 /** Who makes a change in the web app, and from where. */
-export function originOf({ address, requestId }: Context, userId: UserId): Origin {
+export function originOf(
+  { address, requestId }: Pick<Context, "address" | "requestId">,
+  userId: UserId,
+): Origin {
   return { actor: { kind: "session", userId }, address, requestId };
 }

@@ -10,9 +10,9 @@ export const workspacesRouter = createRouter({
   /** The workspace, the person's role in it, and what that role holds. */
   get: workspaceProcedure("workspace:read")
     .input(workspaceInput({}))
-    .query(async ({ ctx: { instance, access } }) => {
+    .query(async ({ ctx: { read, access } }) => {
       const { scope, role } = access;
-      const workspace = await inWorkspace(instance.db, scope, (trx) => getWorkspace(trx, scope));
+      const workspace = await read((db) => inWorkspace(db, scope, (trx) => getWorkspace(trx, scope)));
       return { ...presentWorkspace({ ...workspace, role }), permissions: listPermissions(role) };
     }),
 

@@ -39,7 +39,9 @@ export function addKeyCommands(program: Command, perform: Perform): void {
       perform(async (db) => {
         const { user: address, name, description, ...settings } = parseOptions(newKey, options);
         const { id: userId } = await getAccount(db, address);
-        const { id, secret } = await createKey(db, { userId, name, description, settings });
+        const { id, secret } = await db
+          .transaction()
+          .execute((trx) => createKey(trx, { userId, name, description, settings }));
         return { id: encodeId("key", id), key: secret };
       }),
     );

@@ -41,7 +41,7 @@ export interface KeyEdit {
  *   the past.
  */
 export async function createKey(
-  db: Db,
+  trx: Trx,
   key: {
     readonly userId: UserId;
     readonly name: string;
@@ -50,11 +50,9 @@ export async function createKey(
   },
 ): Promise<{ id: KeyId; secret: string }> {
   const { secret, start, hash } = createApiKey();
-  const id = await db.transaction().execute(async (trx) => {
-    const settings = { ...freeKey, ...(await resolveExpiry(trx, key.settings ?? {})) };
-    await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
-    return await insertApiKey(trx, { ...key, settings, start, hash });
-  });
+  const settings = { ...freeKey, ...(await resolveExpiry(trx, key.settings ?? {})) };
+  await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
+  const id = await insertApiKey(trx, { ...key, settings, start, hash });
   if (!id) throw new AppError("FORBIDDEN", { message: "This user is disabled." });
   return { id, secret };
 }

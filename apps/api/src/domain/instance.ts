@@ -4,6 +4,8 @@ import type { Db } from "@latchkey/db/schema";
 /** One running Latchkey: what it knows of itself, and what its parts share. */
 export interface Instance {
   readonly db: Db;
+  /** For reads alone; see `openPools`. */
+  readonly readDb: Db;
   readonly sessions: Sessions;
   /** The address people and integrators use, without a slash at the end. */
   readonly baseUrl: string;

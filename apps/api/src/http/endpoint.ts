@@ -2,10 +2,10 @@ import type { Permission } from "@latchkey/auth/permissions";
 import type { Principal } from "@latchkey/auth/verdict";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
-import type { Trx } from "@latchkey/db/schema";
+import type { Db, Trx } from "@latchkey/db/schema";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
-import type { Instance } from "../domain/instance.ts";
+import type { PublicConfiguration } from "../domain/instance.ts";
 import { andThen } from "./and-then.ts";
 import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
@@ -19,7 +19,7 @@ export type Access = "key" | "unnarrowed-key" | { readonly workspace: Permission
 
 /** What a handler gets beside its input. */
 export interface Call {
-  readonly instance: Instance;
+  readonly configuration: PublicConfiguration;
   readonly principal: Principal;
   /** Who asks, from where, for the audit log. */
   readonly origin: Origin;
@@ -27,6 +27,11 @@ export interface Call {
   readonly now: Date;
   /** The versions that `If-Match` allows; undefined where it was not sent, or allows any. */
   readonly ifMatch: readonly number[] | undefined;
+  /**
+   * Reads from the database on one connection, when it is the user's turn. Postgres cancels a statement after a second
+   * and rejects every change.
+   */
+  readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
   /**
    * The request's unit of work: everything it changes goes through here, once. A request that its client gave a name is
    * recorded in the same transaction.

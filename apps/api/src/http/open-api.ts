@@ -18,7 +18,7 @@ import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply } from "./reply.ts";
-import { createChangeSemaphore } from "./user-concurrency.ts";
+import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
 
 declare module "koa" {
   interface ExtendableContext {
@@ -41,6 +41,7 @@ export interface OpenApiOptions {
  */
 export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore();
+  const reads = createReadSemaphore();
   return (ctx, asked) => {
     const { verdict, route, path, address, arrivedAt } = requireJudged(asked);
     const { method, requestId } = ctx;
@@ -61,6 +62,8 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
         principal,
         access,
         address,
+        read: (work) =>
+          reads.run(principal.userId, deadline, () => instance.readDb.connection().execute(work)),
         transact: (work) =>
           changes.run(principal.userId, deadline, () => instance.db.transaction().execute(work)),
       });
@@ -133,12 +136,13 @@ function createCall(
     readonly principal: Principal;
     readonly access: WorkspaceAccess | undefined;
     readonly address: string | undefined;
+    readonly read: Call["read"];
     readonly transact: Call["transact"];
   },
 ): AnyCall {
-  const { principal, access, address, transact } = asked;
+  const { principal, access, address, read, transact } = asked;
   const call: Call = {
-    instance,
+    configuration: instance.configuration,
     principal,
     origin: {
       actor: {
@@ -152,6 +156,7 @@ function createCall(
     },
     now: new Date(),
     ifMatch: endpoint.request.ifMatch ? readIfMatch(ctx) : undefined,
+    read,
     transact,
   };
   return access ? { ...call, access } : call;

@@ -8,7 +8,7 @@ import type { Instance } from "../domain/instance.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ExplainRequest } from "./explain-request.ts";
 import { requireSameOrigin } from "./same-site.ts";
-import { createChangeSemaphore } from "./user-concurrency.ts";
+import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
 
 const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;
@@ -26,6 +26,7 @@ export function trpcMount({
   readonly log: Logger;
 }): Middleware {
   const changes = createChangeSemaphore();
+  const reads = createReadSemaphore();
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);
@@ -51,6 +52,7 @@ export function trpcMount({
       createContext: () => ({
         instance,
         changes,
+        reads,
         explain,
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, instance.isTrustedProxy) ?? null,

@@ -79,11 +79,8 @@ export async function setStage({ instance: { db } }: TestApp): Promise<Stage> {
     })
     .then(async (stage) => {
       const name = `Owner’s ${mark}`;
-      const { id: keyId, secret } = await createKey(db, {
-        userId: stage.people.owner.userId,
-        name,
-        description: "",
-      });
+      const key = { userId: stage.people.owner.userId, name, description: "" };
+      const { id: keyId, secret } = await db.transaction().execute((trx) => createKey(trx, key));
       return { ...stage, ownersKey: { id: encodeId("key", keyId), name, keyId, secret } };
     });
 }

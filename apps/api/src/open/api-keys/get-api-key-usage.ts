@@ -18,10 +18,12 @@ export const getApiKeyUsage = defineEndpoint({
   request: { params: ofKey, query: z.strictObject(usagePeriod).refine(isAnswerable, unanswerable) },
   response: { status: 200, schema: z.object({ data: z.array(usageBucket) }).meta({ id: "KeyUsage" }) },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { keyId }, query }, { instance: { db }, principal }) => {
-    await requireOwnKey(db, principal, keyId);
-    await getKey(db, { userId: principal.userId, id: keyId });
-    const rows = await asUser(db, principal.userId, (trx) => readKeyUsage(trx, { keyId, ...query }));
+  handle: async ({ params: { keyId }, query }, { read, principal }) => {
+    const rows = await read(async (db) => {
+      await requireOwnKey(db, principal, keyId);
+      await getKey(db, { userId: principal.userId, id: keyId });
+      return await asUser(db, principal.userId, (trx) => readKeyUsage(trx, { keyId, ...query }));
+    });
     return { data: rows.map(presentUsageBucket) };
   },
 });

@@ -12,8 +12,11 @@ export const getApiKey = defineEndpoint({
   request: { params: ofKey },
   response: { status: 200, schema: apiKey, hasEtag: true },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { keyId } }, { instance: { db }, principal }) => {
-    await requireOwnKey(db, principal, keyId);
-    return presentKey(await getKey(db, { userId: principal.userId, id: keyId }));
+  handle: async ({ params: { keyId } }, { read, principal }) => {
+    const key = await read(async (db) => {
+      await requireOwnKey(db, principal, keyId);
+      return await getKey(db, { userId: principal.userId, id: keyId });
+    });
+    return presentKey(key);
   },
 });

@@ -26,10 +26,10 @@ export const listApiKeys = defineEndpoint({
   request: { query },
   response: { status: 200, schema: pageOf(apiKey) },
   errors: [],
-  handle: async ({ query }, { instance, principal: { userId, keyId, isBound } }) => {
+  handle: async ({ query }, { read, principal: { userId, keyId, isBound } }) => {
     const { search, isDisabled } = query;
     const filter = { search, isDisabled, id: isBound ? keyId : undefined };
-    const rows = await pageApiKeys(instance.db, userId, { ...readPage(query), filter });
+    const rows = await read((db) => pageApiKeys(db, userId, { ...readPage(query), filter }));
     return toPage(rows, query, { present: presentKey, idOf: ({ id }) => id });
   },
 });

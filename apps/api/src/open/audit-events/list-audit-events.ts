@@ -32,10 +32,10 @@ export const listAuditEvents = defineEndpoint({
   request: { params: inWorkspace, query },
   response: { status: 200, schema: pageOf(auditEvent) },
   errors: [],
-  handle: async ({ query }, { instance, access: { scope } }) => {
+  handle: async ({ query }, { read, access: { scope } }) => {
     const { action, actorId, from, to } = query;
     const page = { ...readPage(query), filter: { action, actorUserId: actorId, from, to } };
-    const rows = await runInWorkspace(instance.db, scope, (trx) => list(trx, scope, page));
+    const rows = await read((db) => runInWorkspace(db, scope, (trx) => list(trx, scope, page)));
     return toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });
   },
 });

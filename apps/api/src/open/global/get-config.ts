@@ -25,7 +25,7 @@ export const getConfig = defineEndpoint({
   request: {},
   response: { status: 200, schema: configuration },
   errors: [],
-  handle: (_input, { instance, now }) => ({ ...instance.configuration, serverTime: toText(now) }),
+  handle: (_input, { configuration, now }) => ({ ...configuration, serverTime: toText(now) }),
 });
 
 let latest: { readonly atMs: number; readonly text: string } | undefined;

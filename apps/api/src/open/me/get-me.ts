@@ -47,18 +47,18 @@ export const getMe = defineEndpoint({
   request: {},
   response: { status: 200, schema: identity },
   errors: [],
-  handle: async (_input, { instance: { db }, principal }) => {
-    const [key, user, workspaces] = await Promise.all([
-      findApiKey(db, { userId: principal.userId, id: principal.keyId }),
-      getUser(db, principal.userId),
-      asUser(db, principal.userId, (trx) =>
-        listMemberships(trx, principal.userId, {
+  handle: async (_input, { read, principal: { userId, keyId, narrowing } }) => {
+    const { key, user, workspaces } = await read(async (db) => ({
+      key: await findApiKey(db, { userId, id: keyId }),
+      user: await getUser(db, userId),
+      workspaces: await asUser(db, userId, (trx) =>
+        listMemberships(trx, userId, {
           limit: maxWorkspaces,
           direction: "asc",
-          filter: { among: readableWorkspaces(principal.narrowing) },
+          filter: { among: readableWorkspaces(narrowing) },
         }),
       ),
-    ]);
+    }));
     // Deleted since it was admitted: the same answer as to the next request.
     if (!key) throw new AppError("FORBIDDEN");
     return { key: presentKey(key), user: presentUser(user), workspaces: workspaces.map(presentWorkspace) };

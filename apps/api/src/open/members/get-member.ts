@@ -14,6 +14,6 @@ export const getMember = defineEndpoint({
   request: { params: ofMember },
   response: { status: 200, schema: member, hasEtag: true },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { userId } }, { instance, access: { scope } }) =>
-    presentMember(await inWorkspace(instance.db, scope, (trx) => get(trx, scope, userId))),
+  handle: async ({ params: { userId } }, { read, access: { scope } }) =>
+    presentMember(await read((db) => inWorkspace(db, scope, (trx) => get(trx, scope, userId)))),
 });

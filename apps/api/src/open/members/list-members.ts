@@ -23,10 +23,10 @@ export const listMembers = defineEndpoint({
   request: { params: inWorkspace, query },
   response: { status: 200, schema: pageOf(member) },
   errors: [],
-  handle: async ({ query }, { instance, access: { scope } }) => {
+  handle: async ({ query }, { read, access: { scope } }) => {
     const { role, search } = query;
     const page = { ...readPage(query), filter: { role, search } };
-    const rows = await runInWorkspace(instance.db, scope, (trx) => list(trx, scope, page));
+    const rows = await read((db) => runInWorkspace(db, scope, (trx) => list(trx, scope, page)));
     return toPage(rows, query, { present: presentMember, idOf: ({ userId }) => userId });
   },
 });

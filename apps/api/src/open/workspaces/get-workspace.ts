@@ -14,8 +14,8 @@ export const getWorkspace = defineEndpoint({
   request: { params: inWorkspace },
   response: { status: 200, schema: workspace, hasEtag: true },
   errors: [],
-  handle: async (_input, { instance, access: { scope, role } }) => {
-    const found = await runInWorkspace(instance.db, scope, (trx) => get(trx, scope));
+  handle: async (_input, { read, access: { scope, role } }) => {
+    const found = await read((db) => runInWorkspace(db, scope, (trx) => get(trx, scope)));
     return presentWorkspace({ ...found, role });
   },
 });

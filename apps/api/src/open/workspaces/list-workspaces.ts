@@ -21,10 +21,10 @@ export const listWorkspaces = defineEndpoint({
   request: { query },
   response: { status: 200, schema: pageOf(workspace) },
   errors: [],
-  handle: async ({ query }, { instance, principal: { userId, narrowing } }) => {
+  handle: async ({ query }, { read, principal: { userId, narrowing } }) => {
     const { role, search } = query;
     const page = { ...readPage(query), filter: { role, search, among: readableWorkspaces(narrowing) } };
-    const rows = await asUser(instance.db, userId, (trx) => listMemberships(trx, userId, page));
+    const rows = await read((db) => asUser(db, userId, (trx) => listMemberships(trx, userId, page)));
     return toPage(rows, query, { present: presentWorkspace, idOf: ({ id }) => id });
   },
 });
