@@ -1,0 +1,70 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { insertApiKey } from "./api-key-changes.ts";
+import { clientConfig } from "./connection.ts";
+import type { KeyId, UserId } from "./ids.ts";
+import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { insertUserWithPassword } from "./users.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+async function addUser(): Promise<UserId> {
+  const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
+  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // The address is new.
+}
+
+async function addKey(userId: UserId): Promise<KeyId> {
+  const key = { userId, name: "key", description: "", start: "lk_abcdef", hash: randomBytes(32) };
+  return (await database.db.transaction().execute((trx) => insertApiKey(trx, key))) as KeyId; // The user is not disabled.
+}
+
+/** A connection with an open transaction, which ends with the test. */
+async function begin(): Promise<pg.Client> {
+  const client = new pg.Client(clientConfig(database.connection, "another transaction"));
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query("begin");
+  return client;
+}
+
+/** How many transactions wait for a lock of this one. */
+async function countBlocked(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`
+    select count(*)::integer as count from pg_stat_activity
+    where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`);
+  return rows[0]?.count ?? 0;
+}
+
+test("the rows of a user's keys are locked in the order of their keys, as admission locks them", async () => {
+  const userId = await addUser();
+  const keyIds = (await Promise.all(Array.from({ length: 20 }, () => addKey(userId)))).sort();
+  const middle = 10;
+  // A table scan without sorting then finds the rows in the opposite order.
+  await database.owner.deleteFrom("key_counters").where("key_id", "in", keyIds).execute();
+  for (const id of keyIds.toReversed())
+    await database.db.transaction().execute((trx) => insertKeyCounter(trx, id));
+  const blocker = await begin();
+  await blocker.query("select from key_counters where key_id = $1 for update", [keyIds[middle]]);
+  const bumping = database.db.transaction().execute((trx) => bumpKeyVersions(trx, { userIds: [userId] }));
+  await expect.poll(() => countBlocked(blocker)).toBe(1);
+  const { rows } = await blocker.query<{ key_id: KeyId }>(
+    `
+    select key_id from key_counters where key_id = any($1::uuid[]) for update skip locked`,
+    [keyIds],
+  );
+  expect(rows.map(({ key_id }) => key_id).sort()).toEqual(keyIds.slice(middle));
+  await blocker.query("commit");
+  await bumping;
+  const counters = await database.owner
+    .selectFrom("key_counters")
+    .select("version")
+    .where("key_id", "in", keyIds)
+    .execute();
+  expect(counters.map(({ version }) => version)).toEqual(keyIds.map(() => 2));
+});
