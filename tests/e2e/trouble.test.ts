@@ -231,3 +231,16 @@ test("takes the words about a key away when its owner leaves, and says when leav
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(await page.content()).not.toContain("Robot 0");
 });
+
+// A path of no page, a malformed encoding, a path that resembles a host name, and a file that doesn't exist.
+test.each(["/metrics", "/w", "/%zz", "//elsewhere.example/", "/assets/gone.js"])(
+  "answers a visit to %s with 404 and the app's own words",
+  async (path) => {
+    const { page } = await stage.browser.open();
+    await signUp(page, stage.baseUrl, `${Buffer.from(path).toString("hex")}@example.com`);
+    const response = await page.goto(stage.baseUrl + path);
+    expect(response?.status()).toBe(404);
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
+    expect(new URL(page.url()).origin).toBe(stage.baseUrl);
+  },
+);

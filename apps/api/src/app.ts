@@ -6,6 +6,7 @@ import Koa from "koa";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
 import { admitFirst } from "./http/admit-first.ts";
+import { withCors } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
 import type { Endpoint } from "./http/endpoint.ts";
@@ -32,6 +33,8 @@ export interface AppDependencies {
   readonly recorder: UsageRecorder;
   readonly endpoints: readonly Endpoint[];
   readonly log: Logger;
+  /** The origins whose pages may call the open API. */
+  readonly corsOrigins: readonly string[];
   /** Where the built web app lies. */
   readonly webDirectory: string;
   /** Whether the process is on its way out. */
@@ -41,7 +44,7 @@ export interface AppDependencies {
 /** Everything one port serves, in the order a request meets it: the open API, or the app with all else. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
-  const { log, webDirectory, isDraining } = dependencies;
+  const { log, corsOrigins, webDirectory, isDraining } = dependencies;
   const { isTrustedProxy } = instance;
   const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
   const app = new Koa();
@@ -59,5 +62,5 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(documentation(createOpenApiDocument(endpoints, instance.configuration), renderErrorReference()));
   app.use(await webApp(webDirectory));
   const open = openApi({ instance: { ...instance, ...openPools }, recorder });
-  return admitFirst(gate, { open, app, answerFailure });
+  return withCors(corsOrigins, admitFirst(gate, { open, app, answerFailure }));
 }

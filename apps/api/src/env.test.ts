@@ -38,6 +38,16 @@ test("the base address is in lower case, without a slash at its end", () => {
   expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
 });
 
+test("no origin may call the open API unless told; origins are as browsers send them", () => {
+  expect(readEnv({}).corsOrigins).toEqual([]);
+  const origins = "https://App.example.com/, http://localhost:3000,https://keys.example.com:443";
+  expect(readEnv({ CORS_ORIGINS: origins }).corsOrigins).toEqual([
+    "https://app.example.com",
+    "http://localhost:3000",
+    "https://keys.example.com",
+  ]);
+});
+
 test.each([
   ["PORT", "http"],
   ["PORT", "70000"],
@@ -55,6 +65,12 @@ test.each([
   ["TRUSTED_PROXIES", "10.0.0.0/33"],
   ["TRUSTED_PROXIES", "10.0.0.1,,10.0.0.2"],
   ["TRUSTED_PROXIES", "proxy.example.com"],
+  ["CORS_ORIGINS", "*"],
+  ["CORS_ORIGINS", "null"],
+  ["CORS_ORIGINS", "app.example.com"],
+  ["CORS_ORIGINS", "https://app.example.com/path"],
+  ["CORS_ORIGINS", "https://*.example.com"],
+  ["CORS_ORIGINS", "https://app.example.com,"],
   ["HISTORY_DAYS", "0"],
   ["MAX_SESSIONS_PER_USER", "0"],
   ["MAX_SESSIONS_PER_USER", "many"],

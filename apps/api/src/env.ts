@@ -14,6 +14,8 @@ export interface Env {
   readonly dataDirectory: string;
   readonly authSecret: string | undefined;
   readonly registration: "open" | "invite" | "closed";
+  /** The origins whose pages may call the open API, serialized as browsers send them. */
+  readonly corsOrigins: readonly string[];
   /** Ranges of addresses whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
   /** How long the hourly history of keys is kept, in days. */
@@ -68,6 +70,16 @@ const schema = z.object({
         "must be addresses or ranges such as 10.0.0.0/8, with commas between them",
       ),
   ),
+  CORS_ORIGINS: optional(
+    z
+      .string()
+      .transform((text) => text.split(",").map((origin) => origin.trim()))
+      .refine(
+        // A wildcard would be taken for the name of a host.
+        (origins) => origins.every((origin) => isWebOrigin(origin) && !origin.includes("*")),
+        "must be origins such as https://app.example.com, separated by commas",
+      ),
+  ),
   HISTORY_DAYS: optional(
     z
       .string()
@@ -103,6 +115,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     dataDirectory: resolve(projectRoot, data.DATA_DIR ?? ".data"),
     authSecret: data.AUTH_SECRET,
     registration: data.REGISTRATION ?? "open",
+    corsOrigins: (data.CORS_ORIGINS ?? []).map((origin) => new URL(origin).origin),
     trustedProxies: data.TRUSTED_PROXIES ?? [],
     historyDays: data.HISTORY_DAYS ?? 90,
     maxSessionsPerUser: data.MAX_SESSIONS_PER_USER ?? 50,

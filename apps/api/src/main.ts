@@ -82,6 +82,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     recorder,
     endpoints,
     log,
+    corsOrigins: env.corsOrigins,
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,
   });

@@ -189,7 +189,7 @@ describe("authorization", () => {
     for (const path of ["/openapi.json", "/docs", "/healthz", "/readyz"]) {
       expect((await fetch(app.baseUrl + path)).status).toBe(200);
     }
-    for (const path of ["/healthz", "/readyz"]) {
+    for (const path of ["/openapi.json", "/docs", "/healthz", "/readyz"]) {
       expect((await fetch(app.baseUrl + path, { method: "POST" })).status).toBe(405);
     }
   });

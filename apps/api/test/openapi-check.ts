@@ -48,11 +48,14 @@ interface Reference {
 
 /** Headers that say how an answer travels and is kept. They are the same for all, and no part of the document. */
 const general = new Set([
+  "access-control-allow-origin",
+  "access-control-expose-headers",
   "cache-control",
   "connection",
   "content-length",
   "content-type",
   "date",
+  "vary",
   "x-content-type-options",
 ]);
 
@@ -91,6 +94,8 @@ export function createAnswerCheck(source: object): AnswerCheck {
   };
 
   return ({ method, path, status, headers, body }) => {
+    // A CORS preflight comes from the browser and is no operation of the API.
+    if (method === "OPTIONS" && status === 204) return body === "" ? [] : ["a preflight has no body"];
     const operation = findOperation(document, method, path);
     if (!operation && status < 400) return ["no operation has this method and path"];
     const declared = operation?.responses[status];

@@ -55,6 +55,7 @@ export async function startTestApp(
     readonly more?: readonly Endpoint[];
     readonly registration?: PublicConfiguration["registration"];
     readonly trustedProxies?: readonly string[];
+    readonly corsOrigins?: readonly string[];
     /** The address people use, where it is not the one it listens on. */
     readonly publicUrl?: string;
     readonly isDraining?: boolean;
@@ -105,6 +106,7 @@ export async function startTestApp(
     recorder,
     endpoints: [...endpoints, ...(options.more ?? [])],
     log: pino(stream),
+    corsOrigins: options.corsOrigins ?? [],
     webDirectory,
     isDraining: () => options.isDraining === true,
   });
@@ -157,6 +159,10 @@ async function createWebDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "latchkey-web-"));
   await mkdir(join(directory, "assets"));
   await writeFile(join(directory, "index.html"), "<!doctype html><title>Latchkey</title>");
+  await writeFile(
+    join(directory, "page-paths.json"),
+    JSON.stringify(["/", "/sign-in", "/w/$slug", "/w/$slug/members"]),
+  );
   await writeFile(join(directory, "assets/app-1a2b3c.js"), "export {};");
   await writeFile(join(directory, "assets/app-1a2b3c.js.br"), brotliCompressSync("export {};"));
   await writeFile(join(directory, "assets/app-1a2b3c.js.gz"), gzipSync("export {};"));

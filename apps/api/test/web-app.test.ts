@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { password, sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -10,8 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test.each(["/", "/sign-in", "/w/some-workspace", "/account/api-keys"])(
-  "the page stands behind %s",
+test.each(["/", "/sign-in", "/w/some-workspace", "/w/some.name", "/w/a%2Fb/members"])(
+  "the app's page is at %s",
   async (path) => {
     const response = await fetch(app.baseUrl + path);
     expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -80,6 +80,48 @@ test.each([
   );
   expect([status, JSON.parse(body).error.code]).toEqual([404, "NOT_FOUND"]);
 });
+
+/** Paths that a proxy or a monitor may ask for, and near misses of the app's own. */
+const strangePaths = [
+  "/metrics",
+  "/livez",
+  "/me",
+  "/w",
+  "/w/a/other",
+  "/sign-in/",
+  "/index.html",
+  "/page-paths.json",
+];
+
+describe.each([...strangePaths, "/assets/gone.js", "/.hidden", "/%zz", "/trpc"])(
+  "%s is not found",
+  (path) => {
+    test("as JSON, unless the request prefers HTML", async () => {
+      for (const accept of [undefined, "*/*", "application/json", "application/json, text/html;q=0.5"]) {
+        const response = await fetch(app.baseUrl + path, accept ? { headers: { Accept: accept } } : {});
+        expect([response.status, response.headers.get("vary")]).toEqual([404, "Accept"]);
+        expect(await response.json()).toMatchObject({ error: { code: "NOT_FOUND" } });
+      }
+    });
+
+    test("as the app's page for a browser that navigates", async () => {
+      const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+      const response = await fetch(app.baseUrl + path, { headers: { Accept: accept } });
+      expect([response.status, response.headers.get("content-type")]).toEqual([
+        404,
+        "text/html; charset=utf-8",
+      ]);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("vary")).toContain("Accept");
+      expect(await response.text()).toContain("<title>Latchkey</title>");
+    });
+
+    test("for any method", async () => {
+      const response = await fetch(app.baseUrl + path, { method: "POST" });
+      expect(response.status).toBe(404);
+    });
+  },
+);
 
 test("a page takes no POST", async () => {
   const response = await fetch(`${app.baseUrl}/sign-in`, { method: "POST" });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 
 // The package's own build for browsers; its `exports` name only the parts for bundlers.
@@ -36,6 +37,8 @@ const page = `<!doctype html>
 </html>
 `;
 
+const paths = ["/openapi.json", "/docs", "/docs/errors", "/docs/reference.js"];
+
 /**
  * The open API's description, for programs at `/openapi.json` and for people at `/docs`.
  * @param errorReference what `/docs/errors` says, as HTML.
@@ -55,7 +58,10 @@ export function documentation(openApiDocument: object, errorReference: string): 
 </html>
 `;
   return async (ctx, next) => {
-    if (ctx.method !== "GET" && ctx.method !== "HEAD") return await next();
+    if (!paths.includes(ctx.path)) return await next();
+    if (ctx.method !== "GET" && ctx.method !== "HEAD") {
+      throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, HEAD" } });
+    }
     switch (ctx.path) {
       case "/openapi.json":
         ctx.type = "json";

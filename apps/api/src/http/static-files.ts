@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import type { Context } from "koa";
 
 /** A file as it is sent, and as it is sent to those who take it compressed. */
-interface StaticFile {
+export interface StaticFile {
   readonly etag: string;
   readonly plain: Buffer;
   readonly compressed: ReadonlyMap<string, Buffer>;

@@ -1,49 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { AppError } from "@latchkey/errors";
-import type { Middleware } from "koa";
-import { readStaticFiles, sendFile } from "./static-files.ts";
+import type { Context, Middleware } from "koa";
+import { z } from "zod";
+import { readStaticFiles, type StaticFile, sendFile } from "./static-files.ts";
 
 const yearInSeconds = 365 * 86_400;
 
+const pageName = "index.html";
+const pagePathsName = "page-paths.json";
+
 /**
- * The built web app: its files, and its one page for every address that is none of them.
+ * Serves the built web app: its files, and its one page for the paths of its router. Every other path is 404, so that a
+ * proxy that asks this server whether a request is allowed never takes a mistyped path for a yes.
  *
  * @param directory `apps/web/dist`.
  * @throws an Error when the web app has not been built.
  */
 export async function webApp(directory: string): Promise<Middleware> {
-  const files = await readStaticFiles(directory);
-  const page = files.get("index.html");
-  if (!page) throw new Error(`There is no index.html in ${directory}: the web app has not been built.`);
+  const files = new Map(await readStaticFiles(directory));
+  const page = files.get(pageName);
+  if (!page) throw new Error(`There is no ${pageName} in ${directory}: the web app has not been built.`);
+  files.delete(pageName);
+  files.delete(pagePathsName);
+  const isPage = createPageMatcher(await readPagePaths(directory));
+  const find = (path: string): { readonly name: string; readonly file: StaticFile } | undefined => {
+    const name = readPlainName(path);
+    if (name === undefined) return undefined;
+    if (isPage(path)) return { name: pageName, file: page };
+    // An encoded slash is part of a name, and no file has one in its name.
+    const file = /%2f/i.test(path) ? undefined : files.get(name);
+    return file && { name, file };
+  };
   return async (ctx) => {
+    const found = find(ctx.path);
+    if (!found) return answerNotFound(ctx, page);
     if (ctx.method !== "GET" && ctx.method !== "HEAD") {
       throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, HEAD" } });
     }
-    const path = readPlainPath(ctx.path);
-    if (path === undefined) throw new AppError("NOT_FOUND");
-    const file = files.get(path);
-    if (file) {
-      // Names under assets/ carry a hash of their content; everything else is asked for again each time.
-      const isHashed = path.startsWith("assets/");
-      ctx.set("Cache-Control", isHashed ? `public, max-age=${yearInSeconds}, immutable` : "no-cache");
-      return sendFile(ctx, path, file);
-    }
-    // A page's address has no dot; what has one is a file, and that file does not exist.
-    if (path.includes(".")) throw new AppError("NOT_FOUND");
-    ctx.set("Cache-Control", "no-cache");
-    sendFile(ctx, "index.html", page);
+    // Names under assets/ contain a hash of the content. Everything else is revalidated on each request.
+    const isHashed = found.name.startsWith("assets/");
+    ctx.set("Cache-Control", isHashed ? `public, max-age=${yearInSeconds}, immutable` : "no-cache");
+    sendFile(ctx, found.name, found.file);
   };
 }
 
+async function readPagePaths(directory: string): Promise<readonly string[]> {
+  return z.array(z.string()).parse(JSON.parse(await readFile(join(directory, pagePathsName), "utf8")));
+}
+
+/** Matches a path as it was sent against the router's paths, in which `$name` stands for one segment. */
+function createPageMatcher(pagePaths: readonly string[]): (path: string) => boolean {
+  const forms = pagePaths.map((path) => new RegExp(`^${path.replaceAll(/\$\w+/g, "[^/]+")}$`));
+  return (path) => forms.some((form) => form.test(path));
+}
+
+/** Answers 404 with the app, which shows its own message, to browsers that navigate, and with JSON to everyone else. */
+function answerNotFound(ctx: Context, page: StaticFile): void {
+  if (ctx.accepts("json", "html") !== "html") {
+    throw new AppError("NOT_FOUND", { headers: { Vary: "Accept" } });
+  }
+  ctx.vary("Accept");
+  ctx.set("Cache-Control", "no-store");
+  ctx.status = 404;
+  ctx.type = "html";
+  ctx.body = page.plain;
+}
+
 /**
- * A path without its first slash; undefined where it is not what it seems: an encoded slash, a back-slash or NUL, an
- * empty or dot segment.
+ * A decoded path without its first slash. Undefined when it contains a malformed encoding, a backslash, NUL, an empty
+ * segment or a segment that begins with a dot.
  */
-function readPlainPath(path: string): string | undefined {
-  if (/%2f|%5c/i.test(path)) return undefined;
+function readPlainName(path: string): string | undefined {
   try {
     const decoded = decodeURIComponent(path);
     return /[\\\0]|\/[./]/.test(decoded) ? undefined : decoded.slice(1);
   } catch {
-    return undefined; // An encoding that is none names no file.
+    return undefined;
   }
 }
