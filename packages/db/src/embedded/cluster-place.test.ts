@@ -26,6 +26,7 @@ import {
   startHolder,
 } from "./embedded-postgres.test-kit.ts";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
+import { runProgram } from "./run-program.ts";
 
 // What only root meets is asserted when root runs the tests; for anybody else the same steps must be
 // ordinary.
@@ -101,6 +102,32 @@ test("follows a cluster whose ancestors are closed after its creation", async ()
   const moved = await open(dataDirectory);
   expectHome(moved.location, dataDirectory);
   await query(moved.connection, "select from kept");
+}, 30_000);
+
+test("says whose the cluster is when it was copied to another owner, and moves nothing", async () => {
+  const dataDirectory = await makeDirectory();
+  const cluster = join(dataDirectory, "postgres");
+  const first = await open(dataDirectory);
+  await query(first.connection, "create table kept ()");
+  await first.close();
+  const { uid, gid } = await stat(cluster);
+  // What `cp -r` by root does; nobody else can give files away.
+  const taken = await runProgram("chown", ["-R", "0:0", cluster]);
+  expect(taken.isSuccess).toBe(isRoot);
+  if (isRoot) {
+    const refusal = openEmbeddedPostgres({ dataDirectory });
+    await expect(refusal).rejects.toMatchObject({
+      kind: "other-owner",
+      message:
+        `The database in ${cluster} belongs to the user with the ID 0, and Postgres runs as the one with the ID ` +
+        `${uid}; give it to that user (chown -R ${uid}:${gid} ${cluster}), or copy it again and preserve the owner (cp -a).`,
+    });
+    expect(await readdir(dataDirectory)).toEqual(["postgres"]);
+    await runProgram("chown", ["-R", `${uid}:${gid}`, cluster]);
+  }
+  const again = await open(dataDirectory);
+  expect(again.location).toEqual({ directory: dataDirectory });
+  await query(again.connection, "select from kept");
 }, 30_000);
 
 test("finds its data after the data directory was moved, and starts empty where it was removed", async () => {

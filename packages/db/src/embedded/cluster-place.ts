@@ -27,12 +27,14 @@ interface PlaceRecord {
 /**
  * Finds the cluster of a data directory, or the place for a first one: below it, or below
  * /var/lib/latchkey when root's Postgres cannot get into it. The home exists and is private afterwards.
- * @throws EmbeddedPostgresError `cluster-missing`, `no-user`, `not-reachable`, `data-directory-not-writable`
+ * @throws EmbeddedPostgresError `cluster-missing`, `no-user`, `not-reachable`, `other-owner`,
+ * `data-directory-not-writable`
  */
 export async function findClusterPlace(dataDirectory: string): Promise<ClusterPlace> {
   const inside = clusterBelow(dataDirectory);
   if (await hasCluster(inside)) {
     const account = await findServerAccount(inside);
+    await requireOwner(inside, account);
     await makePrivate(dataDirectory, account);
     if (!account || (await canEnter(inside, account)) || (await isListening(inside))) {
       return { home: dataDirectory, cluster: inside, account };
@@ -46,9 +48,24 @@ export async function findClusterPlace(dataDirectory: string): Promise<ClusterPl
   return await placeOf(dataDirectory, await recordPlace(dataDirectory, account));
 }
 
-/** Whether `directory` holds a cluster; one that appears under its name is complete. */
+/** Whether `directory` holds a cluster, or what may be another user's; one that appears under its name is complete. */
 export async function hasCluster(directory: string): Promise<boolean> {
-  return (await stat(join(directory, "PG_VERSION")).catch(() => undefined)) !== undefined;
+  return await stat(join(directory, "PG_VERSION")).then(
+    () => true,
+    (error: unknown) => errorCode(error) === "EACCES",
+  );
+}
+
+/** Postgres refuses to run on the files of another user, and nothing may be done about them without being told to. */
+async function requireOwner(cluster: string, account: ServerAccount | undefined): Promise<void> {
+  const { uid, gid } = account ?? { uid: process.getuid?.(), gid: process.getgid?.() };
+  const owner = (await stat(cluster)).uid;
+  if (owner === uid) return;
+  throw new EmbeddedPostgresError(
+    "other-owner",
+    `The database in ${cluster} belongs to the user with the ID ${owner}, and Postgres runs as the one with the ID ` +
+      `${uid}; give it to that user (chown -R ${uid}:${gid} ${cluster}), or copy it again and preserve the owner (cp -a).`,
+  );
 }
 
 function clusterBelow(home: string): string {
@@ -78,7 +95,9 @@ async function placeOf(dataDirectory: string, record: PlaceRecord): Promise<Clus
     );
   }
   const cluster = clusterBelow(home);
-  const account = await findServerAccount((await hasCluster(cluster)) ? cluster : undefined);
+  const isThere = await hasCluster(cluster);
+  const account = await findServerAccount(isThere ? cluster : undefined);
+  if (isThere) await requireOwner(cluster, account);
   for (const directory of [dataDirectory, home]) await makePrivate(directory, account);
   return { home, cluster, account, reason: record.reason };
 }

@@ -5,6 +5,7 @@ export type EmbeddedPostgresErrorKind =
   | "data-directory-not-writable"
   | "no-user"
   | "not-reachable"
+  | "other-owner"
   | "other-version"
   | "start-failed"
   | "stop-failed"

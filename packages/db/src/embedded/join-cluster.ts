@@ -4,7 +4,8 @@ import type { ClusterConnection } from "./cluster-connection.ts";
 import type { ClusterPlace } from "./cluster-place.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { type Presence, tryJoin } from "./presence.ts";
-import { logPath, readPidFile, type ServerProcess, startServer } from "./server-process.ts";
+import { logPath } from "./server-log.ts";
+import { readPidFile, type ServerProcess, startServer } from "./server-process.ts";
 
 /** A cluster that can be joined and, where it does not run, started. */
 export interface Cluster {

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { constants, open, readFile, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
 import type { ClusterPlace } from "./cluster-place.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { programEnvironment, runProgram } from "./run-program.ts";
+import { findLastFailure, logPath, rotateLog } from "./server-log.ts";
 import { createSocketDirectory, socketDirectoryOf } from "./socket-directory.ts";
 
 /** A Postgres that this process started. */
@@ -39,11 +40,6 @@ const fixedSettings = {
   log_parameter_max_length_on_error: "0",
 };
 
-/** Where a cluster's Postgres writes its log. */
-export function logPath(cluster: string): string {
-  return join(cluster, "postgres.log");
-}
-
 /**
  * Starts Postgres in a session of its own, so that a signal to our process group spares it. It is our
  * child all the same: where nothing else reaps orphans (a container without an init), one left to it would
@@ -60,6 +56,7 @@ export async function startServer(place: ClusterPlace, binaries: Binaries): Prom
     unix_socket_directories: socketDirectory === cluster ? "." : socketDirectory,
   };
   const log = logPath(cluster);
+  await rotateLog(place);
   const logStart = (await stat(log).catch(() => undefined))?.size ?? 0;
   const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
   // The shell opens the log as the account itself: root must not follow what another user put there.
@@ -110,25 +107,4 @@ export async function readPidFile(cluster: string): Promise<{ pid: number; statu
   if (!text) return undefined;
   const lines = text.split("\n");
   return { pid: Number(lines[0]), status: lines[7]?.trim() ?? "" };
-}
-
-/** The last failure in the log from an offset in bytes on: the process's own, else any of the server's. */
-async function findLastFailure(log: string, own: { pid: number | undefined; from: number }): Promise<string> {
-  const lines = (await readTail(log, own.from)).split("\n").filter(Boolean);
-  // Who came too early is turned away with a FATAL as well, which tells nothing.
-  const failures = lines.filter((line) => /(FATAL|PANIC): (?!.*the database system is )/.test(line));
-  const line =
-    failures.findLast((failure) => failure.includes(`[${own.pid}]`)) ?? failures.at(-1) ?? lines.at(-1);
-  return line?.trim() ?? "it wrote nothing";
-}
-
-async function readTail(log: string, from: number): Promise<string> {
-  const handle = await open(log, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
-  if (!handle) return "";
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(65_536), 0, 65_536, from);
-    return buffer.toString("utf8", 0, bytesRead);
-  } finally {
-    await handle.close();
-  }
 }

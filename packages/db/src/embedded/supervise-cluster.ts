@@ -2,6 +2,7 @@ import { unwatchFile, watchFile } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, joinCluster, type Membership } from "./join-cluster.ts";
+import { logPath, rotateLog } from "./server-log.ts";
 import { readPidFile, stopServer } from "./server-process.ts";
 
 /** `lost`: Postgres went away under us and is being started again; `recovered`: it is back. */
@@ -16,8 +17,10 @@ export interface Supervision {
 }
 
 const firstPauseMilliseconds = 200;
-const longestPauseMilliseconds = 5000;
+/** Bounds how long Postgres stays away after whatever kept it from starting has passed. */
+const longestPauseMilliseconds = 2000;
 const lookEveryMilliseconds = 1000;
+const measureLogEveryMilliseconds = 2000;
 
 /** Joins the cluster again whenever the presence on it ends, however often that takes. */
 export function superviseCluster(options: {
@@ -30,7 +33,7 @@ export function superviseCluster(options: {
   const aborted = new Promise<void>((resolve) => {
     ending.signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const unwatch = hastenShutdowns(cluster);
+  const unwatch = [hastenShutdowns(cluster), boundLog(cluster)];
 
   async function watch(): Promise<Membership | undefined> {
     let current = options.membership;
@@ -48,7 +51,7 @@ export function superviseCluster(options: {
   const watched = watch();
   return {
     end() {
-      unwatch();
+      for (const stop of unwatch) stop();
       ending.abort();
       return watched;
     },
@@ -65,7 +68,8 @@ async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership
       return await joinCluster(cluster);
     } catch {
       // Whatever stops it (a full disk, say) may pass; Postgres's log has it.
-      await delay(pause, undefined, { signal }).catch(() => {});
+      // Jitter keeps the processes of one data directory from trying at the same time, over and over.
+      await delay(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
     }
   }
   return undefined;
@@ -82,5 +86,13 @@ function hastenShutdowns(cluster: Cluster): () => void {
     await stopServer(cluster.place).catch(() => {});
   };
   watchFile(path, { interval: lookEveryMilliseconds, persistent: false }, look);
+  return () => unwatchFile(path, look);
+}
+
+/** Rotates the log of a Postgres that keeps running. */
+function boundLog(cluster: Cluster): () => void {
+  const path = logPath(cluster.place.cluster);
+  const look = (): void => void rotateLog(cluster.place);
+  watchFile(path, { interval: measureLogEveryMilliseconds, persistent: false }, look);
   return () => unwatchFile(path, look);
 }

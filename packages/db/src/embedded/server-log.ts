@@ -1,0 +1,62 @@
+import { constants, open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { ClusterPlace } from "./cluster-place.ts";
+import { runProgram } from "./run-program.ts";
+
+/** The log is rotated above this size, in bytes. One former log is kept, so that both together take about twice as much. */
+const maxLogBytes = 10 * 1024 * 1024;
+
+/** Where a cluster's Postgres writes its log. */
+export function logPath(cluster: string): string {
+  return join(cluster, "postgres.log");
+}
+
+/**
+ * Copies a log that has become too large to `postgres.log.1` and truncates it. Postgres appends through a descriptor that it
+ * keeps open, so that a renamed file would go on growing; what it writes between the copy and the truncation is lost.
+ * Never throws: a log that can't be copied (a full disk) is truncated all the same, and one that can't be truncated
+ * is tried again.
+ */
+export async function rotateLog({ account, cluster }: ClusterPlace): Promise<void> {
+  const log = logPath(cluster);
+  const found = await stat(log).catch(() => undefined);
+  if (!found || found.size <= maxLogBytes) return;
+  // As the account: root must not follow what another user put there.
+  await runProgram("/bin/sh", ["-c", rotation, "sh", log, String(maxLogBytes)], { account });
+}
+
+/** Where two processes rotate the log at the same time, the one whose copy is cut short by the other leaves it alone. */
+const rotation = `
+umask 077
+copy="$1.tmp-$$"
+if cp -- "$1" "$copy"; then
+  if [ "$(wc -c <"$copy")" -le "$2" ]; then rm -f -- "$copy"; exit; fi
+  mv -f -- "$copy" "$1.1"
+else
+  rm -f -- "$copy"
+fi
+: >"$1"`;
+
+/** The last failure in the log from an offset in bytes on: the process's own, else any of the server's. */
+export async function findLastFailure(
+  log: string,
+  own: { pid: number | undefined; from: number },
+): Promise<string> {
+  const lines = (await readTail(log, own.from)).split("\n").filter(Boolean);
+  // Who came too early is turned away with a FATAL as well, which tells nothing.
+  const failures = lines.filter((line) => /(FATAL|PANIC): (?!.*the database system is )/.test(line));
+  const line =
+    failures.findLast((failure) => failure.includes(`[${own.pid}]`)) ?? failures.at(-1) ?? lines.at(-1);
+  return line?.trim() ?? "it wrote nothing";
+}
+
+async function readTail(log: string, from: number): Promise<string> {
+  const handle = await open(log, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+  if (!handle) return "";
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(65_536), 0, 65_536, from);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
