@@ -2,6 +2,7 @@ import { AppError } from "@latchkey/errors";
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
 import type { Middleware } from "koa";
 import type { Logger } from "pino";
+import { batchCostOf, maxBatchCost } from "../admin/batch-costs.ts";
 import { router } from "../admin/router.ts";
 import { toFailure } from "../admin/trpc.ts";
 import type { Instance } from "../domain/instance.ts";
@@ -12,9 +13,6 @@ import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.t
 
 const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;
-/** The web app's client batches up to as many. */
-const maxCalls = 10;
-
 /** tRPC for the web app: session cookie only, JSON only, from our own pages only, bounded in size and number. */
 export function trpcMount({
   instance,
@@ -35,6 +33,8 @@ export function trpcMount({
       throw new AppError("UNSUPPORTED_MEDIA_TYPE");
     }
     if (Number(ctx.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
+    const path = ctx.path.slice(mount.length);
+    requireAffordable(path);
     // Asked for a stream, tRPC would send the headers before a procedure could set a cookie.
     delete ctx.req.headers["trpc-accept"];
     // It makes a `Request` of the target, and would fail on one in absolute form that names a user.
@@ -46,9 +46,9 @@ export function trpcMount({
       router,
       req: ctx.req,
       res: ctx.res,
-      path: ctx.path.slice(mount.length),
+      path,
       maxBodySize: maxBodyBytes,
-      maxBatchSize: maxCalls,
+      maxBatchSize: maxBatchCost,
       createContext: () => ({
         instance,
         changes,
@@ -72,6 +72,27 @@ export function trpcMount({
       },
     });
   };
+}
+
+/**
+ * @param path the names of the procedures called, with commas between them.
+ * @throws {AppError} BAD_REQUEST for a batch whose calls cost too much.
+ */
+function requireAffordable(path: string): void {
+  let cost = 0;
+  for (const name of decode(path).split(",")) cost += batchCostOf(name);
+  if (cost <= maxBatchCost) return;
+  const message = `These calls cost ${cost}, and a batch may cost ${maxBatchCost}. Send them in several requests.`;
+  throw new AppError("BAD_REQUEST", { message });
+}
+
+/** Decodes once, as tRPC does before it splits the names. It rejects what cannot be decoded. */
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function toHeaders(headers: NodeJS.Dict<string | string[]>): Headers {

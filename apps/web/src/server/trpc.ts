@@ -1,14 +1,12 @@
 import type { AppRouter } from "@latchkey/api/router";
-import { createTRPCClient, httpBatchLink } from "@trpc/client";
+import { createTRPCClient } from "@trpc/client";
 import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
+import { createLinks } from "./links.ts";
 import { queryClient } from "./query-client.ts";
 
 /** Calls procedures by hand; pages of a list do, because tRPC would add what the API's strict inputs refuse. */
-export const trpcClient = createTRPCClient<AppRouter>({
-  // The API rejects batches of more than ten calls and query strings longer than 4,096 bytes.
-  links: [httpBatchLink({ url: "/trpc", maxItems: 10, maxURLLength: 4_096 })],
-});
+export const trpcClient = createTRPCClient<AppRouter>({ links: createLinks({ url: "/trpc" }) });
 
 /** Query and mutation options for every procedure of the API. */
 export const trpc = createTRPCOptionsProxy<AppRouter>({ client: trpcClient, queryClient });

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { batchCostOf, maxBatchCost } from "../src/admin/batch-costs.ts";
+import { router } from "../src/admin/router.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+/** Calls procedures in one batch, without input. */
+async function callAll(names: readonly string[], { separator = ",", cookie = "" } = {}) {
+  const url = `${app.baseUrl}/trpc/${names.join(separator)}?batch=1&input=${encodeURIComponent(inputs(names))}`;
+  const response = await fetch(url, { headers: { Cookie: cookie } });
+  return { status: response.status, body: (await response.json()) as { error?: object } };
+}
+
+function inputs(names: readonly string[]): string {
+  return JSON.stringify(Object.fromEntries(names.map((_name, index) => [index, {}])));
+}
+
+function repeat(name: string, count: number): string[] {
+  return Array.from({ length: count }, () => name);
+}
+
+test("every procedure that costs more than 1 exists", () => {
+  const names = Object.keys(router._def.procedures);
+  expect(names.filter((name) => batchCostOf(name) > 1).sort()).toEqual([
+    "apiKeys.list",
+    "audit.list",
+    "keyHistory.tryOut",
+    "keyHistory.usage",
+    "members.list",
+    "session.signIn",
+    "session.signUp",
+  ]);
+});
+
+test("a batch has at most 10 calls", async () => {
+  expect((await callAll(repeat("instance.permissions", 10))).status).toBe(200);
+  expect((await callAll(repeat("instance.permissions", 11))).status).toBe(400);
+  expect((await callAll(repeat("instance.permissions", 60))).status).toBe(400);
+});
+
+test("a batch whose calls cost too much is rejected, and none of them is made", async () => {
+  const { email } = await app.addUser();
+  const { client, cookie } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const session = { cookie: cookie() };
+  expect((await callAll(repeat("apiKeys.list", 2), session)).status).toBe(200);
+  const rejected = {
+    status: 400,
+    body: {
+      error: {
+        code: "BAD_REQUEST",
+        message: `These calls cost 15, and a batch may cost ${maxBatchCost}. Send them in several requests.`,
+        requestId: expect.any(String),
+      },
+    },
+  };
+  expect(await callAll(repeat("apiKeys.list", 3), session)).toMatchObject(rejected);
+  // tRPC decodes the path before it splits it.
+  expect(await callAll(repeat("apiKeys.list", 3), { ...session, separator: "%2C" })).toMatchObject(rejected);
+});
+
+test("a password is checked by a call of its own", async () => {
+  const { email } = await app.addUser();
+  const signIn = async (count: number, others: readonly string[] = []) => {
+    const names = [...repeat("session.signIn", count), ...others];
+    const body = Object.fromEntries(names.map((_name, index) => [index, { email, password }]));
+    const response = await fetch(`${app.baseUrl}/trpc/${names.join(",")}?batch=1`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return [response.status, response.headers.getSetCookie().length];
+  };
+  expect(await signIn(2)).toEqual([400, 0]);
+  expect(await signIn(1, ["session.signOut"])).toEqual([400, 0]);
+  expect(await signIn(1)).toEqual([200, 1]);
+});
