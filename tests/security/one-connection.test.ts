@@ -31,15 +31,21 @@ async function addTenant(email: string): Promise<Tenant> {
   return { key, marks: { "/open/me": email, "/open/workspaces": workspaceId } };
 }
 
-const paths = ["/open/me", "/open/workspaces"] as const;
+/** What the request of this index asks for. `/open/me`, which needs three queries, takes three times as long. */
+function pathOf(index: number): "/open/me" | "/open/workspaces" {
+  return index % 11 === 0 ? "/open/me" : "/open/workspaces";
+}
 
-test("one after the other, 10,000 times", async () => {
+/** On a busy machine a request may take 10 ms. In milliseconds. */
+const timeout = 240_000;
+
+test("one after the other, 10,000 times", { timeout }, async () => {
   const connection = openKeptConnection(product.baseUrl);
   let strays = 0;
   let ownAnswers = 0;
   for (let turn = 0; turn < 10_000; turn += 1) {
     const [own, other] = turn % 2 === 0 ? tenants : tenants.toReversed();
-    const path = paths[Math.floor(turn / 2) % paths.length] ?? paths[0];
+    const path = pathOf(turn);
     const answer = await connection.ask(path, { headers: { Authorization: `Bearer ${own?.key}` } });
     if (answer.isReused !== turn > 0) throw new Error("The connection was not kept.");
     if (answer.status === 200 && own && answer.body.includes(own.marks[path])) ownAnswers += 1;
@@ -49,7 +55,7 @@ test("one after the other, 10,000 times", async () => {
   expect({ ownAnswers, strays }).toEqual({ ownAnswers: 10_000, strays: 0 });
 });
 
-test("thirty at once on their way, 10,000 in all, each answered in its place", async () => {
+test("thirty at once on their way, 10,000 in all, each answered in its place", { timeout }, async () => {
   const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
   const answers = readAnswers(socket);
   let own = 0;
@@ -57,7 +63,6 @@ test("thirty at once on their way, 10,000 in all, each answered in its place", a
     const batch = Array.from({ length: Math.min(30, 10_000 - turn) }, (_, index) => turn + index);
     // Of each three the first two are one tenant's: what is asked for never simply alternates.
     const tenantOf = (index: number) => tenants[index % 3 === 2 ? 1 : 0];
-    const pathOf = (index: number) => paths[index % 2] ?? paths[0];
     socket.write(
       batch
         .map((index) => {
@@ -69,9 +74,12 @@ test("thirty at once on their way, 10,000 in all, each answered in its place", a
     for (const index of batch) {
       const { value: answer = "" } = await answers.next();
       const [tenant, other] = index % 3 === 2 ? tenants.toReversed() : tenants;
-      expect(answer).toContain("HTTP/1.1 200 ");
-      expect(answer).toContain(`X-Request-Id: ${index}\r\n`);
-      for (const mark of Object.values(other?.marks ?? {})) expect(answer).not.toContain(mark);
+      const isInPlace =
+        answer.includes("HTTP/1.1 200 ") &&
+        answer.includes(`X-Request-Id: ${index}\r\n`) &&
+        Object.values(other?.marks ?? {}).every((mark) => !answer.includes(mark));
+      // One matcher a request would take longer than the requests.
+      if (!isInPlace) expect.fail(`Request ${index} of ${tenant?.marks["/open/me"]} got ${answer}`);
       if (tenant && answer.includes(tenant.marks[pathOf(index)])) own += 1;
     }
   }

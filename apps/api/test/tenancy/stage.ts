@@ -42,7 +42,8 @@ export interface Stage {
 
 const byCommand: Origin = { actor: { kind: "command" }, address: null, requestId: null };
 /** The {@link password} hashed with the smallest parameters of argon2id: tests sign in hundreds of times. */
-const passwordHash = "$argon2id$v=19$m=8,t=1,p=1$IxXWeiHhgFB5CpiJfNbcXw$cijKxEx2LpNc4flo/31JT5G9Fu6a1JAAD8BWCA5nNGs";
+const passwordHash =
+  "$argon2id$v=19$m=8,t=1,p=1$IxXWeiHhgFB5CpiJfNbcXw$cijKxEx2LpNc4flo/31JT5G9Fu6a1JAAD8BWCA5nNGs";
 
 /** Replaces whatever an earlier test left, so that no call affects another, and reading every row stays fast. */
 export async function setStage({ instance: { db }, owner }: TestApp): Promise<Stage> {
@@ -53,7 +54,8 @@ export async function setStage({ instance: { db }, owner }: TestApp): Promise<St
   return await db
     .transaction()
     .execute(async (trx) => {
-      const add = (name: string): Promise<Person> => addPerson(trx, `${name}-${mark}@example.com`, passwordHash);
+      const add = (name: string): Promise<Person> =>
+        addPerson(trx, `${name}-${mark}@example.com`, passwordHash);
       const people = {
         stranger: await add("stranger"),
         foreigner: await add("foreigner"),

@@ -16,11 +16,18 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>;
 }
 
-/** Makes a database on the cluster that the global setup provides as `postgres`. */
+const template = "migrated_template";
+
+/** Migrates the one database that {@link createTestDatabase} copies: a copy takes less than half the time of its migrations. */
+export async function createTestTemplate(postgres: ClusterConnection): Promise<void> {
+  await createDatabase(postgres, template);
+  await migrate({ ...postgres, database: template });
+}
+
+/** Makes a database on the cluster that the global setup provides as `postgres`, after `createTestTemplate`. */
 export async function createTestDatabase(postgres: ClusterConnection): Promise<TestDatabase> {
   const connection = { ...postgres, database: `test_${randomUUID()}` };
-  await createDatabase(postgres, connection.database);
-  await migrate(connection);
+  await createDatabase(postgres, connection.database, template);
   const db = openDatabase(connection, { applicationName: "latchkey test" });
   const owner = openDatabase(connection, { applicationName: "latchkey test owner", role: "login" });
   return {
