@@ -1,5 +1,6 @@
 import { decodeId, encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
@@ -328,6 +329,22 @@ describe("a limited key", () => {
     const { headers, body } = await send(key.secret, "GET /me");
     expect(Number(headers.get("retry-after"))).toBeGreaterThanOrEqual(58);
     expect(body).toMatchObject({ error: { code: "TOO_MANY_REQUESTS", message: "Too many requests" } });
+  });
+
+  test("tells in the middle of a window how long it still lasts", async () => {
+    const key = await addKey({ limit: { quota: 1, windowSeconds: 86_400 } });
+    expect((await send(key.secret, "GET /me")).headers.get("ratelimit")).toMatch(/t=86(400|39\d)$/);
+    await sql`
+      update key_counters set window_ends_at = window_ends_at - interval '20 hours'
+      where key_id = ${key.keyId}`.execute(app.owner);
+    const { status, headers } = await send(key.secret, "GET /me");
+    expect(status).toBe(429);
+    const [, remaining, resetsInSeconds] = headers.get("ratelimit")?.match(/^"key";r=(\d+);t=(\d+)$/) ?? [];
+    expect(remaining).toBe("0");
+    for (const seconds of [resetsInSeconds, headers.get("retry-after")]) {
+      expect(Number(seconds)).toBeLessThanOrEqual(4 * hour);
+      expect(Number(seconds)).toBeGreaterThan(4 * hour - 60);
+    }
   });
 
   test("without a limit has no such header", async () => {

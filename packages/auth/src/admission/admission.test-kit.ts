@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { insertApiKey } from "@latchkey/db/api-key-changes";
+import { clientConfig } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { insertUserWithPassword } from "@latchkey/db/users";
+import pg from "pg";
 import { onTestFinished } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { Admission } from "./admission.ts";
 import type { AdmissionOptions } from "./options.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** A key with its secret. */
 export interface TestKey {
@@ -22,6 +25,13 @@ export interface AdmissionKit {
   readonly addUser: () => Promise<UserId>;
   /** A key of this user, or of a new one. */
   readonly addKey: (userId?: UserId) => Promise<TestKey>;
+  /** Holds a key's row in a transaction of its own until it is told to let go, or the test is over. */
+  readonly hold: (key: TestKey) => Promise<() => Promise<void>>;
+}
+
+/** How many of these requests were admitted. */
+export function admitted(verdicts: readonly Verdict[]): number {
+  return verdicts.filter((verdict) => verdict.kind === "admitted").length;
 }
 
 /** @param database asked when a test needs it: the file's own is made before its first test. */
@@ -49,6 +59,16 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
         .execute((trx) => insertApiKey(trx, key));
       if (!id) throw new Error("The user is disabled.");
       return { userId: owner, id, secret };
+    },
+    async hold(key) {
+      const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
+      await blocker.connect();
+      onTestFinished(() => blocker.end());
+      await blocker.query("begin");
+      await blocker.query("select from key_counters where key_id = $1 for update", [key.id]);
+      return async () => {
+        await blocker.query("commit");
+      };
     },
   };
 }

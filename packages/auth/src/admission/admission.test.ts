@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
-import { admissionKit, type TestKey } from "./admission.test-kit.ts";
+import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
 import { Admission } from "./admission.ts";
 import { AdmissionLink } from "./link.ts";
 import type { AdmissionOptions } from "./options.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { openNode, addUser, addKey } = admissionKit(() => database);
+const { openNode, addUser, addKey, hold } = admissionKit(() => database);
 
 async function countUses(key: TestKey): Promise<number | undefined> {
   return (await findApiKey(database.db, key))?.usageCount;
@@ -29,10 +29,6 @@ async function countUses(key: TestKey): Promise<number | undefined> {
 
 async function remove(key: TestKey): Promise<void> {
   await database.db.transaction().execute((trx) => deleteApiKey(trx, key));
-}
-
-function admitted(verdicts: readonly Verdict[]): number {
-  return verdicts.filter((verdict) => verdict.kind === "admitted").length;
 }
 
 /** A node, and how many statements a task makes it send. */
@@ -53,18 +49,6 @@ function openWatchedNode(
       return [await task(), statements];
     },
   ];
-}
-
-/** Holds a key's row in a transaction of its own until it is told to let go. */
-async function hold(key: TestKey): Promise<() => Promise<void>> {
-  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
-  await blocker.connect();
-  onTestFinished(() => blocker.end());
-  await blocker.query("begin");
-  await blocker.query("select from key_counters where key_id = $1 for update", [key.id]);
-  return async () => {
-    await blocker.query("commit");
-  };
 }
 
 /** Has every statement that counts take so long, until the test is over. */

@@ -151,16 +151,25 @@ export class Admission {
     return !ahead || this.#waiting.length >= ahead.length;
   }
 
+  /**
+   * Serves one batch. Never rejects: if anything throws, every request of the batch that has no verdict yet is answered
+   * "unavailable", so that no request hangs, none occupies room in the queue forever, and the next batch leaves.
+   */
   async #serve(waiters: readonly Waiter[]): Promise<void> {
     this.#underWay.add(waiters);
-    this.#giveUpLate(waiters);
-    const { together, apart, later } = composeBatches(waiters, this.#apart);
-    if (later.length > 0) this.#waiting = later.concat(this.#waiting);
-    if (together.size > 0) await this.#count(together);
-    if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
-    this.#underWay.delete(waiters);
-    if (this.#isClosed && this.#underWay.size === 0) this.#ended.resolve();
-    this.#proceed();
+    try {
+      this.#giveUpLate(waiters);
+      const { together, apart, later } = composeBatches(waiters, this.#apart);
+      if (later.length > 0) this.#waiting = later.concat(this.#waiting);
+      if (together.size > 0) await this.#count(together);
+      if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
+    } catch (error) {
+      this.#fail(waiters, error);
+    } finally {
+      this.#underWay.delete(waiters);
+      if (this.#isClosed && this.#underWay.size === 0) this.#ended.resolve();
+      this.#proceed();
+    }
   }
 
   /** Answers requests whose time is over. */
@@ -179,13 +188,14 @@ export class Admission {
         again.push(...(spending.get(keyId)?.waiters ?? []));
         spending.delete(keyId);
       }
-      for (const [keyId, counted] of spending) this.#admit(counted, spent.get(keyId));
+      // They are no longer in `spending`, so they are queued before anything below can throw.
       if (again.length > 0) this.#waiting = again.concat(this.#waiting);
+      for (const [keyId, counted] of spending) this.#admit(counted, spent.get(keyId));
     } catch (error) {
       const batch: Batch = { spending, probing: new Map() };
       // Nothing was changed, and nobody is told yet: past the locked rows it may go.
       if (isDefiniteAbort(error)) await this.#resolve(batch);
-      else this.#fail(batch, error);
+      else this.#fail(listWaiters(batch), error);
     }
   }
 
@@ -198,7 +208,7 @@ export class Admission {
     } catch (error) {
       // Rows are skipped, a whole table that somebody has locked is not.
       if (isDefiniteAbort(error)) this.#setAside(listWaiters(batch));
-      else this.#fail(batch, error);
+      else this.#fail(listWaiters(batch), error);
     }
   }
 
@@ -209,14 +219,32 @@ export class Admission {
     const asks = listAsks(spending);
     const probes = Array.from(probing.values(), ({ probe }) => probe);
     return this.#link.use((client) => {
-      this.#onStatement({ asks: asks.length, probes: probes.length });
+      this.#announce(asks.length, probes.length);
       return run(client, asks, probes);
     });
   }
 
-  #fail(batch: Batch, error: unknown): void {
-    this.#onFailure(error);
-    for (const waiter of listWaiters(batch)) this.#settle(waiter, unavailable);
+  /** Tells the observer of a statement. An observer that throws must not fail the requests in it. */
+  #announce(asks: number, probes: number): void {
+    try {
+      this.#onStatement({ asks, probes });
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #fail(waiters: readonly Waiter[], error: unknown): void {
+    this.#report(error);
+    for (const waiter of waiters) this.#settle(waiter, unavailable);
+  }
+
+  /** Reports a failure. A reporter that throws must not keep requests from being answered; Node warns of it instead. */
+  #report(error: unknown): void {
+    try {
+      this.#onFailure(error);
+    } catch (thrown) {
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+    }
   }
 
   /** Answers what is decided and queues the rest again: keys that have changed, and rows that were held. */

@@ -273,6 +273,32 @@ describe.each([
     });
   });
 
+  describe("the last use", () => {
+    test.each<[string, Partial<KeySettings>]>([
+      ["without restrictions", {}],
+      ["that expires", { expiresAt: new Date("2999-01-01T00:00:00Z") }],
+      ["with a limit", { limit: { quota: 10, windowSeconds: 60 } }],
+    ])("of a key %s does not move back when the database's clock is set back", async (_what, settings) => {
+      const node = openNode();
+      const key = await addHeldKey(settings);
+      // Looked up by the first request, and counted as a key that the node knows by the second.
+      for (const minutesAhead of [60, 30]) {
+        const [before] = await sql<{ last_used_at: Date }>`
+          update key_counters set last_used_at = clock_timestamp() + ${minutesAhead} * interval '1 minute'
+          where key_id = ${key.id} returning last_used_at`
+          .execute(database.owner)
+          .then(({ rows }) => rows);
+        expect(await kindOf(node, key.secret)).toBe("admitted");
+        const after = await database.owner
+          .selectFrom("key_counters")
+          .select("last_used_at")
+          .where("key_id", "=", key.id)
+          .executeTakeFirstOrThrow();
+        expect(after).toEqual(before);
+      }
+    });
+  });
+
   describe("ranges of addresses", () => {
     test("hold on every node at once, whatever a node remembers", async () => {
       const nodes = [openNode(), openNode()];

@@ -8,8 +8,8 @@ export interface AdmissionOptions {
   readonly maxWaiting?: number;
   /** How many keys, and roles of their users in workspaces, a node remembers. */
   readonly maxRemembered?: number;
-  /** Told of each statement that is sent: how many keys it spends on, and how many it looks up. */
+  /** Told of each statement that is sent: how many keys it spends on, and how many it looks up. May throw. */
   readonly onStatement?: (batch: { readonly asks: number; readonly probes: number }) => void;
-  /** Told of each failure of the statement or its connection. */
+  /** Told of each failure of the statement or its connection, and of what `onStatement` throws. May throw. */
   readonly onFailure?: (error: unknown) => void;
 }

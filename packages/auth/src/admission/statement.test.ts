@@ -5,6 +5,7 @@ import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import type { Ask } from "./ask.ts";
 import { countOneText, spendOneText } from "./count-one.ts";
 import {
   countText,
@@ -81,13 +82,43 @@ test.each([
   "counting %s walks the batch in the order of its keys, and finds each row by its index",
   async (_what, text) => {
     const plan = await explainSmallAndLarge(text);
-    expect(plan).toMatch(/CTE asked\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: asked(_\d)?\.key_id/);
+    expect(plan).toMatch(/CTE asked\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: asked(_\d)?\.key_id\n/);
     expect(plan).toMatch(
       /Update on key_counters counter .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on asked( \w+)? .*\s+(Filter: .*\s+)?->\s+Index Scan using key_counters_pkey on key_counters counter/,
     );
     expect(plan).not.toContain("Seq Scan");
   },
 );
+
+test.each<[string, Pick<Ask, "goodUntil" | "limit">]>([
+  ["without restrictions", { goodUntil: null, limit: null }],
+  ["that expire", { goodUntil: "2999-01-01T00:00:00Z", limit: null }],
+  ["with limits", { goodUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
+])("counting keys %s locks their rows in the order of their keys", async (_what, restrictions) => {
+  const keyIds = Array.from({ length: 3 }, () => randomUUID() as KeyId).sort();
+  const [first, middle, last] = keyIds as [KeyId, KeyId, KeyId];
+  await database.owner
+    .insertInto("key_counters")
+    .values(keyIds.map((key_id) => ({ key_id })))
+    .execute();
+  const other = await connect();
+  await other.query("begin");
+  await other.query("select from key_counters where key_id = $1 for update", [middle]);
+
+  await client.query("begin; set local lock_timeout = 0; set local statement_timeout = 0");
+  const { rows: backends } = await client.query("select pg_backend_pid() as pid");
+  const asks = [last, first, middle].map((keyId) => ({ keyId, uses: 1, version: 1, ...restrictions }));
+  const counting = countUses(client, asks);
+  const isWaiting = "select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1";
+  await expect
+    .poll(async () => (await other.query(isWaiting, [backends[0].pid])).rows, { timeout: 10_000 })
+    .toEqual([{ waits: true }]);
+  const free = "select key_id from key_counters where key_id = any($1) for update skip locked";
+  const { rows: unlocked } = await other.query(free, [[first, last]]);
+  await other.query("rollback");
+  expect(await counting).toMatchObject({ uncounted: [] });
+  expect(unlocked).toEqual([{ key_id: last }]);
+});
 
 test.each([
   ["that is held to no limit", countOneText],
@@ -109,7 +140,7 @@ test("resolving uses the indexes meant for it, and locks rows in the order of th
   expect(plan).toContain("Index Scan using users_pkey on users account");
   expect(plan).not.toContain("Seq Scan");
   // Sorted already, so that there is nothing left to sort.
-  expect(plan).toMatch(/CTE asked\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: asked(_\d)?\.key_id/);
+  expect(plan).toMatch(/CTE asked\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: asked(_\d)?\.key_id\n/);
   expect(plan).toMatch(/CTE locked\s+->\s+LockRows .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on asked/);
 });
 

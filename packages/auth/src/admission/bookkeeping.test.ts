@@ -1,0 +1,246 @@
+import { setImmediate } from "node:timers/promises";
+import { clientConfig } from "@latchkey/db/connection";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { createApiKey } from "../key-format.ts";
+import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
+import type { Admission } from "./admission.ts";
+import { composeBatches, type Waiter } from "./batch.ts";
+import { goodFacts } from "./facts.test-kit.ts";
+import type { Demand } from "./judge.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const { openNode, addKey, hold } = admissionKit(() => database);
+
+async function countUses(key: TestKey): Promise<number> {
+  const { use_count } = await database.owner
+    .selectFrom("key_counters")
+    .select("use_count")
+    .where("key_id", "=", key.id)
+    .executeTakeFirstOrThrow();
+  return use_count;
+}
+
+/**
+ * Makes each statement of admission from now on, the first one being number 1, run until it is opened by its number.
+ * A statement that is never opened ends by admission's own timeouts.
+ */
+async function gateStatements(): Promise<{
+  readonly open: (statement: number) => Promise<unknown>;
+  readonly openAll: () => Promise<unknown>;
+}> {
+  const keeper = new pg.Client(clientConfig(database.connection, "keeper"));
+  await keeper.connect();
+  onTestFinished(async () => {
+    await keeper.end();
+    await sql`drop function pass_gate cascade`.execute(database.owner);
+    await sql`drop sequence gates`.execute(database.owner);
+  });
+  // A session-level lock per statement number: the trigger runs until it can share it.
+  await keeper.query("select pg_advisory_lock(statement) from generate_series(1, 20) statement");
+  await sql`create sequence gates`.execute(database.owner);
+  await sql`
+    create function pass_gate() returns trigger language plpgsql security definer as $$
+      declare gate bigint := nextval('public.gates');
+      begin
+        while not pg_try_advisory_xact_lock_shared(gate) loop perform pg_sleep(0.01); end loop;
+        return null;
+      end $$`.execute(database.owner);
+  await sql`
+    create trigger pass_gate before update on key_counters
+    for each statement execute function pass_gate()`.execute(database.owner);
+  return {
+    open: (statement) => keeper.query("select pg_advisory_unlock($1::bigint)", [statement]),
+    openAll: () => keeper.query("select pg_advisory_unlock_all()"),
+  };
+}
+
+/** How many requests a node lets into its queue, and how many it sends away immediately. */
+async function fillQueue(node: Admission, key: TestKey, requests: number): Promise<[number, number]> {
+  const verdicts = Array.from({ length: requests }, () => node.admit(key.secret));
+  const kinds = (await Promise.all(verdicts)).map(({ kind }) => kind);
+  return [
+    kinds.filter((kind) => kind === "admitted").length,
+    kinds.filter((kind) => kind === "unavailable").length,
+  ];
+}
+
+const observersThatThrow = {
+  onStatement: () => {
+    throw new Error("a bug in an observer of statements");
+  },
+  onFailure: () => {
+    throw new Error("a bug in an observer of failures");
+  },
+};
+
+/** Collects what Node warns of until the test is over, so that it is not printed. */
+function collectWarnings(): Error[] {
+  const warnings: Error[] = [];
+  const before = process.listeners("warning");
+  const collect = (warning: Error): void => {
+    warnings.push(warning);
+  };
+  process.removeAllListeners("warning").on("warning", collect);
+  onTestFinished(() => {
+    process.removeListener("warning", collect);
+    for (const listener of before) process.on("warning", listener);
+  });
+  return warnings;
+}
+
+test("observers that throw change no verdict and no count", async () => {
+  const warnings = collectWarnings();
+  const node = openNode({ ...observersThatThrow, maxWaiting: 10 });
+  const [known, other] = [await addKey(), await addKey()];
+  for (const key of [known, other]) expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  const verdicts = await Promise.all([
+    ...Array.from({ length: 3 }, () => node.admit(known.secret)),
+    node.admit(other.secret),
+    node.admit(createApiKey().secret),
+  ]);
+  expect(verdicts.map(({ kind }) => kind)).toEqual([...Array(4).fill("admitted"), "refused"]);
+  expect(await Promise.all([known, other].map(countUses))).toEqual([4, 2]);
+  expect(await fillQueue(node, known, 12)).toEqual([10, 2]);
+  expect(new Set(warnings.map(({ message }) => message))).toEqual(
+    new Set(["a bug in an observer of failures"]),
+  );
+});
+
+test("a batch that fails while the observer of failures throws is answered, and frees its room in the queue", async () => {
+  const warnings = collectWarnings();
+  const key = await addKey();
+  const node = openNode({ onFailure: observersThatThrow.onFailure, maxWaiting: 10 });
+  await node.admit(key.secret);
+  const gate = await gateStatements();
+  const verdicts = Array.from({ length: 10 }, () => node.admit(key.secret));
+  await setImmediate();
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'latchkey admission' and datname = current_database()`.execute(database.owner);
+  expect(new Set((await Promise.all(verdicts)).map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
+  await gate.openAll();
+  // The first statement after that may still meet the connection that ends.
+  await expect.poll(() => node.isAvailable()).toBe(true);
+  expect(await fillQueue(node, key, 12)).toEqual([10, 2]);
+  expect(new Set(warnings.map(({ message }) => message))).toEqual(
+    new Set(["a bug in an observer of failures"]),
+  );
+});
+
+test("a request that makes its batch throw leaves nobody in it without an answer, and no room taken", async () => {
+  const failures: unknown[] = [];
+  const node = openNode({ maxWaiting: 10, onFailure: (error) => failures.push(error) });
+  const key = await addKey();
+  await node.admit(key.secret);
+  const bug = new Error("a bug in a demand");
+  const broken = {
+    get workspaceId(): never {
+      throw bug;
+    },
+    permission: "members:read",
+  } as const satisfies Demand;
+  for (let round = 1; round <= 3; round += 1) {
+    const verdicts = await Promise.all([
+      ...Array.from({ length: 4 }, () => node.admit(key.secret)),
+      // Looked up, since the node does not know it: the demand is read when the batch is composed.
+      node.admit(createApiKey().secret, broken),
+      node.admit(createApiKey().secret),
+    ]);
+    expect(new Set(verdicts.map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
+    expect(failures).toEqual(Array(round).fill(bug));
+  }
+  expect(await fillQueue(node, key, 12)).toEqual([10, 2]);
+  expect(await countUses(key)).toBe(11);
+});
+
+test("requests that are answered before their statement fails free their room in the queue once", async () => {
+  const failed = Promise.withResolvers<void>();
+  const node = openNode({ maxWaiting: 5, deadlineMs: 300, onFailure: () => failed.resolve() });
+  const key = await addKey();
+  await node.admit(key.secret);
+  const gate = await gateStatements();
+  const late = await Promise.all(Array.from({ length: 5 }, () => node.admit(key.secret)));
+  expect(new Set(late.map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
+  // Now the connection is broken off, and the statement fails under requests that have their answer.
+  await failed.promise;
+  await setImmediate();
+  const verdicts = Array.from({ length: 12 }, () => node.admit(key.secret));
+  const away = await Promise.all(verdicts.slice(5));
+  expect(new Set(away.map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
+  const waiting = Promise.race(verdicts.slice(0, 5)).then(() => "answered");
+  expect(await Promise.race([waiting, setImmediate("waiting")])).toBe("waiting");
+  await gate.openAll();
+  expect(admitted(await Promise.all(verdicts.slice(0, 5)))).toBe(5);
+});
+
+test("a request in the queue is answered at its deadline, while a batch that has more time is under way", async () => {
+  const deadlineMs = 900;
+  const failures: unknown[] = [];
+  const [first, second, third] = [await addKey(), await addKey(), await addKey()];
+  const node = openNode({ deadlineMs, onFailure: (error) => failures.push(error) });
+  for (const key of [first, second, third]) await node.admit(key.secret);
+  const gate = await gateStatements();
+  const ahead = node.admit(first.secret);
+  await setImmediate();
+  const behind = [node.admit(second.secret), node.admit(second.secret)];
+  await setImmediate();
+  // It is smaller than the batch before it, and leaves only when that one has ended.
+  const queued = node.admit(third.secret);
+  const arrivedAt = performance.now();
+  while (performance.now() < arrivedAt + deadlineMs / 2) await setImmediate();
+  // From here on the second statement has the whole deadline to itself.
+  await gate.open(1);
+  expect(await ahead).toMatchObject({ kind: "admitted" });
+  expect(await queued).toMatchObject({ kind: "unavailable" });
+  expect(failures).toEqual([]);
+  await gate.openAll();
+  await Promise.all(behind);
+  await expect.poll(() => countUses(second)).toBe(3);
+  expect(await countUses(third)).toBe(1);
+});
+
+test("room that requests for a held row took is free again once they are answered", async () => {
+  const node = openNode({ maxWaiting: 10 });
+  const key = await addKey();
+  await node.admit(key.secret);
+  for (let round = 0; round < 3; round += 1) {
+    const release = await hold(key);
+    const delayed = Array.from({ length: 5 }, () => node.admit(key.secret));
+    // Answered by a statement behind the one that met the held row.
+    expect(await node.isAvailable()).toBe(true);
+    await release();
+    expect(admitted(await Promise.all(delayed))).toBe(5);
+  }
+  expect(await countUses(key)).toBe(16);
+});
+
+test("a request that has its answer is neither counted nor looked up", () => {
+  const waiter = (overrides: Partial<Waiter>): Waiter => ({
+    digest: "digest",
+    demand: undefined,
+    address: undefined,
+    facts: goodFacts,
+    wasKnown: true,
+    arrivedAt: 0,
+    answer: () => undefined,
+    wasHeld: false,
+    isAnswered: false,
+    ...overrides,
+  });
+  const open = waiter({});
+  const unknown = { digest: "unknown", facts: undefined };
+  const answered = [waiter({ isAnswered: true }), waiter({ ...unknown, isAnswered: true })];
+  expect(composeBatches([...answered, open, ...answered], new Set())).toEqual({
+    together: new Map([[goodFacts.keyId, { digest: "digest", facts: goodFacts, waiters: [open] }]]),
+    apart: { spending: new Map(), probing: new Map() },
+    later: [],
+  });
+});
