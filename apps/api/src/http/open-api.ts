@@ -13,7 +13,7 @@ import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, AnyCall, Call, Endpoint } from "./endpoint.ts";
 import { etagOf, readIfMatch } from "./entity-tag.ts";
 import { type CarriedOut, onceByName, readIdempotencyKey } from "./idempotency.ts";
-import { maxBodyBytes, readJsonBody } from "./json-body.ts";
+import { hasBody, maxBodyBytes, readJsonBody } from "./json-body.ts";
 import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
@@ -55,7 +55,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
     const query = parseQuery(ctx.req.url ?? "");
     if (route instanceof AppError) throw route;
     const { endpoint, params } = route;
-    return andThen(endpoint.request.body ? readJsonBody(ctx) : undefined, (body) => {
+    return andThen(readBody(ctx, endpoint), (body) => {
       const input = { params, query, body };
       const deadline = performance.now() + budgetMs;
       const call = createCall(ctx, instance, endpoint, {
@@ -86,6 +86,12 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
       );
     });
   };
+}
+
+/** What was sent as the body: an empty object where the endpoint takes one and none was sent. */
+function readBody(ctx: Context, { request }: Endpoint): Promise<object> | object | undefined {
+  if (hasBody(ctx.req)) return readJsonBody(ctx);
+  return request.body ? {} : undefined;
 }
 
 /** Runs the endpoint; where the client has given its request a name, once by that name. */

@@ -14,17 +14,19 @@ export interface RequestParts {
 export interface RawInput {
   readonly params: unknown;
   readonly query: object;
-  readonly body: unknown;
+  /** Undefined for an endpoint that takes no body, where none was sent. */
+  readonly body: object | undefined;
 }
 
 const nothing = z.strictObject({});
 
 /**
- * Parses each part of a request by its schema; a part without one must be empty, but for a body, which is ignored.
+ * Parses each part of a request by its schema; a part without one must be empty.
  * @throws {AppError} BAD_REQUEST with every issue of every part.
  */
 export function parseInput(schemas: RequestParts, raw: RawInput): Record<string, unknown> {
-  if (!schemas.params && !schemas.query && !schemas.body && isEmpty(raw.query)) return {};
+  const hasSchema = schemas.params || schemas.query || schemas.body;
+  if (!hasSchema && raw.body === undefined && isEmpty(raw.query)) return {};
   const issues: Issue[] = [];
   const parse = (schema: z.ZodType, value: unknown): unknown => {
     const { data, error } = schema.safeParse(value);
@@ -34,7 +36,7 @@ export function parseInput(schemas: RequestParts, raw: RawInput): Record<string,
   const input = {
     params: schemas.params && parse(schemas.params, raw.params),
     query: parse(schemas.query ?? nothing, raw.query),
-    body: schemas.body && parse(schemas.body, raw.body),
+    body: schemas.body || raw.body ? parse(schemas.body ?? nothing, raw.body) : undefined,
   };
   if (issues.length > 0) throw new AppError("BAD_REQUEST", { issues });
   return input;

@@ -61,6 +61,7 @@ const everywhere: readonly ErrorCode[] = [
   "FORBIDDEN",
   "REQUEST_TIMEOUT",
   "PAYLOAD_TOO_LARGE",
+  "UNSUPPORTED_MEDIA_TYPE",
   "TOO_MANY_REQUESTS",
   "REQUEST_HEADER_FIELDS_TOO_LARGE",
   "INTERNAL_SERVER_ERROR",
@@ -148,12 +149,8 @@ interface ErrorResponse {
 }
 
 /** Every answer of an endpoint that tells of a failure, by status: several failures with one status share one. */
-export function describeErrors({ method, access, request, errors }: Endpoint): ErrorResponse[] {
-  const codes = new Set([
-    ...everywhere,
-    ...(request.body ? (["UNSUPPORTED_MEDIA_TYPE"] as const) : []),
-    ...errors,
-  ]);
+export function describeErrors({ method, access, errors }: Endpoint): ErrorResponse[] {
+  const codes = new Set([...everywhere, ...errors]);
   const described = [...codes].map((code) => describeCode(code, access));
   const all = [...described, ...(method === "POST" ? ofNamedRequests : [])];
   const byStatus = Map.groupBy(all, ({ code }) => errorCatalogue[code].status);
