@@ -11,11 +11,11 @@ export const timestamp = z.iso.datetime().meta({ pattern: "Z$", example: "2026-0
  */
 export const ownAddress = z.string().meta({ format: "uri" });
 
-/** What an edit may be made from; the same as the `ETag`. */
-export const version = z
-  .int()
-  .min(1)
-  .meta({ description: "Moves with every change; the `ETag` of this resource.", example: 3 });
+/** What an edit may be made from. */
+export const version = z.int().min(1).meta({
+  description: "Increases with every change. Between quotes it is accepted as an `ETag`.",
+  example: 3,
+});
 
 /** A UUID to show what ids look like. */
 const exampleUuid = "01890a5d-ac96-774b-bcce-b302099a8057";

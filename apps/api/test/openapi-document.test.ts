@@ -123,10 +123,14 @@ test("operations name the headers that they read", () => {
   const named = operationsOf(describe()).flatMap(({ operationId, parameters }) =>
     parameters.flatMap(({ $ref }) => ($ref ? [`${operationId} ${$ref.split("/").at(-1)}`] : [])),
   );
-  const declared = endpoints.flatMap(({ operationId, method, request }) => [
-    ...(method === "POST" ? [`${operationId} IdempotencyKey`] : []),
-    ...(request.ifMatch ? [`${operationId} IfMatch`] : []),
-  ]);
+  const declared = endpoints.flatMap(({ operationId, method, request, response }) => {
+    const isTagged = method === "GET" && "hasEtag" in response;
+    return [
+      ...(method === "POST" ? [`${operationId} IdempotencyKey`] : []),
+      ...(request.ifMatch || isTagged ? [`${operationId} IfMatch`] : []),
+      ...(isTagged ? [`${operationId} IfNoneMatch`] : []),
+    ];
+  });
   expect(named).toEqual(declared);
 });
 

@@ -34,10 +34,18 @@ describe("the check", () => {
   }
 
   function failureOf(code: string, more: object = {}): string {
-    return JSON.stringify({ error: { code, message: "No", requestId, ...more } });
+    return JSON.stringify({
+      error: {
+        code,
+        message: "No",
+        requestId,
+        documentationUrl: "https://keys.example.com/docs/errors",
+        ...more,
+      },
+    });
   }
 
-  const etag = { etag: '"3"' };
+  const etag = { etag: '"3.zrVRXp1Cf0g"' };
 
   test.each<readonly [string, SeenAnswer]>([
     ["an answer as it should be", answerOf({ more: etag })],

@@ -33,6 +33,8 @@ export interface KeyEdit {
   readonly userId: UserId;
   readonly id: KeyId;
   readonly origin: Origin;
+  /** The versions that the change may be made from. */
+  readonly versions?: Versions;
 }
 
 /**
@@ -125,7 +127,7 @@ export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): P
 
 /**
  * Gives a key another secret, which stands in this answer alone; the one before is good for the overlap.
- * @throws {AppError} NOT_FOUND when it is deleted or was never theirs.
+ * @throws {AppError} NOT_FOUND when it is deleted or was never theirs, PRECONDITION_FAILED at another version.
  */
 export async function rotateKey(
   trx: Trx,
@@ -150,22 +152,22 @@ export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
 
 /**
  * Revokes what a request was made with: its key, or where it was made with a former secret of it, all of those.
- * @throws {AppError} NOT_FOUND when the key is deleted already.
+ * @throws {AppError} NOT_FOUND when the key is deleted already, PRECONDITION_FAILED at another version.
  */
 export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Principal): Promise<void> {
   if (!principal.isByFormerSecret) return await deleteKey(trx, edit);
   await requireStillActing(trx, edit.origin);
-  if (!(await lockApiKey(trx, edit))) notFound();
+  await lockAtVersion(trx, edit);
   await endOverlap(trx, edit.id);
   await bumpKeyVersions(trx, { keyId: edit.id });
 }
 
 /**
  * Deletes a user's key. Once this is committed, no node admits it.
- * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs.
+ * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs, PRECONDITION_FAILED at another version.
  */
 export async function deleteKey(trx: Trx, edit: KeyEdit): Promise<void> {
-  requireNotLess(await requireStillActing(trx, edit.origin), edit.id);
+  await lockToEdit(trx, edit);
   if (!(await deleteApiKey(trx, edit))) notFound();
 }
 
@@ -176,7 +178,15 @@ export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
 
 async function lockToEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   requireNotLess(await requireStillActing(trx, edit.origin), edit.id);
-  return (await lockApiKey(trx, edit)) ?? notFound();
+  return await lockAtVersion(trx, edit);
+}
+
+/** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
+async function lockAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+  const key = (await lockApiKey(trx, edit)) ?? notFound();
+  // Nothing changes the version of a key that is locked.
+  if (edit.versions && !edit.versions.includes(key.version)) throw new AppError("PRECONDITION_FAILED");
+  return key;
 }
 
 /**

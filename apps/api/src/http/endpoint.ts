@@ -52,8 +52,10 @@ export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
   | {
       readonly status: 200 | 201;
       readonly schema: Schema;
-      /** Whether the answer's `version` is its `ETag`. */
+      /** Whether the answer has a `version`, and with it an `ETag`. A GET then heeds `If-Match` and `If-None-Match`. */
       readonly hasEtag?: boolean;
+      /** Members, at any depth, that change without another `ETag`. */
+      readonly notInEtag?: readonly string[];
       /** The member that holds a secret: it is left out where an answer is kept. */
       readonly secret?: string;
     }

@@ -11,7 +11,7 @@ import { withinDeadline } from "./deadline.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, AnyCall, Call, Endpoint } from "./endpoint.ts";
-import { etagOf, readIfMatch } from "./entity-tag.ts";
+import { etagOf, isKnownToClient, readIfMatch } from "./entity-tag.ts";
 import { type CarriedOut, onceByName, readIdempotencyKey } from "./idempotency.ts";
 import { hasBody, maxBodyBytes, readJsonBody } from "./json-body.ts";
 import type { RawInput } from "./parse-input.ts";
@@ -70,19 +70,24 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
       const running = carryOut(ctx, endpoint, { input, call });
       return andThen(
         running instanceof Promise ? withinDeadline(budgetMs, running) : running,
-        ({ status, answer, isReplayed }) =>
-          jsonReply(requestId, {
-            status,
-            value: answer,
+        ({ status, answer, isReplayed }) => {
+          const etag = tagOf(endpoint, answer);
+          const isKnown = etag !== undefined && isAnsweredByTag(ctx, endpoint, { answer, etag });
+          return jsonReply(requestId, {
+            status: isKnown ? 304 : status,
+            value: isKnown ? undefined : answer,
             headers: [
-              ...describeAnswer(ctx, endpoint, answer),
+              ...headers,
+              ...rateLimitHeaders(ctx.limit),
+              ...(etag === undefined ? [] : ["ETag", etag]),
               ...(typeof answer?.nextCursor === "string"
                 ? ["Link", nextPageLink(instance.baseUrl + path, query, answer.nextCursor)]
                 : []),
               ...(endpoint.deprecated ? deprecationHeaders(endpoint.deprecated) : []),
               ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
             ],
-          }),
+          });
+        },
       );
     });
   };
@@ -161,7 +166,7 @@ function createCall(
       requestId: ctx.requestId,
     },
     now: new Date(),
-    ifMatch: endpoint.request.ifMatch ? readIfMatch(ctx) : undefined,
+    ifMatch: endpoint.request.ifMatch ? readIfMatch(ctx.req) : undefined,
     read,
     transact,
   };
@@ -170,12 +175,27 @@ function createCall(
 
 const headers = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
-/** The headers of an answer: name, value, name, value. */
-function describeAnswer(ctx: Context, { response }: Endpoint, answer: Answer): readonly string[] {
-  const always = ctx.limit ? [...headers, ...rateLimitHeaders(ctx.limit)] : headers;
-  if (response.status !== 204 && response.hasEtag)
-    return [...always, "ETag", etagOf(Number(answer?.version))];
-  return always;
+/** The entity tag of an answer; undefined for a resource without versions. */
+function tagOf({ response }: Endpoint, answer: Answer): string | undefined {
+  if (response.status === 204 || !response.hasEtag || !answer) return undefined;
+  return etagOf(answer, response.notInEtag);
+}
+
+/**
+ * Evaluates the preconditions of a GET, whose answer they go by; a change evaluates `If-Match` in its transaction.
+ * @returns whether the client has the answer already.
+ * @throws {AppError} PRECONDITION_FAILED, BAD_REQUEST
+ * @see https://www.rfc-editor.org/rfc/rfc9110#name-precedence-of-preconditions
+ */
+function isAnsweredByTag(
+  ctx: Context,
+  { method }: Endpoint,
+  { answer, etag }: { readonly answer: Answer; readonly etag: string },
+): boolean {
+  if (method !== "GET") return false;
+  const versions = readIfMatch(ctx.req);
+  if (versions && !versions.includes(Number(answer?.version))) throw new AppError("PRECONDITION_FAILED");
+  return isKnownToClient(ctx.req, etag);
 }
 
 /** Turns a verdict into who is admitted, or into the one failure that callers see for it. */

@@ -2,7 +2,7 @@ import { type ErrorCode, errorCatalogue, type Issue, type IssueCode, issueCatalo
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
-import { describeHeaders, type HeaderName } from "./openapi-headers.ts";
+import { describeHeaders, type HeaderName, readsIfMatch } from "./openapi-headers.ts";
 
 const issue = z
   .object({
@@ -149,8 +149,13 @@ interface ErrorResponse {
 }
 
 /** Every answer of an endpoint that tells of a failure, by status: several failures with one status share one. */
-export function describeErrors({ method, access, errors }: Endpoint): ErrorResponse[] {
-  const codes = new Set([...everywhere, ...errors]);
+export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
+  const { method, access, errors } = endpoint;
+  const codes = new Set([
+    ...everywhere,
+    ...errors,
+    ...(readsIfMatch(endpoint) ? (["PRECONDITION_FAILED"] as const) : []),
+  ]);
   const described = [...codes].map((code) => describeCode(code, access));
   const all = [...described, ...(method === "POST" ? ofNamedRequests : [])];
   const byStatus = Map.groupBy(all, ({ code }) => errorCatalogue[code].status);

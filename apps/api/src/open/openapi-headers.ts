@@ -1,4 +1,5 @@
 import type { oas32, ZodOpenApiComponentsObject } from "zod-openapi";
+import type { Endpoint } from "../http/endpoint.ts";
 
 /** The headers of answers, by their names. Those marked as required come with every answer that names them. */
 export const headers = {
@@ -9,10 +10,10 @@ export const headers = {
     example: "0f8fad5b-d9cb-469f-a165-70867728950e",
   },
   ETag: {
-    description: "The version of what was answered, for `If-Match`.",
+    description: "The state of the resource, for `If-Match` and `If-None-Match`. Treat it as opaque.",
     required: true,
-    schema: { type: "string", pattern: '^"[0-9]+"$' },
-    example: '"3"',
+    schema: { type: "string", pattern: '^"[0-9]+\\.[A-Za-z0-9_-]{11}"$' },
+    example: '"3.zrVRXp1Cf0g"',
   },
   Link: {
     description: 'The address of the next page, with `rel="next"`; not on the last one.',
@@ -70,6 +71,19 @@ function refer(name: HeaderName): oas32.ReferenceObject {
   return { $ref: `#/components/headers/${name}` };
 }
 
+/** `*`, or entity tags with commas between them. */
+const entityTags = '^\\s*(\\*|(W/)?"[^"]*"(\\s*,\\s*(W/)?"[^"]*")*)\\s*$';
+
+/** Whether an endpoint evaluates `If-Match`. */
+export function readsIfMatch(endpoint: Endpoint): boolean {
+  return endpoint.request.ifMatch === true || readsIfNoneMatch(endpoint);
+}
+
+/** Whether an endpoint evaluates `If-None-Match`. */
+export function readsIfNoneMatch({ method, response }: Endpoint): boolean {
+  return method === "GET" && response.status !== 204 && response.hasEtag === true;
+}
+
 /** The headers of requests that several operations read. */
 export const parameters = {
   IdempotencyKey: {
@@ -77,15 +91,20 @@ export const parameters = {
     in: "header",
     description:
       "What you call this request: sent again under the same name, it is carried out once and answered alike. Kept apart for each user and path, for 24 hours. After a failure, or no answer, send it again under the same name.",
-    schema: { type: "string", pattern: "^[!-~]{1,255}$" },
-    example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
   },
   IfMatch: {
     name: "If-Match",
     in: "header",
     description:
-      'The `ETag`s that the edit may be made from, such as `"3"`; `*` or nothing for any. With another one it is refused with 412.',
-    schema: { type: "string" },
-    example: '"3"',
+      "The `ETag` that you last read, or several of them. If the resource has changed since, the request is rejected with 412. Leave it out, or send `*`, to go by no version.",
+    schema: { type: "string", maxLength: 4_096, pattern: entityTags },
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    description:
+      "The `ETag` that you last read, or several of them. If the resource has not changed since, the response is 304 without a body.",
+    schema: { type: "string", maxLength: 4_096, pattern: entityTags },
   },
 } as const satisfies ZodOpenApiComponentsObject["parameters"];

@@ -2,7 +2,13 @@ import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from "zod-op
 import type { Deprecation } from "../http/deprecation.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { describeErrors } from "./openapi-errors.ts";
-import { describeHeaders, type HeaderName, type parameters } from "./openapi-headers.ts";
+import {
+  describeHeaders,
+  type HeaderName,
+  type parameters,
+  readsIfMatch,
+  readsIfNoneMatch,
+} from "./openapi-headers.ts";
 import { tagOf } from "./openapi-tags.ts";
 
 /** A path as OpenAPI writes it: `/workspaces/{workspaceId}`. */
@@ -13,10 +19,11 @@ export function toOpenApiPath(path: Endpoint["path"]): string {
 /** What a caller needs to know of an endpoint. */
 export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { method, access, request, response, deprecated } = endpoint;
-  const { params, query, body, ifMatch } = request;
+  const { params, query, body } = request;
   const named: readonly (keyof typeof parameters)[] = [
     ...(method === "POST" ? (["IdempotencyKey"] as const) : []),
-    ...(ifMatch ? (["IfMatch"] as const) : []),
+    ...(readsIfMatch(endpoint) ? (["IfMatch"] as const) : []),
+    ...(readsIfNoneMatch(endpoint) ? (["IfNoneMatch"] as const) : []),
   ];
   const permission = typeof access === "object" ? access.workspace : null;
   const needs = permission
@@ -40,7 +47,11 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
     requestParams: { ...(params ? { path: params } : {}), ...(query ? { query } : {}) },
     parameters: named.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(body ? { requestBody: { required: true, content: { "application/json": { schema: body } } } } : {}),
-    responses: { [`${response.status}` as const]: describeSuccess(endpoint), ...Object.fromEntries(errors) },
+    responses: {
+      [`${response.status}` as const]: describeSuccess(endpoint),
+      ...(readsIfNoneMatch(endpoint) ? { "304": notModified } : {}),
+      ...Object.fromEntries(errors),
+    },
   };
 }
 
@@ -48,6 +59,11 @@ const needsByAccess = {
   key: "a good key and nothing more",
   "unnarrowed-key": "a key that is held to no workspaces and permissions",
 } as const;
+
+const notModified: ZodOpenApiResponseObject = {
+  description: "Not modified: `If-None-Match` names the current `ETag`. The request counts as a use.",
+  headers: describeHeaders(["ETag"]),
+};
 
 const successes = { 200: "Here it is.", 201: "Created.", 204: "Done; there is nothing to tell." } as const;
 

@@ -60,6 +60,14 @@ export const apiKey = z
   })
   .meta({ id: "ApiKey" });
 
+/** A response with a key. Uses change what it says of them all the time, and must not get in the way of an edit. */
+export const apiKeyResponse = {
+  status: 200,
+  schema: apiKey,
+  hasEtag: true,
+  notInEtag: ["usageCount", "lastUsedAt"],
+} as const;
+
 /** The parameters of a path to a key. */
 export const ofKey = z.strictObject({
   keyId: anyKeyId.meta({ ...shownId("key").meta(), description: "The id of the API key." }),

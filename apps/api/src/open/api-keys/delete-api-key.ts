@@ -7,14 +7,16 @@ export const deleteApiKey = defineEndpoint({
   path: "/api-keys/:keyId",
   operationId: "deleteApiKey",
   summary: "Delete an API key",
-  description: "No node admits it once this is answered. There is no way back.",
+  description:
+    "Once you have the response, no node admits the key. This can't be undone. With `If-Match`, only if nobody has changed the key since you read it.",
   access: "key",
-  request: { params: ofKey },
+  request: { params: ofKey, ifMatch: true },
   response: { status: 204 },
-  errors: ["NOT_FOUND"],
+  errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
-  handle: async ({ params: { keyId } }, { transact, principal, origin }) => {
-    await transact((trx) => deleteKey(trx, { userId: principal.userId, id: keyId, origin }));
+  handle: async ({ params: { keyId } }, { transact, principal, origin, ifMatch }) => {
+    const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
+    await transact((trx) => deleteKey(trx, edit));
     return undefined;
   },
 });

@@ -7,14 +7,14 @@ export const revokeCurrentApiKey = defineEndpoint({
   operationId: "revokeCurrentApiKey",
   summary: "Revoke the key of this request",
   description:
-    "For a key that somebody else may know: whoever holds it can end it. It is deleted, and no node admits it once this is answered. By a secret that it had before, its former secrets are ended, and the key stays.",
+    "For a key that has leaked: whoever holds it can revoke it. The key is deleted, and once you have the response, no node admits it. With a former secret, all former secrets are revoked, and the key stays.",
   access: "key",
   isAboutKey: true,
-  request: {},
+  request: { ifMatch: true },
   response: { status: 204 },
-  errors: ["NOT_FOUND"],
-  handle: async (_input, { transact, principal, origin }) => {
-    const edit = { userId: principal.userId, id: principal.keyId, origin };
+  errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
+  handle: async (_input, { transact, principal, origin, ifMatch }) => {
+    const edit = { userId: principal.userId, id: principal.keyId, origin, versions: ifMatch };
     await transact((trx) => revokePresented(trx, edit, principal));
     return undefined;
   },

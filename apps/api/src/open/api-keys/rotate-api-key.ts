@@ -27,6 +27,7 @@ export const rotateApiKey = defineEndpoint({
   access: "key",
   request: {
     params: ofKey,
+    ifMatch: true,
     body: z.strictObject({
       overlapSeconds: overlapSeconds.default(86_400).meta({
         description: "How long the old secret stays valid, in seconds: from 0 to 2592000, which is 30 days.",
@@ -35,10 +36,10 @@ export const rotateApiKey = defineEndpoint({
     }),
   },
   response: { status: 200, schema: rotated, secret: "key" },
-  errors: ["NOT_FOUND"],
+  errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
-  handle: async ({ params: { keyId }, body }, { transact, principal, origin }) => {
-    const edit = { userId: principal.userId, id: keyId, origin };
+  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
+    const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
     const { id, secret } = await transact((trx) => rotateKey(trx, edit, body.overlapSeconds));
     return { id: encodeId("key", id), key: secret };
   },

@@ -3,7 +3,7 @@ import { requireManageable, updateKey } from "../../domain/api-keys.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { keySettings } from "../../key-fields.ts";
-import { apiKey, ofKey, presentKey } from "../../presenters/api-key.ts";
+import { apiKeyResponse, ofKey, presentKey } from "../../presenters/api-key.ts";
 
 const body = z.strictObject({
   name: keyName.optional().meta({ example: "CI deploys" }),
@@ -20,7 +20,7 @@ export const updateApiKey = defineEndpoint({
     "What is not named stays. It may hold the key to less, in force on the next request, and never to more: that is for its user in the web app (422). With `If-Match`, only if nobody has edited it meanwhile.",
   access: "key",
   request: { params: ofKey, body, ifMatch: true },
-  response: { status: 200, schema: apiKey, hasEtag: true },
+  response: apiKeyResponse,
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
