@@ -99,3 +99,25 @@ test("nodes of the version before serve on, on the schema of the version after",
     for (const other of [left, right]) expect((await callOpen(other.baseUrl, key)).status).toBe(403);
   }
 });
+
+test("a node of the version before starts on the schema of the version after, and logs that it is newer", async () => {
+  const { place, account } = nodes;
+  const node = await place.start();
+  expect(node.output()).toMatch(/"level":40.*9001-test, 9002-test/);
+  const { key } = await createKey(node.baseUrl, account, "restarted");
+  expect((await callOpen(node.baseUrl, key)).status).toBe(200);
+  expect(await node.stop()).toBe(0);
+});
+
+test("a node whose version the schema rules out does not start, and the nodes that run go on", async () => {
+  const { left, place, account } = nodes;
+  const removal = { "9003-test": { up: async () => undefined, compatibleFrom: "9001-test" } };
+  await migrate(database, { known: { ...laterMigrations(2), ...removal } });
+  const ending = await place.run();
+  expect(ending.status).toBe(1);
+  expect(ending.stderr).toMatch(
+    /^Latchkey cannot start\. The database needs a newer version of Latchkey: it has the migration "9003-test", on whose schema only versions with the migration "9001-test" can run, .*\.\n$/,
+  );
+  const { key } = await createKey(left.baseUrl, account, "beside");
+  expect((await callOpen(left.baseUrl, key)).status).toBe(200);
+});

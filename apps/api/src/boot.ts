@@ -2,8 +2,9 @@ import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import { RolesMissingError, requireRoles } from "@latchkey/db/database-roles";
 import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@latchkey/db/embedded-postgres";
 import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
-import { migrate, SchemaTooNewError } from "@latchkey/db/migrate";
+import { type MigrationNotice, migrate } from "@latchkey/db/migrate";
 import { readServerVersion } from "@latchkey/db/server-version";
+import { UnsuitableDatabaseError } from "@latchkey/db/unsuitable-database-error";
 import type { Env } from "./env.ts";
 import { StartError } from "./start-error.ts";
 
@@ -14,6 +15,8 @@ export interface Ground {
   readonly unusualLocation: string | undefined;
   /** The migrations that were applied just now. */
   readonly applied: readonly string[];
+  /** What the operator should know of the schema, a sentence each. */
+  readonly notices: readonly string[];
   /** Leaves the database; who leaves an embedded one last stops it. */
   readonly close: () => Promise<void>;
 }
@@ -32,16 +35,18 @@ export async function openGround(
     ? await reachServer(env.databaseUrl)
     : await openEmbedded(env.dataDirectory, onEvent);
   try {
-    const applied = await migrate(server.connection);
+    const notices: string[] = [];
+    const onNotice = (notice: MigrationNotice): void => void notices.push(describeNotice(notice));
+    const applied = await migrate(server.connection, { onNotice });
     await requireRoles(server.connection);
-    return { ...server, applied };
+    return { ...server, applied, notices };
   } catch (error) {
     await server.close();
     throw explainMigration(error);
   }
 }
 
-type Server = Omit<Ground, "applied">;
+type Server = Omit<Ground, "applied" | "notices">;
 
 async function openEmbedded(
   dataDirectory: string,
@@ -94,8 +99,15 @@ function withoutPassword(databaseUrl: string): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
+function describeNotice({ kind, migrations }: MigrationNotice): string {
+  const names = migrations.join(", ");
+  return kind === "newer"
+    ? `A newer version of Latchkey has migrated the schema, and this version can run on it (${names}).`
+    : `The source of released migrations has changed since the database ran them, so that its schema may differ from what this version expects (${names}).`;
+}
+
 function explainMigration(error: unknown): unknown {
-  if (error instanceof SchemaTooNewError || error instanceof RolesMissingError)
+  if (error instanceof UnsuitableDatabaseError || error instanceof RolesMissingError)
     return new StartError(error.message, { cause: error });
   if (error instanceof Error && ("severity" in error || isSystemError(error))) {
     return new StartError(`The database cannot be brought up to date: ${reasonOf(error)}.`, { cause: error });

@@ -34,6 +34,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   const server = await reserveAddress(env.host, env.port);
   const ground = await openGround(env, ({ kind }) => log.warn(`the embedded Postgres was ${kind}`));
   stack.defer(ground.close);
+  for (const notice of ground.notices) log.warn(notice);
   const secret = await getAuthSecret(env);
 
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;

@@ -3,11 +3,25 @@ import * as groundFloor from "./migrations/0001-ground-floor.ts";
 import * as theWall from "./migrations/0002-the-wall.ts";
 import * as narrowedKeys from "./migrations/0003-narrowed-keys.ts";
 import * as accounts from "./migrations/0004-accounts.ts";
+import * as migrationChecksums from "./migrations/0008-migration-checksums.ts";
+
+/** One step in the history of the schema. */
+export interface SchemaMigration extends Migration {
+  /**
+   * The newest migration that a version of Latchkey must at least have to run on the schema after this one. Left out by a
+   * migration that only adds, on whose schema every earlier version can run.
+   */
+  readonly compatibleFrom?: string;
+}
+
+/** Migrations by name; the names are in order. */
+export type Migrations = Readonly<Record<string, SchemaMigration>>;
 
 /** Every migration in order. Names are history: never renamed, never reordered, only added to. */
-export const migrations: Readonly<Record<string, Migration>> = {
+export const migrations: Migrations = {
   "0001-ground-floor": groundFloor,
   "0002-the-wall": theWall,
   "0003-narrowed-keys": narrowedKeys,
   "0004-accounts": accounts,
+  "0008-migration-checksums": migrationChecksums,
 };

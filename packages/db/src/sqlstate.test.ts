@@ -8,7 +8,6 @@ import {
   isLockTimeout,
   isNotAcceptingConnections,
   isRoleRefusal,
-  isUndefinedTable,
 } from "./sqlstate.ts";
 
 // Codes and classes are literals here, so that a change to the module's tables fails a test.
@@ -20,7 +19,6 @@ const classes = {
   isLockTimeout,
   isNotAcceptingConnections,
   isRoleRefusal,
-  isUndefinedTable,
 };
 
 function classify(error: unknown): string[] {
@@ -50,7 +48,7 @@ test.each([
   ["40P01", "deadlock_detected", ["isDefiniteAbort"]],
   ["42501", "insufficient_privilege", ["isRoleRefusal"]],
   ["42601", "syntax_error", []],
-  ["42P01", "undefined_table", ["isUndefinedTable"]],
+  ["42P01", "undefined_table", []],
   ["42P04", "duplicate_database", ["isDatabaseDuplicate"]],
   ["42P05", "duplicate_prepared_statement", ["isDefiniteAbort"]],
   ["53100", "disk_full", ["isDatabaseUnavailable"]],

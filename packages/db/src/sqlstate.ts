@@ -13,7 +13,6 @@ const state = {
   serializationFailure: "40001",
   deadlockDetected: "40P01",
   insufficientPrivilege: "42501",
-  undefinedTable: "42P01",
   duplicateDatabase: "42P04",
   duplicatePreparedStatement: "42P05",
   tooManyConnections: "53300",
@@ -107,9 +106,4 @@ export function isLockTimeout(error: unknown): boolean {
 /** Whether the database to create exists; two concurrent creations can also meet at the unique index. */
 export function isDatabaseDuplicate(error: unknown): boolean {
   return isIn(databaseExists, error);
-}
-
-/** Whether the statement names a table that does not exist. */
-export function isUndefinedTable(error: unknown): boolean {
-  return sqlStateOf(error) === state.undefinedTable;
 }

@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import { type Kysely, sql } from "kysely";
+import { expect, test } from "vitest";
+import type { DatabaseConnection } from "./connection.ts";
+import { createEmptyDatabase } from "./migrate.test-kit.ts";
+import { type MigrateOptions, type MigrationNotice, migrate } from "./migrate.ts";
+import { migrations } from "./migrations.ts";
+import type { Db } from "./schema.ts";
+
+const up = async (): Promise<void> => undefined;
+
+/** Migrates, and returns what it reports beside. */
+async function migrateNoting(
+  connection: DatabaseConnection,
+  options: MigrateOptions = {},
+): Promise<{ readonly applied: readonly string[]; readonly notices: readonly MigrationNotice[] }> {
+  const notices: MigrationNotice[] = [];
+  const applied = await migrate(connection, { ...options, onNotice: (notice) => notices.push(notice) });
+  return { applied, notices };
+}
+
+async function readRecords(db: Db): Promise<Readonly<Record<string, readonly (string | null)[]>>> {
+  const { rows } = await sql<{ name: string; checksum: string | null; compatible_from: string | null }>`
+    select name, checksum, compatible_from from migrations order by name`.execute(db);
+  return Object.fromEntries(rows.map((row) => [row.name, [row.checksum, row.compatible_from]]));
+}
+
+/** Of the sources as they were released. A released migration is never edited; this table only grows. */
+const released = {
+  "0001-ground-floor": "964918413154a0dc185e0c89d7ffd40f887cd492b881d7608486a789b891ec79",
+  "0002-the-wall": "dd3444a95f3474605b1ed47018dd682885d217eaff0ddb351933d6656e0bfb14",
+  "0003-narrowed-keys": "f50bb8a01d9d475843f2b48e3e900462dc6fffd72a6b01f30bb1b80904169de2",
+};
+
+test("records the checksum of each migration's source, also of those that a version without checksums ran", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection, { upTo: "0003-narrowed-keys" });
+  expect((await migrateNoting(connection)).notices).toEqual([]);
+  const records = await readRecords(db);
+  expect(Object.keys(records)).toEqual(Object.keys(migrations));
+  expect(records).toMatchObject(
+    Object.fromEntries(
+      Object.entries(released).map(([name, checksum]) => [name, [checksum, "0001-ground-floor"]]),
+    ),
+  );
+  for (const [checksum] of Object.values(records)) expect(checksum).toMatch(/^[0-9a-f]{64}$/);
+
+  // As after a crash between the migration and its record.
+  await sql`update migrations set checksum = null, compatible_from = null`.execute(db);
+  expect(await migrateNoting(connection)).toEqual({ applied: [], notices: [] });
+  expect(await readRecords(db)).toEqual(records);
+});
+
+test("reports a migration whose source is not the one that the database ran, and leaves its record alone", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection);
+  await sql`update migrations set checksum = ${"0".repeat(64)} where name = '0002-the-wall'`.execute(db);
+  const records = await readRecords(db);
+  expect(await migrateNoting(connection)).toEqual({
+    applied: [],
+    notices: [{ kind: "changed", migrations: ["0002-the-wall"] }],
+  });
+  expect(await readRecords(db)).toEqual(records);
+});
+
+test("runs on the schema of a newer version whose migrations only add, and says so", async () => {
+  const { connection } = await createEmptyDatabase();
+  const newer = { ...migrations, "9001-added": { up }, "9002-added": { up } };
+  await migrate(connection, { known: newer });
+  expect(await migrateNoting(connection)).toEqual({
+    applied: [],
+    notices: [{ kind: "newer", migrations: ["9001-added", "9002-added"] }],
+  });
+});
+
+test("a migration that removes something lets only those versions run that it names", async () => {
+  const { connection } = await createEmptyDatabase();
+  const between = { ...migrations, "9001-stops-using": { up } };
+  const newer = { ...between, "9002-removes": { up, compatibleFrom: "9001-stops-using" } };
+  await migrate(connection, { known: newer });
+  expect((await migrateNoting(connection, { known: between })).notices).toEqual([
+    { kind: "newer", migrations: ["9002-removes"] },
+  ]);
+  await expect(migrate(connection)).rejects.toMatchObject({
+    name: "UnsuitableDatabaseError",
+    kind: "schema-too-new",
+    message:
+      'The database needs a newer version of Latchkey: it has the migration "9002-removes", on whose schema only versions ' +
+      `with the migration "9001-stops-using" can run, and this one ends with "${Object.keys(migrations).at(-1)}".`,
+  });
+});
+
+test("does not run on the schema of a version that recorded nothing about its migration", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection);
+  await sql`insert into migrations (name, timestamp) values ('9999-from-the-future', '2030-01-01')`.execute(
+    db,
+  );
+  await expect(migrate(connection)).rejects.toMatchObject({
+    kind: "schema-too-new",
+    message: `The database needs a newer version of Latchkey: it has the migration "9999-from-the-future", and this version ends with "${Object.keys(migrations).at(-1)}".`,
+  });
+});
+
+test("says so where the database and the version each have a migration that the other lacks", async () => {
+  const { connection } = await createEmptyDatabase();
+  await migrate(connection, { known: { ...migrations, "9001-theirs": { up } } });
+  await expect(migrate(connection, { known: { ...migrations, "9002-ours": { up } } })).rejects.toMatchObject({
+    kind: "schema-diverged",
+    message:
+      'The database has the migration "9001-theirs", which this version of Latchkey lacks, and lacks its migration "9002-ours"; start the version that migrated the database.',
+  });
+});
+
+test("a version that starts while a newer one migrates waits, and runs on its schema", async () => {
+  const { connection } = await createEmptyDatabase();
+  const slow = async (db: Kysely<unknown>): Promise<void> => {
+    await sql`select pg_sleep(0.5)`.execute(db);
+  };
+  const newer = { ...migrations, "9001-slow": { up: slow } };
+  const applied = await Promise.all([
+    migrate(connection, { known: newer }),
+    migrate(connection),
+    migrate(connection, { known: newer }),
+    migrate(connection),
+  ]);
+  expect(applied.flat().sort()).toEqual(Object.keys(newer));
+});
+
+const foreignTables = {
+  typeorm:
+    "create table migrations (id serial primary key, timestamp bigint not null, name varchar not null)",
+  laravel: "create table migrations (id serial, migration varchar(255), batch integer)",
+  kysely:
+    "create table migrations as select '2025-01-create-users'::varchar(255) as name, '2025-01-01'::varchar(255) as timestamp",
+};
+
+test.each(Object.entries(foreignTables))(
+  "does not take a table migrations like %s's for its own, and changes nothing",
+  async (_like, statement) => {
+    const { connection, db } = await createEmptyDatabase();
+    await sql.raw(statement).execute(db);
+    await expect(migrate(connection)).rejects.toMatchObject({
+      kind: "foreign-migrations-table",
+      message:
+        'The database has a table "migrations" in the schema "public" that is not Latchkey\'s; give Latchkey a database of its own.',
+    });
+    const { rows } = await sql`select tablename from pg_tables where schemaname = 'public'`.execute(db);
+    expect(rows).toEqual([{ tablename: "migrations" }]);
+  },
+);
+
+test("another application's tables of these names in another schema are none of its business", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await sql`create schema elsewhere`.execute(db);
+  await sql`create table elsewhere.migrations (id integer)`.execute(db);
+  await sql`create table elsewhere.migrations_lock (id integer)`.execute(db);
+  expect(await migrate(connection)).toEqual(Object.keys(migrations));
+  expect(await migrate(connection)).toEqual([]);
+});
+
+test("refuses a schema with the name of the login, creates nothing, and what it advises helps", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  const name = `login-${randomUUID()}`;
+  const password = "a password for tests";
+  await migrate((await createEmptyDatabase()).connection);
+  await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(db);
+  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(name)}`.execute(db);
+  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(name)}`.execute(db);
+  await sql`create schema authorization ${sql.id(name)}`.execute(db);
+  const login = { ...connection, user: name, password };
+  const error = await migrate(login).catch((thrown: unknown) => thrown);
+  const advice = `alter role "${name}" in database "${connection.database}" set search_path = public;`;
+  expect(error).toMatchObject({
+    kind: "schema-named-like-login",
+    message:
+      `The database has a schema with the name of its user "${name}", in which this user would find other tables than the ` +
+      `roles that keep tenants apart; rename the schema, or run: ${advice}`,
+  });
+  const { rows } =
+    await sql`select from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`.execute(db);
+  expect(rows).toEqual([]);
+  await sql.raw(advice).execute(db);
+  expect(await migrate(login)).toEqual(Object.keys(migrations));
+});
