@@ -44,6 +44,23 @@ test("shows nothing of the person before to whoever signs in next", async () => 
   expect(await page.content()).not.toContain("Secret project");
 });
 
+test("signs out in a moment, and leaves nothing of the person in the browser but the appearance", async () => {
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "leaving@example.com");
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  await page.evaluate(`localStorage.setItem("of.the.person", "yes"); sessionStorage.setItem("too", "yes")`);
+  const startedAt = performance.now();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  await page.reload();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  expect(await page.evaluate("({ ...localStorage })")).toEqual({ "latchkey.appearance": "dark" });
+  expect(await page.evaluate("document.documentElement.dataset.mantineColorScheme")).toBe("dark");
+  expect(await page.evaluate("sessionStorage.getItem('too')")).toBeNull();
+});
+
 test.each(["https://example.com/", "//example.com", "/\\example.com", "/%09/example.com"])(
   "goes to its own overview, not to next=%s",
   async (next) => {

@@ -294,7 +294,8 @@ describe("the traps of a browser's cookie", () => {
   test("a change sent as JSON by our own page happens", async () => {
     const { cookie, client } = await signedIn();
     const headers = { ...json, Cookie: cookie(), Origin: app.baseUrl, "Sec-Fetch-Site": "same-origin" };
-    expect((await signOut(headers)).status).toBe(200);
+    const response = await signOut(headers);
+    expect([response.status, response.headers.get("clear-site-data")]).toEqual([200, '"storage"']);
     expect(await client.session.current.query()).toBeNull();
   });
 

@@ -5,10 +5,28 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { password, sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
+/** The same behind a proxy that terminates TLS. */
+let secure: TestApp;
 beforeAll(async () => {
-  app = await startTestApp();
+  [app, secure] = await Promise.all([
+    startTestApp(),
+    startTestApp({ publicUrl: "https://keys.example.com" }),
+  ]);
 });
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  await secure.close();
+});
+
+/** Sends a request with headers that `fetch` would set itself. */
+async function sendTo(
+  { baseUrl }: TestApp,
+  line: string,
+  { body = "", ...headers }: Record<string, string | number>,
+) {
+  const head = Object.entries({ ...headers, Connection: "close" }).map((header) => header.join(": "));
+  return await sendRaw(baseUrl, `${line} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n${body}`);
+}
 
 test.each(["/", "/sign-in", "/w/some-workspace", "/w/some.name", "/w/a%2Fb/members"])(
   "the app's page is at %s",
@@ -38,21 +56,71 @@ test.each(["br", "gzip", "identity"])("a script is sent as %s to whoever takes t
 });
 
 test("behind https, pages ask browsers to stay there, and cookies are for this host and https alone", async () => {
-  const secure = await startTestApp({ publicUrl: "https://keys.example.com" });
-  onTestFinished(() => secure.close());
   const { email } = await secure.addUser();
-  const page = await fetch(`${secure.baseUrl}/sign-in`);
-  expect(page.headers.get("strict-transport-security")).toMatch(/max-age=31536000/);
-  const response = await fetch(`${secure.baseUrl}/trpc/session.signIn`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ email, password }),
+  const page = await sendTo(secure, "GET /sign-in", { Host: "keys.example.com" });
+  expect(page.head).toMatch(/^strict-transport-security: max-age=31536000/im);
+  const body = JSON.stringify({ email, password });
+  const { head } = await sendTo(secure, "POST /trpc/session.signIn", {
+    Host: "keys.example.com",
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(body),
+    body,
   });
-  const [cookie = ""] = response.headers.getSetCookie();
+  const [, cookie = ""] = /^set-cookie: (.*)$/im.exec(head) ?? [];
   expect(cookie).toMatch(/^__Host-latchkey-session=/);
   expect(cookie).toMatch(/; Path=\/(;|$)/);
   expect(cookie).toMatch(/; Secure/i);
   expect(cookie).not.toMatch(/; Domain/i);
+});
+
+const ofApp = ["/", "/sign-in", "/trpc/session.current", "/docs", "/assets/app-1a2b3c.js", "/nowhere"];
+
+test.each(ofApp)("%s is served under the host of BASE_URL only", async (path) => {
+  const { status, body } = await sendTo(secure, `GET ${path}`, { Host: "evil.example" });
+  expect(status).toBe(400);
+  expect(JSON.parse(body).error).toMatchObject({
+    code: "BAD_REQUEST",
+    message: expect.stringContaining("Use https://keys.example.com, or set BASE_URL"),
+  });
+  const known = await sendTo(secure, `GET ${path}`, { Host: "keys.example.com" });
+  expect(known.status).toBe(path === "/nowhere" ? 404 : 200);
+});
+
+test.each(["/open/me", "/openapi.json", "/healthz", "/readyz"])(
+  "%s is served under any host",
+  async (path) => {
+    const { secret } = await secure.addKey();
+    const headers = { Host: "latchkey.internal", Authorization: `Bearer ${secret}` };
+    expect((await sendTo(secure, `GET ${path}`, headers)).status).toBe(200);
+  },
+);
+
+const oneOfEach = [
+  ["health", "GET /healthz"],
+  ["readiness", "GET /readyz"],
+  ["a page", "GET /sign-in"],
+  ["a script", "GET /assets/app-1a2b3c.js"],
+  ["a page that is not found", "GET /nowhere", "Accept: text/html"],
+  ["JSON that is not found", "GET /nowhere"],
+  ["the reference", "GET /docs"],
+  ["the document", "GET /openapi.json"],
+  ["a procedure", "GET /trpc/session.current"],
+  ["no procedure", "GET /trpc/nowhere"],
+  ["no key", "GET /open/me"],
+  ["no good key", "GET /open/me", `Authorization: Bearer lk_${"0".repeat(36)}`],
+  ["a long query string", `GET /healthz?${"a&".repeat(60)}`],
+  ["two hosts", "GET /healthz", "Host: localhost"],
+  ["an unknown host", "POST http://elsewhere.example/sign-in"],
+  ["a malformed header", "GET /healthz", "no colon"],
+  ["headers that are too large", "GET /healthz", `X-Large: ${"x".repeat(20_000)}`],
+  ["CONNECT", "CONNECT elsewhere.example:443"],
+] as const;
+
+test.each(oneOfEach)("the answer to %s is taken at its type", async (_name, line, header?: string) => {
+  const head = `Host: localhost\r\n${header ? `${header}\r\n` : ""}Connection: close`;
+  const answer = await sendRaw(app.baseUrl, `${line} HTTP/1.1\r\n${head}\r\n\r\n`);
+  expect(answer.status).toBeGreaterThanOrEqual(200);
+  expect(answer.head.match(/^x-content-type-options: nosniff\r?$/gim)).toHaveLength(1);
 });
 
 test("a node on its way out is not ready, and lives", async () => {
@@ -144,17 +212,19 @@ test("who has a file already is told so, and who has another encoding of it is n
   await first.text();
   // As a browser asks: fetch would add that it wants no answer from a cache.
   const again = async (encoding: string) => {
-    const head = `Host: x\r\nAccept-Encoding: ${encoding}\r\nIf-None-Match: ${etag}\r\nConnection: close`;
+    const head = `Host: localhost\r\nAccept-Encoding: ${encoding}\r\nIf-None-Match: ${etag}\r\nConnection: close`;
     return await sendRaw(app.baseUrl, `GET /assets/app-1a2b3c.js HTTP/1.1\r\n${head}\r\n\r\n`);
   };
-  expect(await again("br")).toMatchObject({ status: 304, body: "" });
+  const unchanged = await again("br");
+  expect(unchanged).toMatchObject({ status: 304, body: "" });
+  expect(unchanged.head.toLowerCase()).toContain("x-content-type-options: nosniff");
   expect(await again("identity")).toMatchObject({ status: 200, body: "export {};" });
 });
 
 test("callers who ask for very many files on one connection and read none leave no file open", async () => {
   const countOpen = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
   const before = await countOpen();
-  const request = "GET /assets/app-1a2b3c.js HTTP/1.1\r\nHost: x\r\n\r\n";
+  const request = "GET /assets/app-1a2b3c.js HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (let connection = 0; connection < 20; connection += 1) {
     const socket = connect(Number(new URL(app.baseUrl).port), "127.0.0.1");
     socket.on("error", () => undefined);

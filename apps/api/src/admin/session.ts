@@ -36,6 +36,7 @@ export const sessionRouter = createRouter({
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
     ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));
+    ctx.clearSiteData();
     return null;
   }),
 });

@@ -29,6 +29,8 @@ export interface Context {
   readonly explain: ExplainRequest;
   /** Adds `Set-Cookie` values to the answer. */
   readonly setCookies: (cookies: readonly string[]) => void;
+  /** Tells the browser to delete what the app has stored in it. */
+  readonly clearSiteData: () => void;
 }
 
 const trpc = initTRPC.context<Context>().create({

@@ -78,8 +78,6 @@ function errorReply(ctx: Context, error: AppError, baseUrl: string): Reply {
     headers: [
       ...Object.entries(error.headers).flat(),
       ...rateLimitHeaders(ctx.limit),
-      "Cache-Control",
-      "no-store",
       ...(error.retryAfterSeconds === undefined ? [] : ["Retry-After", String(error.retryAfterSeconds)]),
     ],
   });

@@ -63,6 +63,7 @@ function refuse(socket: Duplex, error: AppError, baseUrl: string): void {
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,
       "Cache-Control: no-store",
+      "X-Content-Type-Options: nosniff",
       "Connection: close",
       "",
       body,

@@ -77,7 +77,6 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
             status: isKnown ? 304 : status,
             value: isKnown ? undefined : answer,
             headers: [
-              ...headers,
               ...rateLimitHeaders(ctx.limit),
               ...(etag === undefined ? [] : ["ETag", etag]),
               ...(typeof answer?.nextCursor === "string"
@@ -172,8 +171,6 @@ function createCall(
   };
   return access ? { ...call, access } : call;
 }
-
-const headers = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 /** The entity tag of an answer; undefined for a resource without versions. */
 function tagOf({ response }: Endpoint, answer: Answer): string | undefined {

@@ -18,12 +18,13 @@ export function jsonReply(
   }: {
     readonly status: number;
     readonly value: object | undefined;
-    /** Those beside the body's own and the request's id: name, value, name, value. */
+    /** Those besides the body's own and those of every reply: name, value, name, value. */
     readonly headers: readonly string[];
   },
 ): Reply {
-  if (value === undefined)
-    return { status, headers: ["X-Request-Id", requestId, ...headers], body: undefined };
+  if (value === undefined) {
+    return { status, headers: ["X-Request-Id", requestId, ...always, ...headers], body: undefined };
+  }
   const body = JSON.stringify(value);
   return {
     status,
@@ -34,11 +35,14 @@ export function jsonReply(
       String(Buffer.byteLength(body)),
       "X-Request-Id",
       requestId,
+      ...always,
       ...headers,
     ],
     body,
   };
 }
+
+const always = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 /**
  * Writes status, headers and body at once, past Koa's own way, which sets each header and looks at the body's kind once

@@ -28,3 +28,11 @@ export function securityHeaders(baseUrl: string): Middleware {
     crossOriginOpenerPolicy: { policy: "same-origin" },
   });
 }
+
+/** Makes browsers take each response, also those without the headers of pages, for the type that it declares. */
+export function noSniff(): Middleware {
+  return (ctx, next) => {
+    ctx.set("X-Content-Type-Options", "nosniff");
+    return next();
+  };
+}

@@ -13,6 +13,16 @@ import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.t
 
 const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;
+
+/**
+ * Local and session storage, service workers and databases of this origin. "cache" is left out, because Chromium reads
+ * through its whole cache before it delivers the response, which takes seconds, and no answer that a session protects
+ * is cached. "cookies" is left out, because it covers the whole registrable domain and would sign the person out of
+ * other apps there.
+ * @see https://www.w3.org/TR/clear-site-data/
+ */
+const clearedAtSignOut = '"storage"';
+
 /** tRPC for the web app: session cookie only, JSON only, from our own pages only, bounded in size and number. */
 export function trpcMount({
   instance,
@@ -60,6 +70,7 @@ export function trpcMount({
         setCookies: (cookies) => {
           for (const cookie of cookies) ctx.res.appendHeader("Set-Cookie", cookie);
         },
+        clearSiteData: () => ctx.res.setHeader("Clear-Site-Data", clearedAtSignOut),
       }),
       onError: ({ error, path }) => {
         const failure = toFailure(error);

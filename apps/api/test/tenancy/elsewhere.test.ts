@@ -95,7 +95,7 @@ test.each(["/open/me", "/open/workspaces", "/trpc/apiKeys.list", "/trpc/session.
       const query = path.endsWith("apiKeys.list") ? "?input={}" : "";
       const { body, status } = await sendRaw(
         app.baseUrl,
-        `GET ${target}${query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+        `GET ${target}${query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
       );
       for (const hidden of [ours.id, ours.name, people.owner.email, ownersKey.name])
         expect(body).not.toContain(hidden);
@@ -112,7 +112,7 @@ test("a key opens /open alone, a session /trpc alone, however the address is spe
     ["/trpc/session.current", `Authorization: Bearer ${key}`],
   ] as const) {
     for (const target of spellings(path)) {
-      const request = `GET ${target} HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`;
+      const request = `GET ${target} HTTP/1.1\r\nHost: localhost\r\n${header}\r\nConnection: close\r\n\r\n`;
       const { body, status } = await sendRaw(app.baseUrl, request);
       for (const hidden of [ours.id, ours.name, people.owner.email, ownersKey.name])
         expect(body).not.toContain(hidden);

@@ -274,7 +274,7 @@ function write(
   const query = isQuery && input !== undefined ? `?input=${encodeURIComponent(JSON.stringify(input))}` : "";
   const lines = [
     `${isQuery ? "GET" : "POST"} /trpc/${path}${query} HTTP/1.0`,
-    "Host: x",
+    "Host: localhost",
     ...(cookie ? [`Cookie: ${cookie}`] : []),
     ...(isQuery ? [] : ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`]),
     "Connection: close",
