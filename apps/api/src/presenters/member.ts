@@ -2,14 +2,14 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Member } from "@latchkey/db/members";
 import { z } from "zod";
 import { role } from "../fields.ts";
-import { shownId, timestamp, version } from "../schemas.ts";
+import { shownEmail, shownId, timestamp, version } from "../schemas.ts";
 
 /** A user in a workspace. */
 export const member = z
   .object({
     userId: shownId("user"),
     name: z.string().meta({ example: "Ada Lovelace" }),
-    email: z.email().meta({ example: "ada@example.com" }),
+    email: shownEmail,
     role: role.meta({ example: "member" }),
     isDisabled: z.boolean().meta({ description: "Whether the user can neither sign in nor use a key." }),
     joinedAt: timestamp,

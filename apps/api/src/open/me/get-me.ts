@@ -9,7 +9,7 @@ import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
-import { shownId, timestamp } from "../../schemas.ts";
+import { shownEmail, shownId, timestamp } from "../../schemas.ts";
 
 /** Somebody in more workspaces than this pages through `/open/workspaces`. */
 const maxWorkspaces = 100;
@@ -29,7 +29,7 @@ const identity = z
     user: z.object({
       id: shownId("user"),
       name: z.string().meta({ example: "Ada Lovelace" }),
-      email: z.email().meta({ example: "ada@example.com" }),
+      email: shownEmail,
     }),
     workspaces: z
       .array(workspace)
