@@ -113,7 +113,7 @@ test.each([
 
 async function hold({ userId, id }: Person, settings: Partial<KeySettings>): Promise<void> {
   const edit = { userId, id, origin: command };
-  await inTransaction((trx) => updateKey(trx, edit, { settings, mayWiden: true }));
+  await inTransaction((trx) => updateKey(trx, edit, { settings, mayExpand: true }));
 }
 
 test("a key that was held to something before the body came changes no other key", async () => {

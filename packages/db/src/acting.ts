@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { KeyId, UserId } from "./ids.ts";
-import { type KeySettings, selectSettings, toSettings } from "./key-settings.ts";
+import { type KeySettings, selectSettings } from "./key-settings.ts";
 import type { Trx } from "./schema.ts";
 
 /** Of a row of `api_keys`: whether it may be used at all. */
@@ -52,5 +52,5 @@ export async function lockActingKey(
     .executeTakeFirst();
   if (!row) return undefined;
   const { isByFormerSecret, ...settings } = row;
-  return { settings: toSettings(settings), isByFormerSecret };
+  return { settings, isByFormerSecret };
 }

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { type ApiKey, findApiKey } from "./api-keys.ts";
 import { createId, type KeyId, type UserId } from "./ids.ts";
 import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
-import { freeKey, type KeySettings, toColumns } from "./key-settings.ts";
+import { defaultSettings, type KeySettings, toColumns } from "./key-settings.ts";
 import type { Trx } from "./schema.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 
@@ -13,7 +13,7 @@ export interface NewApiKey {
   readonly start: string;
   /** SHA-256 of the whole secret, 32 bytes. */
   readonly hash: Buffer;
-  /** What it is held to; nothing unless told. */
+  /** The default is a key without restrictions. */
   readonly settings?: KeySettings;
 }
 
@@ -41,7 +41,7 @@ export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId | un
       description: key.description,
       start: key.start,
       hash: key.hash,
-      ...toColumns(key.settings ?? freeKey),
+      ...toColumns(key.settings ?? defaultSettings),
     })
     .returning("id")
     .executeTakeFirstOrThrow();
@@ -72,7 +72,6 @@ export async function lockApiKey(
 interface ApiKeyChanges {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** What it is held to from now on. */
   readonly settings?: KeySettings | undefined;
 }
 

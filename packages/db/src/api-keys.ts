@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { KeyId, UserId } from "./ids.ts";
-import { type KeySettings, selectSettings, toSettings } from "./key-settings.ts";
+import { type KeySettings, selectSettings } from "./key-settings.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
 
@@ -275,7 +275,7 @@ type JsonOf<Value> = {
 type ApiKeyRow = Awaited<ReturnType<ReturnType<typeof selectApiKeys>["executeTakeFirstOrThrow"]>>;
 
 function toApiKey(row: ApiKeyRow): ApiKey {
-  const { formerSecrets, rotatedOutUse, ...facts } = toSettings(row);
+  const { formerSecrets, rotatedOutUse, ...facts } = row;
   return {
     ...facts,
     formerSecrets: formerSecrets.map(({ start, retiredAt, goodUntil, lastUsedAt }) => ({

@@ -72,8 +72,8 @@ export const apiKeysRouter = createRouter({
     }),
 
   /**
-   * `version` is the one that the edit was made from, if that matters. What is not named stays. An edit that widens the
-   * key is refused with UNPROCESSABLE_CONTENT, an issue for each setting, unless it is sent with `mayWiden`.
+   * `version` is the one that the edit was made from, if that matters. What is not named stays. An edit that expands
+   * what the key can do is rejected with UNPROCESSABLE_CONTENT, an issue per setting, unless it is sent with `mayWiden`.
    */
   update: keyProcedure
     .input(
@@ -85,8 +85,12 @@ export const apiKeysRouter = createRouter({
         mayWiden: z.boolean().default(false),
       }),
     )
-    .mutation(async ({ ctx, input: { id: _id, version, ...changes } }) => {
-      const change = { ...changes, versions: version === undefined ? undefined : [version] };
+    .mutation(async ({ ctx, input: { id: _id, version, mayWiden, ...changes } }) => {
+      const change = {
+        ...changes,
+        mayExpand: mayWiden,
+        versions: version === undefined ? undefined : [version],
+      };
       return presentKey(await ctx.transact((trx) => updateKey(trx, ctx.edit, change)));
     }),
 

@@ -1,5 +1,5 @@
-import { mayGrant } from "@latchkey/auth/narrowing";
 import { roles } from "@latchkey/auth/permissions";
+import { mayGrant } from "@latchkey/auth/restrictions";
 import { countMembers, listMembers } from "@latchkey/db/members";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";

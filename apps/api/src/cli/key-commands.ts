@@ -65,7 +65,7 @@ export function addKeyCommands(program: Command, perform: Perform): void {
       .action((text: string) =>
         perform(async (db) => {
           const edit = await editOf(db, text);
-          const changes = { settings: { isDisabled }, mayWiden: true };
+          const changes = { settings: { isDisabled }, mayExpand: true };
           await db.transaction().execute((trx) => updateKey(trx, edit, changes));
           return { id: text, disabled: isDisabled };
         }),

@@ -1,4 +1,5 @@
 import { createApiKey } from "@latchkey/auth/key-format";
+import { listExpanded } from "@latchkey/auth/restrictions";
 import type { Principal } from "@latchkey/auth/verdict";
 import {
   deleteApiKey,
@@ -18,14 +19,13 @@ import {
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
-import { freeKey, type KeySettings } from "@latchkey/db/key-settings";
+import { defaultSettings, type KeySettings, pickSettings } from "@latchkey/db/key-settings";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
-import { listWidened } from "./widening.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
 /** Whose key is changed, and who changes it from where. */
@@ -52,7 +52,7 @@ export async function createKey(
   },
 ): Promise<{ id: KeyId; secret: string }> {
   const { secret, start, hash } = createApiKey();
-  const settings = { ...freeKey, ...(await resolveExpiry(trx, key.settings ?? {})) };
+  const settings = { ...defaultSettings, ...(await resolveExpiry(trx, key.settings ?? {})) };
   await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
   const id = await insertApiKey(trx, { ...key, settings, start, hash });
   if (!id) throw new AppError("FORBIDDEN", { message: "This user is disabled." });
@@ -78,7 +78,7 @@ export async function listKeys(
  * @throws {AppError} FORBIDDEN, the same for a key that is not there and for one that is somebody else's.
  */
 export async function requireOwnKey(db: Db, principal: Principal, id: KeyId): Promise<void> {
-  if (principal.isBound && principal.keyId !== id) throw new AppError("FORBIDDEN");
+  if (principal.isRestricted && principal.keyId !== id) throw new AppError("FORBIDDEN");
   if ((await findApiKeyOwner(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
 }
 
@@ -98,14 +98,14 @@ export interface KeyChanges {
   readonly description?: string | undefined;
   readonly settings?: RequestedSettings | undefined;
   readonly versions?: Versions;
-  /** Whether the key may afterwards do what it could not do before. */
-  readonly mayWiden: boolean;
+  /** Whether the edit may let the key do what it could not do before. */
+  readonly mayExpand: boolean;
 }
 
 /**
  * Changes a user's key. Once this is committed, what it is held to holds on every node.
  * @throws {AppError} NOT_FOUND when it is deleted or was never theirs, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT with an
- *   issue for each setting that would widen it, BAD_REQUEST for a workspace that is not the user's, or an expiry in the
+ *   issue for each setting that would expand its access, BAD_REQUEST for a workspace that is not the user's, or an expiry in the
  *   past.
  */
 export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
@@ -114,7 +114,7 @@ export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): P
   const requested = await resolveExpiry(trx, changes.settings ?? {});
   const isHeldAnew = Object.keys(requested).length > 0;
   const settings = isHeldAnew ? { ...pickSettings(key), ...requested } : undefined;
-  if (settings && !changes.mayWiden) refuseWidening(key, settings);
+  if (settings && !changes.mayExpand) rejectExpansion(key, settings);
   const added = settings?.workspaceIds?.filter((id) => !key.workspaceIds?.includes(id)) ?? [];
   await requireOwnWorkspaces(trx, edit.userId, added);
   if (!(await updateApiKey(trx, edit, { name, description, settings, versions }))) {
@@ -195,23 +195,22 @@ async function lockAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
  */
 function requireNotLess(acting: ActingKey | undefined, id: KeyId): void {
   if (!acting) return;
-  if (acting.isByFormerSecret || (acting.isBound && acting.keyId !== id)) throw new AppError("FORBIDDEN");
-}
-
-function pickSettings(key: KeySettings): KeySettings {
-  const { isDisabled, expiresAt, workspaceIds, permissions, isReadOnly, ipRanges, limit } = key;
-  return { isDisabled, expiresAt, workspaceIds, permissions, isReadOnly, ipRanges, limit };
+  if (acting.isByFormerSecret || (acting.isRestricted && acting.keyId !== id))
+    throw new AppError("FORBIDDEN");
 }
 
 /** @throws {AppError} UNPROCESSABLE_CONTENT */
-function refuseWidening(before: KeySettings, after: KeySettings): void {
-  const issues = listWidened(before, after).map((path) => ({
+function rejectExpansion(before: KeySettings, after: KeySettings): void {
+  const issues = listExpanded(before, after).map((path) => ({
     path,
     code: "expands_access" as const,
-    message: "would widen the key",
+    message: "would expand the key's access",
   }));
   if (issues.length === 0) return;
-  throw new AppError("UNPROCESSABLE_CONTENT", { message: "This would widen the key.", issues });
+  throw new AppError("UNPROCESSABLE_CONTENT", {
+    message: "This edit would expand the key's access.",
+    issues,
+  });
 }
 
 /** @throws {AppError} BAD_REQUEST that names the first one that the user is no member of, or that is not there. */

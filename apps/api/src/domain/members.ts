@@ -1,4 +1,4 @@
-import { mayGrant, permits } from "@latchkey/auth/narrowing";
+import { allowsPermission, mayGrant } from "@latchkey/auth/restrictions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
 import {
@@ -100,10 +100,10 @@ async function prepare(trx: Trx, edit: Edit, userId: UserId) {
   const { inside, role } = await enterToEdit(trx, edit, permission);
   const member = await getMember(inside, scope, userId);
   const demand = { workspaceId: scope.workspaceId, permission } as const;
-  const { narrowing } = (await requireStillActing(inside, origin, { others: [userId], demand })) ?? {};
+  const { restrictions } = (await requireStillActing(inside, origin, { others: [userId], demand })) ?? {};
   const isOneself = origin.actor.kind !== "command" && origin.actor.userId === userId;
-  const mayLeave = isOneself && permits(narrowing, "members:manage");
-  const mayGive = (granted: Role): boolean => mayGrant(role, narrowing, granted);
+  const mayLeave = isOneself && allowsPermission(restrictions, "members:manage");
+  const mayGive = (granted: Role): boolean => mayGrant(role, restrictions, granted);
   return { inside, member, mayGive, mayLeave };
 }
 

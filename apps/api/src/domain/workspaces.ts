@@ -1,13 +1,19 @@
-import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import type { Demand } from "@latchkey/auth/judge";
-import { type Narrowing, permits, reaches, readNarrowing } from "@latchkey/auth/narrowing";
 import { type Permission, roleHolds } from "@latchkey/auth/permissions";
+import {
+  allowsAddress,
+  allowsPermission,
+  allowsWorkspace,
+  compileRestrictions,
+  isRestricted,
+  limitsAccess,
+  type Restrictions,
+} from "@latchkey/auth/restrictions";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { isUserActing, lockActingKey } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import { isBound } from "@latchkey/db/key-settings";
 import { countMembers, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -133,8 +139,8 @@ export async function enterToEdit(
 /** The key that somebody acts by, as it is behind the lock. */
 export interface ActingKey {
   readonly keyId: KeyId;
-  readonly narrowing: Narrowing | undefined;
-  readonly isBound: boolean;
+  readonly restrictions: Restrictions | undefined;
+  readonly isRestricted: boolean;
   readonly isByFormerSecret: boolean;
 }
 
@@ -156,16 +162,16 @@ export async function requireStillActing(
   const key = await lockActingKey(trx, actor);
   if (!key) throw new AppError("FORBIDDEN");
   const { settings, isByFormerSecret } = key;
-  const narrowing = readNarrowing(settings);
-  if (demand && !allows(narrowing, demand)) throw new AppError("FORBIDDEN");
-  if (settings.ipRanges && !(address && createIpMatcher(settings.ipRanges)(address)))
-    throw new AppError("FORBIDDEN");
-  return { keyId: actor.keyId, narrowing, isBound: isBound(settings), isByFormerSecret };
+  const restrictions = compileRestrictions(settings);
+  if (demand && !allowsDemand(restrictions, demand)) throw new AppError("FORBIDDEN");
+  if (!allowsAddress(restrictions, address ?? undefined)) throw new AppError("FORBIDDEN");
+  return { keyId: actor.keyId, restrictions, isRestricted: isRestricted(settings), isByFormerSecret };
 }
 
-function allows(narrowing: Narrowing | undefined, demand: Demand): boolean {
-  if (demand === "unnarrowed") return narrowing === undefined;
-  return reaches(narrowing, demand.workspaceId) && permits(narrowing, demand.permission);
+function allowsDemand(restrictions: Restrictions | undefined, demand: Demand): boolean {
+  if (demand === "unnarrowed") return !limitsAccess(restrictions);
+  const { workspaceId, permission } = demand;
+  return allowsWorkspace(restrictions, workspaceId) && allowsPermission(restrictions, permission);
 }
 
 /** A workspace as the operator sees it. */

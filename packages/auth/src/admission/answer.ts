@@ -32,9 +32,9 @@ export function answerCounted(
   spent: Spent | undefined,
   answer: (waiter: Waiter, verdict: Verdict) => void,
 ): void {
-  const { keyId, userId, narrowing, isBound, isRetired, limit } = facts;
+  const { keyId, userId, restrictions, isRestricted, isRetired, limit } = facts;
   const presented = presentedBy(facts, digest);
-  const principal = { keyId, userId, digest, narrowing, isBound, isByFormerSecret: isRetired };
+  const principal = { keyId, userId, digest, restrictions, isRestricted, isByFormerSecret: isRetired };
   const admitted = {
     kind: "admitted",
     presented,

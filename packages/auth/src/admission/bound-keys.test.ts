@@ -1,6 +1,6 @@
 import { endOverlap, lockApiKey, rotateApiKey, updateApiKey } from "@latchkey/db/api-key-changes";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
-import { freeKey, type KeySettings } from "@latchkey/db/key-settings";
+import { defaultSettings, type KeySettings } from "@latchkey/db/key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -41,7 +41,7 @@ function openInCompany(): Node {
 
 async function hold(key: TestKey, settings: Partial<KeySettings>): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
-    await updateApiKey(trx, key, { settings: { ...freeKey, ...settings } });
+    await updateApiKey(trx, key, { settings: { ...defaultSettings, ...settings } });
     await bumpKeyVersions(trx, { keyId: key.id, windowSeconds: settings.limit?.windowSeconds });
   });
 }

@@ -1,7 +1,7 @@
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { KeyFacts } from "./judge.ts";
 
-/** The facts of a key that is held to nothing, of a user in no workspace. */
+/** The facts of a key that is without restrictions, of a user in no workspace. */
 export const goodFacts: KeyFacts = {
   keyId: "key" as KeyId,
   userId: "user" as UserId,
@@ -14,8 +14,7 @@ export const goodFacts: KeyFacts = {
   isRotatedOut: false,
   goodUntil: null,
   limit: null,
-  narrowing: undefined,
-  isBound: false,
-  isWithinRanges: undefined,
+  restrictions: undefined,
+  isRestricted: false,
   roles: new Map(),
 };

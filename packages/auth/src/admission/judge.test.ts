@@ -1,8 +1,8 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
+import { defaultSettings, type KeySettings } from "@latchkey/db/key-settings";
 import { describe, expect, test } from "vitest";
-import { createIpMatcher } from "../ip-ranges.ts";
-import { readNarrowing } from "../narrowing.ts";
 import { permissions, roleHolds, roles } from "../permissions.ts";
+import { compileRestrictions } from "../restrictions.ts";
 import { goodFacts } from "./facts.test-kit.ts";
 import { type Demand, judge, type KeyFacts } from "./judge.ts";
 
@@ -10,6 +10,8 @@ const ours = "w" as WorkspaceId;
 const theirs = "x" as WorkspaceId;
 const allowed = { kind: "allowed" };
 const refused = (reason: string) => ({ kind: "refused", reason });
+
+const restrict = (change: Partial<KeySettings>) => compileRestrictions({ ...defaultSettings, ...change });
 
 function judged(change: Partial<KeyFacts>, demand?: Demand, address?: string) {
   return judge({ ...goodFacts, ...change }, { demand, address });
@@ -32,12 +34,12 @@ describe("of the key itself", () => {
   });
 
   test("lets it come from its ranges alone, and from nowhere when nobody knows where from", () => {
-    const isWithinRanges = createIpMatcher(["10.0.0.0/8", "2001:db8::/32"]);
-    expect(judged({ isWithinRanges }, undefined, "10.1.2.3")).toEqual(allowed);
-    expect(judged({ isWithinRanges }, undefined, "2001:db8::1")).toEqual(allowed);
-    expect(judged({ isWithinRanges }, undefined, "11.0.0.1")).toEqual(refused("address"));
-    expect(judged({ isWithinRanges }, undefined, "2001:db9::1")).toEqual(refused("address"));
-    expect(judged({ isWithinRanges })).toEqual(refused("address"));
+    const restrictions = restrict({ ipRanges: ["10.0.0.0/8", "2001:db8::/32"] });
+    expect(judged({ restrictions }, undefined, "10.1.2.3")).toEqual(allowed);
+    expect(judged({ restrictions }, undefined, "2001:db8::1")).toEqual(allowed);
+    expect(judged({ restrictions }, undefined, "11.0.0.1")).toEqual(refused("address"));
+    expect(judged({ restrictions }, undefined, "2001:db9::1")).toEqual(refused("address"));
+    expect(judged({ restrictions })).toEqual(refused("address"));
   });
 });
 
@@ -53,11 +55,10 @@ describe("of what is asked for", () => {
     },
   );
 
-  const stored = { workspaceIds: null, permissions: null, isReadOnly: false };
   const owner = { roles: new Map([ours, theirs].map((id) => [id, "owner"] as const)) };
 
   test("a key reaches the workspaces that it is held to", () => {
-    const held = { ...owner, narrowing: readNarrowing({ ...stored, workspaceIds: [ours] }) };
+    const held = { ...owner, restrictions: restrict({ workspaceIds: [ours] }) };
     const permission = "workspace:delete";
     expect(judged(held, { workspaceId: ours, permission })).toEqual(allowed);
     expect(judged(held, { workspaceId: theirs, permission })).toEqual(refused("workspace-not-in-key"));
@@ -65,8 +66,8 @@ describe("of what is asked for", () => {
 
   test.each(permissions)("a key that only reads, and one held to a permission: %s", (permission) => {
     const demand = { workspaceId: ours, permission };
-    const reading = { ...owner, narrowing: readNarrowing({ ...stored, isReadOnly: true }) };
-    const held = { ...owner, narrowing: readNarrowing({ ...stored, permissions: ["members:manage"] }) };
+    const reading = { ...owner, restrictions: restrict({ isReadOnly: true }) };
+    const held = { ...owner, restrictions: restrict({ permissions: ["members:manage"] }) };
     const notInKey = refused("permission-not-in-key");
     expect(judged(reading, demand)).toEqual(permission.endsWith(":read") ? allowed : notInKey);
     expect(judged(held, demand)).toEqual(permission === "members:manage" ? allowed : notInKey);
@@ -75,21 +76,22 @@ describe("of what is asked for", () => {
   test("a key has no more than its user, whatever it is held to", () => {
     const held = {
       roles: new Map([[ours, "viewer"] as const]),
-      narrowing: readNarrowing({ ...stored, permissions: ["members:manage"] }),
+      restrictions: restrict({ permissions: ["members:manage"] }),
     };
     const demand = { workspaceId: ours, permission: "members:manage" } as const;
     expect(judged(held, demand)).toEqual(refused("no-permission"));
   });
 
-  test("what no narrowed key may do", () => {
+  test("what no key with limited access may do", () => {
     expect(judged({}, "unnarrowed")).toEqual(allowed);
+    const anywhere = restrict({ ipRanges: ["0.0.0.0/0"] });
+    expect(judged({ restrictions: anywhere }, "unnarrowed", "192.0.2.1")).toEqual(allowed);
     for (const change of [
       { workspaceIds: [ours] },
       { permissions: [...permissions] },
       { isReadOnly: true },
     ]) {
-      const narrowing = readNarrowing({ ...stored, ...change });
-      expect(judged({ narrowing }, "unnarrowed")).toEqual(refused("narrowed"));
+      expect(judged({ restrictions: restrict(change) }, "unnarrowed")).toEqual(refused("narrowed"));
     }
   });
 });

@@ -1,7 +1,13 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
-import { type Narrowing, permits, reaches } from "../narrowing.ts";
 import { type Permission, roleHolds } from "../permissions.ts";
+import {
+  allowsAddress,
+  allowsPermission,
+  allowsWorkspace,
+  limitsAccess,
+  type Restrictions,
+} from "../restrictions.ts";
 
 /** What decides about a key, as it stood in the database at one instant. */
 export interface KeyFacts {
@@ -20,11 +26,10 @@ export interface KeyFacts {
   /** When key or secret end, by the database's clock and in its words; null for never. */
   readonly goodUntil: string | null;
   readonly limit: Limit | null;
-  readonly narrowing: Narrowing | undefined;
-  /** Whether the key is held to anything at all, be it a time, a place or a limit. */
-  readonly isBound: boolean;
-  /** Whether the key may be used from an address; undefined for from anywhere. */
-  readonly isWithinRanges: ((address: string) => boolean) | undefined;
+  /** The restrictions that a node enforces; undefined for none. */
+  readonly restrictions: Restrictions | undefined;
+  /** Whether the key has any restriction, one that the database enforces included. */
+  readonly isRestricted: boolean;
   /** The user's role in workspaces that were asked for; one that is absent was not asked for, or has no such member. */
   readonly roles: ReadonlyMap<WorkspaceId, Role>;
 }
@@ -41,7 +46,7 @@ export interface WorkspaceDemand {
   readonly permission: Permission;
 }
 
-/** What a request wants beside a good key: something in a workspace, or what no narrowed key may do. */
+/** What a request wants beside a good key: something in a workspace, or what no key with limited access may do. */
 export type Demand = WorkspaceDemand | "unnarrowed";
 
 /** Why a key is refused. For logs and for the key's owner; a caller only ever learns that it was. */
@@ -71,20 +76,26 @@ export interface Circumstances {
   readonly address: string | undefined;
 }
 
-/** The one place where the rules live: from facts and circumstances to a judgement, with no clock, no database, no surprise. */
+/**
+ * Decides about a request by facts that were read before, without a clock or a database.
+ *
+ * It decides what facts can decide, and no more: expiry, the end of an overlap and rate limits are enforced by the statement
+ * that counts the use (`statement.ts`), by the database's clock. A change that a request makes checks key and user again,
+ * behind its locks (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
+ */
 export function judge(facts: KeyFacts, { demand, address }: Circumstances): Judgement {
   const judgement = judgeKey(facts);
   if (judgement.kind === "refused") return judgement;
-  const { isWithinRanges, narrowing } = facts;
-  if (isWithinRanges && (address === undefined || !isWithinRanges(address))) return refusals.address;
+  const { restrictions } = facts;
+  if (!allowsAddress(restrictions, address)) return refusals.address;
   if (!demand) return allowed;
-  if (demand === "unnarrowed") return narrowing ? refusals.narrowed : allowed;
+  if (demand === "unnarrowed") return limitsAccess(restrictions) ? refusals.narrowed : allowed;
   const { workspaceId, permission } = demand;
-  if (!reaches(narrowing, workspaceId)) return refusals["workspace-not-in-key"];
+  if (!allowsWorkspace(restrictions, workspaceId)) return refusals["workspace-not-in-key"];
   const role = facts.roles.get(workspaceId);
   if (!role) return refusals["no-member"];
   if (!roleHolds(role, permission)) return refusals["no-permission"];
-  return permits(narrowing, permission) ? allowed : refusals["permission-not-in-key"];
+  return allowsPermission(restrictions, permission) ? allowed : refusals["permission-not-in-key"];
 }
 
 /** Whether a key is in force at all, whatever is asked for with it. */

@@ -54,7 +54,7 @@ test("a key is admitted to its user's workspaces alone, with the role that the u
   await setRole(own, userId, "viewer");
   expect(await node.admit(secret, toSee(own))).toMatchObject({
     kind: "admitted",
-    principal: { keyId: id, userId, narrowing: undefined, isBound: false },
+    principal: { keyId: id, userId, restrictions: undefined, isRestricted: false },
     access: { scope: { workspaceId: own.workspaceId }, userId, role: "viewer" },
   });
   expect(await node.admit(secret, toManage(own))).toMatchObject(noPermission);

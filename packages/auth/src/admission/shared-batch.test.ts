@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lockApiKey, rotateApiKey, updateApiKey } from "@latchkey/db/api-key-changes";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
-import { freeKey, type KeySettings } from "@latchkey/db/key-settings";
+import { defaultSettings, type KeySettings } from "@latchkey/db/key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { insertWorkspace } from "@latchkey/db/workspaces";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
@@ -26,7 +26,7 @@ const { openNode, addKey } = admissionKit(() => database);
 
 async function restrict(key: TestKey, settings: Partial<KeySettings>): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
-    await updateApiKey(trx, key, { settings: { ...freeKey, ...settings } });
+    await updateApiKey(trx, key, { settings: { ...defaultSettings, ...settings } });
     await bumpKeyVersions(trx, { keyId: key.id });
   });
 }

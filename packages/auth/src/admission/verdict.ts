@@ -1,5 +1,5 @@
 import type { KeyId, UserId } from "@latchkey/db/ids";
-import type { Narrowing } from "../narrowing.ts";
+import type { Restrictions } from "../restrictions.ts";
 import type { WorkspaceAccess } from "../workspace-access.ts";
 import type { Limit, RefusalReason } from "./judge.ts";
 
@@ -9,10 +9,10 @@ export interface Principal {
   readonly userId: UserId;
   /** Of the secret that was presented, in base64. */
   readonly digest: string;
-  /** What the key is held to; undefined for all that its user may do. */
-  readonly narrowing: Narrowing | undefined;
-  /** Whether the key is held to anything at all: a time, a place or a limit too. Such a key manages no key but itself. */
-  readonly isBound: boolean;
+  /** The key's restrictions that a node enforces; undefined for none. */
+  readonly restrictions: Restrictions | undefined;
+  /** Whether the key has any restriction: a time, a place or a limit too. Such a key can manage no key but itself. */
+  readonly isRestricted: boolean;
   /** Whether it was presented by a secret that it had before. Whoever has only that one changes no key. */
   readonly isByFormerSecret: boolean;
 }

@@ -17,8 +17,8 @@ export function admitted(keyId: KeyId, retiredSecret?: string): Verdict {
     keyId,
     userId,
     digest: "",
-    narrowing: undefined,
-    isBound: false,
+    restrictions: undefined,
+    isRestricted: false,
     isByFormerSecret: false,
   };
   const presented = { keyId, retiredSecret };

@@ -26,9 +26,9 @@ export const listApiKeys = defineEndpoint({
   request: { query },
   response: { status: 200, schema: pageOf(apiKey) },
   errors: [],
-  handle: async ({ query }, { read, principal: { userId, keyId, isBound } }) => {
+  handle: async ({ query }, { read, principal: { userId, keyId, isRestricted } }) => {
     const { search, isDisabled } = query;
-    const filter = { search, isDisabled, id: isBound ? keyId : undefined };
+    const filter = { search, isDisabled, id: isRestricted ? keyId : undefined };
     const rows = await read((db) => pageApiKeys(db, userId, { ...readPage(query), filter }));
     return toPage(rows, query, { present: presentKey, idOf: ({ id }) => id });
   },

@@ -26,7 +26,7 @@ export const updateApiKey = defineEndpoint({
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
     const { name, description, ...settings } = body;
     const edit = { userId: principal.userId, id: keyId, origin };
-    const changes = { name, description, settings, versions: ifMatch, mayWiden: false };
+    const changes = { name, description, settings, versions: ifMatch, mayExpand: false };
     return presentKey(await transact((trx) => updateKey(trx, edit, changes)));
   },
 });

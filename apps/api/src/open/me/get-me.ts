@@ -1,4 +1,4 @@
-import { readableWorkspaces } from "@latchkey/auth/narrowing";
+import { readableWorkspaces } from "@latchkey/auth/restrictions";
 import { type ApiKey, findApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import type { User } from "@latchkey/db/users";
@@ -47,7 +47,7 @@ export const getMe = defineEndpoint({
   request: {},
   response: { status: 200, schema: identity },
   errors: [],
-  handle: async (_input, { read, principal: { userId, keyId, narrowing } }) => {
+  handle: async (_input, { read, principal: { userId, keyId, restrictions } }) => {
     const { key, user, workspaces } = await read(async (db) => ({
       key: await findApiKey(db, { userId, id: keyId }),
       user: await getUser(db, userId),
@@ -55,7 +55,7 @@ export const getMe = defineEndpoint({
         listMemberships(trx, userId, {
           limit: maxWorkspaces,
           direction: "asc",
-          filter: { among: readableWorkspaces(narrowing) },
+          filter: { among: readableWorkspaces(restrictions) },
         }),
       ),
     }));

@@ -1,4 +1,4 @@
-import { readableWorkspaces } from "@latchkey/auth/narrowing";
+import { readableWorkspaces } from "@latchkey/auth/restrictions";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { role } from "../../fields.ts";
@@ -21,9 +21,9 @@ export const listWorkspaces = defineEndpoint({
   request: { query },
   response: { status: 200, schema: pageOf(workspace) },
   errors: [],
-  handle: async ({ query }, { read, principal: { userId, narrowing } }) => {
+  handle: async ({ query }, { read, principal: { userId, restrictions } }) => {
     const { role, search } = query;
-    const page = { ...readPage(query), filter: { role, search, among: readableWorkspaces(narrowing) } };
+    const page = { ...readPage(query), filter: { role, search, among: readableWorkspaces(restrictions) } };
     const rows = await read((db) => asUser(db, userId, (trx) => listMemberships(trx, userId, page)));
     return toPage(rows, query, { present: presentWorkspace, idOf: ({ id }) => id });
   },

@@ -1,0 +1,134 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
+import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
+import { describe, expect, test } from "vitest";
+import { permissions, roles } from "./permissions.ts";
+import {
+  compileRestrictions,
+  isRestricted,
+  listExpanded,
+  mayGrant,
+  type Restrictions,
+  readableWorkspaces,
+} from "./restrictions.ts";
+
+const restrict = (change: Partial<KeySettings>) => compileRestrictions({ ...defaultSettings, ...change });
+
+function listGrants(restrictions: Restrictions | undefined) {
+  return Object.fromEntries(
+    roles.map((role) => [role, roles.filter((granted) => mayGrant(role, restrictions, granted))]),
+  );
+}
+
+test("nobody gives or takes more than they hold", () => {
+  expect(listGrants(undefined)).toEqual({
+    owner: ["owner", "admin", "member", "viewer"],
+    admin: ["admin", "member", "viewer"],
+    member: [],
+    viewer: [],
+  });
+});
+
+test("nor, with a restricted key, more than the key holds", () => {
+  const nothing = { owner: [], admin: [], member: [], viewer: [] };
+  expect(listGrants(restrict({ permissions: ["members:manage"] }))).toEqual(nothing);
+  expect(listGrants(restrict({ isReadOnly: true }))).toEqual(nothing);
+  const little = restrict({ permissions: ["members:manage", "members:read", "workspace:read"] });
+  expect(listGrants(little)).toEqual({
+    owner: ["member", "viewer"],
+    admin: ["member", "viewer"],
+    member: [],
+    viewer: [],
+  });
+  const most = restrict({ permissions: permissions.filter((name) => !/delete/.test(name)) });
+  expect(listGrants(most).owner).toEqual(["admin", "member", "viewer"]);
+});
+
+const [ours, theirs] = ["w", "x"] as unknown as [WorkspaceId, WorkspaceId];
+const soon = new Date("2027-01-01T00:00:00Z");
+const later = new Date("2028-01-01T00:00:00Z");
+const perMinute = { quota: 10, windowSeconds: 60 };
+
+/** A value before and after. */
+type Edit = readonly [unknown, unknown];
+
+/** For each setting: an edit that reduces the key's access, and edits that expand it. */
+const edits: Readonly<Record<SettingName, { readonly reduces: Edit; readonly expands: readonly Edit[] }>> = {
+  isDisabled: { reduces: [false, true], expands: [[true, false]] },
+  expiresAt: {
+    reduces: [later, soon],
+    expands: [
+      [soon, later],
+      [soon, null],
+    ],
+  },
+  workspaceIds: {
+    reduces: [[ours, theirs], [theirs]],
+    expands: [
+      [[ours], [ours, theirs]],
+      [[ours], [theirs]],
+      [[ours], null],
+    ],
+  },
+  permissions: {
+    reduces: [["members:read", "audit:read"], ["audit:read"]],
+    expands: [
+      [["audit:read"], ["members:read"]],
+      [["audit:read"], null],
+    ],
+  },
+  isReadOnly: { reduces: [false, true], expands: [[true, false]] },
+  ipRanges: {
+    reduces: [["10.0.0.0/8"], ["10.1.0.0/16", "10.2.0.1"]],
+    expands: [
+      [["10.1.0.0/16"], ["10.0.0.0/8"]],
+      [["10.0.0.0/8"], ["10.1.0.0/16", "::1"]],
+      [["10.0.0.0/8"], null],
+    ],
+  },
+  limit: {
+    reduces: [perMinute, { quota: 9, windowSeconds: 61 }],
+    expands: [
+      [perMinute, { quota: 11, windowSeconds: 60 }],
+      [perMinute, { quota: 10, windowSeconds: 59 }],
+      [perMinute, null],
+    ],
+  },
+};
+
+describe.each(settingNames)("an edit of %s", (name) => {
+  const list = ([before, after]: Edit) =>
+    listExpanded({ ...defaultSettings, [name]: before }, { ...defaultSettings, [name]: after });
+
+  test("is known to reduce a key's access, or to leave it alone", () => {
+    const [before, after] = edits[name].reduces;
+    expect(list([before, after])).toEqual([]);
+    expect(list([before, before])).toEqual([]);
+    expect(list([defaultSettings[name], after])).toEqual([]);
+  });
+
+  test.each<Edit>([...edits[name].expands])("is known to expand it: %j to %j", (...edit) => {
+    expect(list(edit)).toEqual([name]);
+  });
+
+  test("makes a restricted key, unless it only disables it", () => {
+    const settings = { ...defaultSettings, [name]: edits[name].reduces[1] };
+    expect(isRestricted(settings)).toBe(name !== "isDisabled");
+  });
+});
+
+test("a key without restrictions has none, and an empty list is one", () => {
+  expect(isRestricted(defaultSettings)).toBe(false);
+  expect(restrict({})).toBeUndefined();
+  // The database enforces these.
+  expect(restrict({ expiresAt: soon, limit: perMinute, isDisabled: true })).toBeUndefined();
+  expect(restrict({ workspaceIds: [] })).toBeDefined();
+});
+
+test("a key lists the workspaces that it can read", () => {
+  expect(readableWorkspaces(undefined)).toBeUndefined();
+  expect(readableWorkspaces(restrict({ isReadOnly: true }))).toBeUndefined();
+  expect(readableWorkspaces(restrict({ isReadOnly: true, workspaceIds: [ours] }))).toEqual(new Set([ours]));
+  expect(readableWorkspaces(restrict({ permissions: ["audit:read"], workspaceIds: [ours] }))).toEqual(
+    new Set(),
+  );
+});
