@@ -20,12 +20,15 @@ const printableLines = z
 
 // Nothing to be seen: fillers and joiners by themselves, and the empty Braille cell.
 const isBlank = (text: string): boolean => /^[\p{Default_Ignorable_Code_Point}\s\u2800]+$/u.test(text);
+/** What a JSON schema can say of it; the checks above are stricter. */
+const withoutControls = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 const name = (whenEmpty: string) =>
   printable
     .trim()
     .min(1, whenEmpty)
     .refine((text) => !isBlank(text), rejectedAs("too_short", whenEmpty))
-    .max(100, "Use at most 100 characters.");
+    .max(100, "Use at most 100 characters.")
+    .meta({ pattern: withoutControls });
 
 /** An email address, in lower case. */
 export const email = z
@@ -52,10 +55,16 @@ export const workspaceName = name("Enter a name.");
 export const keyName = name("Enter a name.");
 
 /** What a key is for, at most 500 characters, in lines. */
-export const keyDescription = printableLines.trim().max(500, "Use at most 500 characters.");
+export const keyDescription = printableLines
+  .trim()
+  .max(500, "Use at most 500 characters.")
+  .meta({ pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$" });
 
 /** What somebody looks for in a list, at most 100 characters. */
-export const searchText = printable.trim().max(100, "Use at most 100 characters.");
+export const searchText = printable
+  .trim()
+  .max(100, "Use at most 100 characters.")
+  .meta({ pattern: withoutControls });
 
 const timeHelp = "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z.";
 

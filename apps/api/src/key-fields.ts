@@ -3,8 +3,10 @@ import { permissions } from "@latchkey/auth/permissions";
 import { z } from "zod";
 import { instant, workspaceId } from "./fields.ts";
 import { rejectedAs } from "./issues.ts";
+import { shownId } from "./schemas.ts";
 
-const maxItems = 100;
+/** How many items a restriction of a key may have. */
+export const maxRestrictions = 100;
 const maxWindowSeconds = 86_400;
 const maxQuota = 1_000_000_000;
 
@@ -12,7 +14,7 @@ function setOf<Item extends z.ZodType>(item: Item) {
   return z
     .array(item)
     .min(1, "Name at least one, or null for all.")
-    .max(maxItems, `Name at most ${maxItems}.`)
+    .max(maxRestrictions, `Name at most ${maxRestrictions}.`)
     .transform((items) => [...new Set(items)])
     .nullable();
 }
@@ -45,14 +47,15 @@ export const keySettings = {
   isDisabled: z.boolean().exactOptional(),
   /** Null for never. */
   expiresAt: expiryTime.nullable().exactOptional(),
-  workspaceIds: setOf(workspaceId.meta({ example: "ws_01h455vb4pex5vsknk084sn02q" })).exactOptional(),
+  workspaceIds: setOf(workspaceId.meta(shownId("workspace").meta() ?? {})).exactOptional(),
   permissions: setOf(z.enum(permissions, "Not a permission.")).exactOptional(),
   isReadOnly: z.boolean().exactOptional(),
   ipRanges: setOf(
     z
       .string()
+      .max(49, "Use at most 49 characters.")
       .refine(isIpRange, rejectedAs("invalid_format", "Enter an address or a range, such as 10.0.0.0/8."))
-      .meta({ example: "203.0.113.0/24" }),
+      .meta({ pattern: "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$", example: "203.0.113.0/24" }),
   ).exactOptional(),
   limit: z
     .strictObject({

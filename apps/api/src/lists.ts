@@ -23,6 +23,7 @@ const pageQuery = z.strictObject({
   cursor: z
     .string()
     .max(1_024)
+    .meta({ pattern: "^[A-Za-z0-9_-]+$" })
     .optional()
     .meta({ description: "Where to go on: the `nextCursor` of the page before, as it is." }),
 });
@@ -40,12 +41,15 @@ export function listQuery<const Orders extends readonly [string, ...string[]]>(o
 }
 
 /** A part of a name to look for, in any letter case. */
-export const searchFilter = searchText.min(1, "must not be empty").optional();
+export const searchFilter = searchText
+  .min(1, "must not be empty")
+  .meta(searchText.meta() ?? {})
+  .optional();
 
 /** The answer of every list. */
 export function pageOf<Item extends z.ZodObject>(item: Item) {
   return z.object({
-    data: z.array(item),
+    data: z.array(item).meta({ maxItems: maxPageSize }),
     nextCursor: z.string().nullable().meta({
       description: "Pass it as `cursor` for the next page; null on the last one.",
       example: "WyJuYW1lIiwiUGF5bWVudHMiLCIwMTg5MGE1ZC1hYzk2LTc3NGItYmNjZS1iMzAyMDk5YTgwNTciXQ",

@@ -33,7 +33,8 @@ function describeIds(...kinds: readonly Kind[]) {
   const examples = kinds.map((kind) => encodeId(kind, exampleUuid as UserId)); // It is an example of any kind.
   const prefixes = examples.map((example) => example.replace(/_.*/, ""));
   const prefix = prefixes.length === 1 ? prefixes[0] : `(?:${prefixes.join("|")})`;
-  return { pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, example: examples.at(-1) };
+  const maxLength = Math.max(...examples.map((example) => example.length));
+  return { pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, maxLength, example: examples.at(-1) };
 }
 
 /** The id of something of one of these kinds, in an answer. */

@@ -96,8 +96,8 @@ function hasHoles(value: unknown): boolean {
 }
 
 const needs = {
-  key: /Needs a good key and nothing more\.$/,
-  "unnarrowed-key": /Needs a key that is held to no workspaces and permissions\.$/,
+  key: /Needs a valid key and nothing more\.$/,
+  "unnarrowed-key": /Needs a key that isn't restricted to workspaces, permissions or reading\.$/,
 };
 
 test("every operation says which permission it needs, in words and for programs", () => {

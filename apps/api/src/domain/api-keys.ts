@@ -105,10 +105,11 @@ export interface KeyChanges {
 /**
  * Changes a user's key. Once this is committed, what it is held to holds on every node.
  * @throws {AppError} NOT_FOUND when it is deleted or was never theirs, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT with an
- *   issue for each setting that would expand its access, BAD_REQUEST for a workspace that is not the user's, or an expiry in the
- *   past.
+ *   issue for each setting that would expand its access, BAD_REQUEST for a workspace that is not the user's, an expiry in
+ *   the past, or nothing to change.
  */
 export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
+  requireChange(changes);
   const key = await lockToEdit(trx, edit);
   const { name, description, versions } = changes;
   const requested = await resolveExpiry(trx, changes.settings ?? {});
@@ -197,6 +198,13 @@ function requireNotLess(acting: ActingKey | undefined, id: KeyId): void {
   if (!acting) return;
   if (acting.isByFormerSecret || (acting.isRestricted && acting.keyId !== id))
     throw new AppError("FORBIDDEN");
+}
+
+/** @throws {AppError} BAD_REQUEST */
+function requireChange({ name, description, settings = {} }: KeyChanges): void {
+  if (name !== undefined || description !== undefined || Object.keys(settings).length > 0) return;
+  const message = "Name at least one member to change.";
+  throw new AppError("BAD_REQUEST", { message, issues: [{ path: "", code: "no_changes", message }] });
 }
 
 /** @throws {AppError} UNPROCESSABLE_CONTENT */

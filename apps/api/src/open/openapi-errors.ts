@@ -101,6 +101,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
     description: "The body isn't `application/json` in UTF-8, or has an unknown `Content-Encoding`.",
   },
   UNPROCESSABLE_CONTENT: {
+    issues: [{ path: "isReadOnly", code: "expands_access", message: "would widen the key" }],
     description:
       "The request is well-formed, but can't be carried out. If single members are the reason, `issues` names them.",
   },
@@ -119,9 +120,14 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
 };
 
-/** What a code means where an endpoint asks for no workspace. */
-const outsideWorkspaces: Partial<Record<ErrorCode, Partial<Failure>>> = {
-  NOT_FOUND: { name: "NotYours", description: "What the path names is not there, or is not yours." },
+/** What a code means for an endpoint on API keys, which belong to no workspace. */
+const onKeys: Partial<Record<ErrorCode, Partial<Failure>>> = {
+  FORBIDDEN: {
+    name: "KeyForbidden",
+    description:
+      "The key of the request isn't valid or is restricted to itself, or the key in the path belongs to another user or never existed. The response doesn't say which.",
+  },
+  NOT_FOUND: { name: "KeyDeleted", description: "The key was yours and has been deleted." },
 };
 
 /** How a request with an `Idempotency-Key` may fail. */
@@ -150,13 +156,13 @@ interface ErrorResponse {
 
 /** Every answer of an endpoint that tells of a failure, by status: several failures with one status share one. */
 export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
-  const { method, access, errors } = endpoint;
+  const { method, errors } = endpoint;
   const codes = new Set([
     ...everywhere,
     ...errors,
     ...(readsIfMatch(endpoint) ? (["PRECONDITION_FAILED"] as const) : []),
   ]);
-  const described = [...codes].map((code) => describeCode(code, access));
+  const described = [...codes].map((code) => describeCode(code, endpoint));
   const all = [...described, ...(method === "POST" ? ofNamedRequests : [])];
   const byStatus = Map.groupBy(all, ({ code }) => errorCatalogue[code].status);
   return [...byStatus]
@@ -168,10 +174,10 @@ export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
     }));
 }
 
-function describeCode(code: ErrorCode, access: Endpoint["access"]): Failure {
+function describeCode(code: ErrorCode, { path }: Endpoint): Failure {
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
-  const outside = typeof access === "string" ? outsideWorkspaces[code] : undefined;
-  return { name, code, ...failures[code], ...outside };
+  const special = path.startsWith("/api-keys/") ? onKeys[code] : undefined;
+  return { name, code, ...failures[code], ...special };
 }
 
 /** When a code is the answer, in Markdown. */

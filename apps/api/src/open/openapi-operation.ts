@@ -56,8 +56,8 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
 }
 
 const needsByAccess = {
-  key: "a good key and nothing more",
-  "unnarrowed-key": "a key that is held to no workspaces and permissions",
+  key: "a valid key and nothing more",
+  "unnarrowed-key": "a key that isn't restricted to workspaces, permissions or reading",
 } as const;
 
 const notModified: ZodOpenApiResponseObject = {
@@ -65,7 +65,7 @@ const notModified: ZodOpenApiResponseObject = {
   headers: describeHeaders(["ETag"]),
 };
 
-const successes = { 200: "Here it is.", 201: "Created.", 204: "Done; there is nothing to tell." } as const;
+const successes = { 200: "Success.", 201: "Created.", 204: "Success, without a body." } as const;
 
 function describeDeprecation({ sunset, link }: Deprecation): string {
   return `**Deprecated.** It may be removed on ${sunset.toISOString().slice(0, 10)}. [Use instead](${link}).`;

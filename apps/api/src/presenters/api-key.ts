@@ -3,6 +3,7 @@ import type { ApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { keyId as anyKeyId } from "../fields.ts";
+import { maxRestrictions } from "../key-fields.ts";
 import { shownId, timestamp, version } from "../schemas.ts";
 
 const limit = z
@@ -35,19 +36,25 @@ export const apiKey = z
     usageCount: z.int().min(0).meta({ description: "Requests admitted with it, exactly.", example: 42 }),
     isDisabled: z.boolean(),
     expiresAt: timestamp.nullable().meta({ description: "Null for never." }),
-    workspaceIds: z
-      .array(shownId("workspace"))
-      .nullable()
-      .meta({ description: "The workspaces it reaches, if its user does; null for all of them." }),
+    workspaceIds: z.array(shownId("workspace")).nullable().meta({
+      description: "The workspaces that it can access, if its user can; null for all of them.",
+      maxItems: maxRestrictions,
+    }),
     permissions: z
       .array(z.string().meta({ example: permissions[0] }))
       .nullable()
-      .meta({ description: "The permissions it has, if its user does; null for all of them." }),
+      .meta({
+        description: "The permissions that it has, if its user has them; null for all of them.",
+        maxItems: maxRestrictions,
+      }),
     isReadOnly: z.boolean().meta({ description: "Whether it has only permissions that end in `:read`." }),
     ipRanges: z
       .array(z.string().meta({ example: "203.0.113.0/24" }))
       .nullable()
-      .meta({ description: "Where it may be used from, in CIDR notation; null for anywhere." }),
+      .meta({
+        description: "Where it can be used from, in CIDR notation; null for anywhere.",
+        maxItems: maxRestrictions,
+      }),
     limit: limit.nullable().meta({ description: "Null for no limit." }),
     formerSecrets: z
       .array(formerSecret)

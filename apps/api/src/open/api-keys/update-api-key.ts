@@ -5,19 +5,23 @@ import { defineEndpoint } from "../../http/endpoint.ts";
 import { keySettings } from "../../key-fields.ts";
 import { apiKeyResponse, ofKey, presentKey } from "../../presenters/api-key.ts";
 
-const body = z.strictObject({
-  name: keyName.optional().meta({ example: "CI deploys" }),
-  description: keyDescription.optional().meta({ example: "Used by the deploy job." }),
-  ...keySettings,
-});
+const body = z
+  .strictObject({ name: keyName.optional(), description: keyDescription.optional(), ...keySettings })
+  .meta({
+    // Restrictions can't be lifted through the API: whoever tries the example must not lock the key out.
+    example: { name: "CI deploys", description: "Used by the deploy job." },
+    override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
+      jsonSchema.minProperties = 1;
+    },
+  });
 
 export const updateApiKey = defineEndpoint({
   method: "PATCH",
   path: "/api-keys/:keyId",
   operationId: "updateApiKey",
-  summary: "Rename or narrow an API key",
+  summary: "Rename or restrict an API key",
   description:
-    "What is not named stays. It may hold the key to less, in force on the next request, and never to more: that is for its user in the web app (422). With `If-Match`, only if nobody has edited it meanwhile.",
+    "Changes what you name and keeps the rest. Restrictions take effect on the next request. They can reduce what the key may do but never expand it (422): only its user can do that, in the web app. With `If-Match`, only if nobody has changed the key since you read it.",
   access: "key",
   request: { params: ofKey, body, ifMatch: true },
   response: apiKeyResponse,

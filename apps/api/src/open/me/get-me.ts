@@ -31,9 +31,10 @@ const identity = z
       name: z.string().meta({ example: "Ada Lovelace" }),
       email: shownEmail,
     }),
-    workspaces: z
-      .array(workspace)
-      .meta({ description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` has all.` }),
+    workspaces: z.array(workspace).meta({
+      description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` has all.`,
+      maxItems: maxWorkspaces,
+    }),
   })
   .meta({ id: "Identity" });
 

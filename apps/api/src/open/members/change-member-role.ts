@@ -15,7 +15,7 @@ export const changeMemberRole = defineEndpoint({
   access: { workspace: "members:manage" },
   request: {
     params: ofMember,
-    body: z.strictObject({ role: role.meta({ example: "viewer" }) }),
+    body: z.strictObject({ role: role.meta({ example: "member" }) }),
     ifMatch: true,
   },
   response: { status: 200, schema: member, hasEtag: true },

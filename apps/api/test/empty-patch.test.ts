@@ -1,0 +1,56 @@
+import { encodeId } from "@latchkey/db/ids";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../src/open/endpoints.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const patches = endpoints.filter(({ method }) => method === "PATCH");
+
+test.each(patches)(
+  "$operationId rejects a body that names nothing, and changes nothing",
+  async ({ path }) => {
+    const { userId, id, secret } = await app.addKey();
+    const { workspaceId } = await app.owner
+      .selectFrom("members")
+      .select("workspace_id as workspaceId")
+      .where("user_id", "=", userId)
+      .executeTakeFirstOrThrow();
+    const ids: Record<string, string> = {
+      keyId: encodeId("key", id),
+      userId: encodeId("user", userId),
+      workspaceId: encodeId("workspace", workspaceId),
+    };
+    const url = `${app.baseUrl}/open${path.replace(/:(\w+)/g, (_match, name: string) => ids[name] ?? "")}`;
+    const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
+    const readVersion = async () =>
+      ((await (await fetch(url, { headers })).json()) as { version: number }).version;
+    for (const body of ["{}", undefined]) {
+      const response = await fetch(url, { method: "PATCH", headers, ...(body ? { body } : {}) });
+      const { error } = (await response.json()) as { error: { issues: { code: string }[] } };
+      expect([response.status, error.issues.map(({ code }) => code)]).toEqual([
+        400,
+        [expect.stringMatching(/^(no_changes|required)$/)],
+      ]);
+    }
+    expect(await readVersion()).toBe(1);
+  },
+);
+
+test("the web app's call rejects it too", async () => {
+  const { userId, email } = await app.addUser();
+  const id = encodeId("key", (await app.addKey(userId)).id);
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  for (const input of [{ id }, { id, settings: {} }, { id, mayWiden: true, version: 1 }]) {
+    await expect(client.apiKeys.update.mutate(input)).rejects.toMatchObject({
+      data: { code: "BAD_REQUEST", issues: [{ path: "", code: "no_changes" }] },
+    });
+  }
+  expect((await client.apiKeys.get.query({ id })).version).toBe(1);
+});
