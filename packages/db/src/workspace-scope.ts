@@ -5,9 +5,9 @@ import type { Database, Db, Trx } from "./schema.ts";
 declare const minted: unique symbol;
 
 /**
- * The receipt of a check that somebody may act in a workspace. Every query on tenant data takes one, and nobody but the
- * check can make one: to forget it does not compile. It opens a workspace; what may be done there is decided by
- * whoever checked.
+ * Proof that somebody may act in a workspace. Every query on tenant data takes one, so that code without a check does not
+ * compile. docs/tenants.md lists the four functions that create one. It opens a workspace; what may be done there is
+ * decided by the code that checked.
  */
 export interface WorkspaceScope {
   readonly [minted]: true;

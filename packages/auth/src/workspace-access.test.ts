@@ -1,0 +1,30 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../../..");
+
+/** The functions in a file that call `mintWorkspaceScope`. */
+function findMinters(source: string): string[] {
+  const functions = source.split(/^(?=(?:export )?(?:async )?function )/m);
+  return functions
+    .filter((text) =>
+      /\bmintWorkspaceScope\(/.test(text.replace(/^export function mintWorkspaceScope\(/, "")),
+    )
+    .map((text) => /function (\w+)/.exec(text)?.[1] ?? "code outside of a function");
+}
+
+test("docs/tenants.md names exactly the functions that create a scope", async () => {
+  const minters: string[] = [];
+  for (const folder of ["packages/db/src", "packages/auth/src", "apps/api/src"]) {
+    for (const file of await readdir(join(root, folder), { recursive: true })) {
+      if (!/(?<!\.test)\.ts$/.test(file)) continue;
+      minters.push(...findMinters(await readFile(join(root, folder, file), "utf8")));
+    }
+  }
+  const documented = (await readFile(join(root, "docs/tenants.md"), "utf8"))
+    .split("Four\n   functions create a scope")[1]
+    ?.split("A scope proves")[0]
+    ?.matchAll(/- `(\w+)`/g);
+  expect([...(documented ?? [])].map(([, name]) => name).sort()).toEqual(minters.sort());
+});
