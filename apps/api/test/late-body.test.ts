@@ -3,11 +3,17 @@ import { type IncomingMessage, request } from "node:http";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
-import { disableUser } from "@latchkey/db/users";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Trx } from "@latchkey/db/schema";
+import { disableUser, getUser } from "@latchkey/db/users";
+import { AppError } from "@latchkey/errors";
+import { TRPCClientError } from "@trpc/client";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { disableAccount } from "../src/domain/accounts.ts";
 import { rotateKey, updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
-import { startTestApp, type TestApp } from "./test-app.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
 
 // Somebody is let in by the headers of a request, and sends its body when they are not allowed any more.
 
@@ -37,7 +43,7 @@ async function addPair() {
   await app.instance.db
     .transaction()
     .execute((trx) => addMember(trx, edit, { userId: second.userId, role: "owner" }));
-  return { workspace: `/open/workspaces/${encodeId("workspace", workspaceId)}`, edit, second };
+  return { workspace: `/open/workspaces/${encodeId("workspace", workspaceId)}`, edit, first, second };
 }
 
 /** Sends the headers, does this once the request was admitted, and sends the body; the status. */
@@ -96,11 +102,11 @@ test.each([
       );
     if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
     if (how === "key deleted") await app.deleteKey({ userId, id });
-    if (how === "key disabled") await hold(second, { isDisabled: true });
-    if (how === "key kept to other addresses") await hold(second, { ipRanges: ["203.0.113.0/24"] });
+    if (how === "key disabled") await restrict(second, { isDisabled: true });
+    if (how === "key kept to other addresses") await restrict(second, { ipRanges: ["203.0.113.0/24"] });
     if (how === "key rotated")
       await inTransaction((trx) => rotateKey(trx, { userId, id, origin: command }, 0));
-    if (how === "key narrowed") await hold(second, { isReadOnly: true });
+    if (how === "key narrowed") await restrict(second, { isReadOnly: true });
   });
   expect(status).toBe(403);
   const named = await app.owner
@@ -111,7 +117,7 @@ test.each([
   expect(named).toEqual([]);
 });
 
-async function hold({ userId, id }: Person, settings: Partial<KeySettings>): Promise<void> {
+async function restrict({ userId, id }: Person, settings: Partial<KeySettings>): Promise<void> {
   const edit = { userId, id, origin: command };
   await inTransaction((trx) => updateKey(trx, edit, { settings, mayExpand: true }));
 }
@@ -121,7 +127,7 @@ test("a key that was held to something before the body came changes no other key
   const other = await app.addKey(person.userId);
   const path = `/open/api-keys/${encodeId("key", other.id)}`;
   const status = await sendLate(person, ["PATCH", path], () =>
-    hold(person, { limit: { quota: 100, windowSeconds: 60 } }),
+    restrict(person, { limit: { quota: 100, windowSeconds: 60 } }),
   );
   expect(status).toBe(403);
 });
@@ -142,7 +148,7 @@ test.each([0, 3_600])(
 test("a key that was narrowed before the body came makes no workspace", async () => {
   const person: Person = await app.addKey();
   const status = await sendLate(person, ["POST", "/open/workspaces"], () =>
-    hold(person, { permissions: ["workspace:read"] }),
+    restrict(person, { permissions: ["workspace:read"] }),
   );
   expect(status).toBe(403);
 });
@@ -175,3 +181,136 @@ test("of an owner's requests at once with the demotion, none is carried out afte
     expect([isDemoted, status]).toEqual(isDemoted ? [true, 403] : [false, 204]);
   }
 });
+
+describe("in the web app", () => {
+  async function signedIn() {
+    const { userId, email } = await app.addUser();
+    const session = openClient(app.baseUrl);
+    await session.client.session.signIn.mutate({ email, password });
+    return { userId, ...session };
+  }
+
+  const countTooLate = async (): Promise<number> =>
+    (await app.owner.selectFrom("workspaces").select("id").where("name", "=", "Too late").execute()).length;
+
+  test.each(["signed out", "disabled", "expired"] as const)(
+    "whoever was %s before the body came changes nothing",
+    async (how) => {
+      const { userId, client, cookie } = await signedIn();
+      const body = JSON.stringify({ name: "Too late" });
+      const headers = {
+        Cookie: cookie(),
+        "Content-Type": "application/json",
+        "Content-Length": Buffer.byteLength(body),
+      };
+      const late = request(`${app.baseUrl}/trpc/workspaces.create`, { method: "POST", headers });
+      late.write(body.slice(0, 5));
+      await once(late, "socket").then(([socket]) => socket.connecting && once(socket, "connect"));
+      // Once a later request with the same session has its answer, the server has read the headers of this one.
+      expect(await client.session.current.query()).not.toBeNull();
+      if (how === "signed out") await client.session.signOut.mutate();
+      if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
+      if (how === "expired")
+        await app.owner
+          .updateTable("sessions")
+          .set({ expires_at: new Date(0) })
+          .where("user_id", "=", userId)
+          .execute();
+      late.end(body.slice(5));
+      const [response] = (await once(late, "response")) as [IncomingMessage];
+      response.resume();
+      expect([response.statusCode, await countTooLate()]).toEqual([401, 0]);
+    },
+  );
+
+  test("a change that waits for its user while that one is disabled is rejected", async () => {
+    const { userId, client } = await signedIn();
+    const commit = await hold((trx) => disableUser(trx, userId));
+    const outcome = outcomeOf(client.workspaces.create.mutate({ name: "Too late" }));
+    await expect.poll(countBlockedConnections).toBe(1);
+    await commit();
+    expect([await outcome, await countTooLate()]).toEqual(["FORBIDDEN", 0]);
+  });
+});
+
+describe("the last owner of a workspace that others are members of", () => {
+  const disabledAt = async ({ userId }: Person): Promise<Date | null> =>
+    (
+      await app.owner
+        .selectFrom("users")
+        .select("disabled_at")
+        .where("id", "=", userId)
+        .executeTakeFirstOrThrow()
+    ).disabled_at;
+  const disable = async ({ userId }: Person): Promise<string> => {
+    const { email } = await getUser(app.instance.db, userId);
+    return await outcomeOf(disableAccount(app.instance.db, email));
+  };
+
+  test("is not disabled, unless no other members are left", async () => {
+    const { edit, first, second } = await addPair();
+    await inTransaction((trx) =>
+      changeMemberRole(trx, edit, { userId: second.userId, role: "admin", versions: undefined }),
+    );
+    expect([await disable(first), await disabledAt(first)]).toEqual(["CONFLICT", null]);
+    await inTransaction((trx) => removeMember(trx, edit, { userId: second.userId }));
+    expect([await disable(first), await disabledAt(first)]).toEqual(["done", expect.any(Date)]);
+  });
+
+  test("is not disabled beside an owner who can't sign in", async () => {
+    const { first, second } = await addPair();
+    expect(await disable(second)).toBe("done");
+    expect([await disable(first), await disabledAt(first)]).toEqual(["CONFLICT", null]);
+  });
+
+  test("is not disabled when the workspace becomes theirs at the same moment", async () => {
+    const { edit, first, second } = await addPair();
+    const give = (userId: UserId, role: "owner" | "viewer") => (trx: Trx) =>
+      changeMemberRole(trx, edit, { userId, role, versions: undefined });
+    await inTransaction(give(second.userId, "viewer"));
+    const commit = await hold(async (trx) => {
+      await give(second.userId, "owner")(trx);
+      await give(first.userId, "viewer")(trx);
+    });
+    const outcome = disable(second);
+    await expect.poll(countBlockedConnections).toBe(1);
+    await commit();
+    expect([await outcome, await disabledAt(second)]).toEqual(["CONFLICT", null]);
+  });
+});
+
+/** Does this in a transaction that stays open until the function returned is called. */
+async function hold(work: (trx: Trx) => Promise<unknown>): Promise<() => Promise<void>> {
+  const { promise: isDone, resolve: done } = Promise.withResolvers<void>();
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+  const transaction = app.instance.db.transaction().execute(async (trx) => {
+    await work(trx);
+    done();
+    await mayEnd;
+  });
+  await Promise.race([isDone, transaction]);
+  return async () => {
+    end();
+    await transaction;
+  };
+}
+
+/** The code that it fails with, or "done". */
+async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
+  return await attempt.then(
+    () => "done",
+    (error: unknown) =>
+      error instanceof TRPCClientError
+        ? error.data.code
+        : error instanceof AppError
+          ? error.code
+          : String(error),
+  );
+}
+
+async function countBlockedConnections(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.owner);
+  return rows[0]?.count ?? 0;
+}
