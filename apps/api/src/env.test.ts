@@ -28,9 +28,12 @@ test("proxies are believed by range, none unless told; the history is kept for 9
   });
 });
 
-test("a user can have 50 sessions unless told otherwise", () => {
-  expect(readEnv({}).maxSessionsPerUser).toBe(50);
-  expect(readEnv({ MAX_SESSIONS_PER_USER: "3" }).maxSessionsPerUser).toBe(3);
+test("a user can have 50 sessions, and a network 20 sign-ups an hour, unless told otherwise", () => {
+  expect(readEnv({})).toMatchObject({ maxSessionsPerUser: 50, maxSignUpsPerHour: 20 });
+  expect(readEnv({ MAX_SESSIONS_PER_USER: "3", MAX_SIGN_UPS_PER_HOUR: "5" })).toMatchObject({
+    maxSessionsPerUser: 3,
+    maxSignUpsPerHour: 5,
+  });
 });
 
 test("the base address is in lower case, without a slash at its end", () => {
@@ -74,6 +77,7 @@ test.each([
   ["HISTORY_DAYS", "0"],
   ["MAX_SESSIONS_PER_USER", "0"],
   ["MAX_SESSIONS_PER_USER", "many"],
+  ["MAX_SIGN_UPS_PER_HOUR", "0"],
   ["HISTORY_DAYS", "ninety"],
 ])("says what is wrong with %s=%s", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);

@@ -22,6 +22,8 @@ export interface Env {
   readonly historyDays: number;
   /** A sign-in beyond this ends the user's oldest session. */
   readonly maxSessionsPerUser: number;
+  /** Sign-ups per network: an IPv4 address, or 64 bits of an IPv6 address. */
+  readonly maxSignUpsPerHour: number;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
 }
 
@@ -35,6 +37,11 @@ const optional = <T extends z.ZodType>(schema: T) =>
 
 const mustBePort = "must be a number from 0 to 65535";
 const mustBeOrigin = "must be an address without a path, such as https://keys.example.com";
+
+const quota = z
+  .string()
+  .regex(/^[1-9]\d{0,3}$/, "must be a number from 1 to 9999")
+  .transform(Number);
 
 const schema = z.object({
   HOST: optional(z.string()),
@@ -86,12 +93,8 @@ const schema = z.object({
       .regex(/^[1-9]\d{0,3}$/, "must be a number of days from 1 to 9999")
       .transform(Number),
   ),
-  MAX_SESSIONS_PER_USER: optional(
-    z
-      .string()
-      .regex(/^[1-9]\d{0,3}$/, "must be a number from 1 to 9999")
-      .transform(Number),
-  ),
+  MAX_SESSIONS_PER_USER: optional(quota),
+  MAX_SIGN_UPS_PER_HOUR: optional(quota),
   LOG_LEVEL: optional(
     z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug"),
   ),
@@ -119,6 +122,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     trustedProxies: data.TRUSTED_PROXIES ?? [],
     historyDays: data.HISTORY_DAYS ?? 90,
     maxSessionsPerUser: data.MAX_SESSIONS_PER_USER ?? 50,
+    maxSignUpsPerHour: data.MAX_SIGN_UPS_PER_HOUR ?? 20,
     logLevel: data.LOG_LEVEL ?? "info",
   };
 }

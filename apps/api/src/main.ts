@@ -2,13 +2,16 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Admission } from "@latchkey/auth/admission";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
+import { loadCommonPasswords } from "@latchkey/auth/password-rules";
 import { createSessions } from "@latchkey/auth/sessions";
+import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
 import { Purger } from "@latchkey/db/purger";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
 import { pino } from "pino";
+import { createAccountLog } from "./account-log.ts";
 import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { openGround } from "./boot.ts";
@@ -70,6 +73,8 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
   const instance = {
     ...webPools,
     sessions: createSessions({ db, secret, baseUrl, maxSessionsPerUser: env.maxSessionsPerUser }),
+    signInThrottle: new SignInThrottle({ db, secret, maxSignUpsPerHour: env.maxSignUpsPerHour }),
+    report: createAccountLog(log),
     baseUrl,
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     isTrustedProxy: createIpMatcher(env.trustedProxies),
@@ -87,6 +92,7 @@ async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,
   });
+  await loadCommonPasswords();
   await server.serve(app, baseUrl);
   void purger.run();
   stack.defer(async () => {

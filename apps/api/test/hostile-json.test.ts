@@ -1,6 +1,6 @@
 // Bodies made to confuse whoever reads them: each is refused with a clear answer, and none is a fault of ours.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
 let key: string;
@@ -8,9 +8,9 @@ let cookie: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  const { userId, email } = await app.addUser();
+  const { userId } = await app.addUser();
   key = (await app.addKey(userId)).secret;
-  const { cookies } = await app.instance.sessions.signIn({ email, password }, new Headers());
+  const { cookies } = await app.instance.sessions.open(userId, new Headers());
   cookie = cookies[0]?.split(";")[0] ?? "";
 });
 afterAll(() => app.close());

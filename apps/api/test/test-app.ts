@@ -8,7 +8,9 @@ import { text } from "node:stream/consumers";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Admission } from "@latchkey/auth/admission";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
+import { hashPassword } from "@latchkey/auth/password";
 import { createSessions } from "@latchkey/auth/sessions";
+import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
@@ -16,6 +18,7 @@ import type { Db } from "@latchkey/db/schema";
 import { createTestDatabase } from "@latchkey/db/testing/test-database";
 import { pino } from "pino";
 import { inject } from "vitest";
+import { createAccountLog } from "../src/account-log.ts";
 import { createApp } from "../src/app.ts";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createAccount } from "../src/domain/accounts.ts";
@@ -48,6 +51,8 @@ export interface TestApp {
 }
 
 export const password = "correct horse battery staple";
+const passwordHash = hashPassword(password);
+const secret = "a secret for tests, of 32 letters or more";
 
 /** Starts it with the endpoints of the product, or with more. */
 export async function startTestApp(
@@ -59,6 +64,8 @@ export async function startTestApp(
     /** The address people use, where it is not the one it listens on. */
     readonly publicUrl?: string;
     readonly isDraining?: boolean;
+    /** Very many unless told. */
+    readonly maxSignUpsPerHour?: number;
   } = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase(inject("postgres"));
@@ -68,14 +75,28 @@ export async function startTestApp(
   const publicUrl = options.publicUrl ?? baseUrl;
   const pools = openPools(database.connection, "latchkey test");
   const { db } = pools;
+  const logged: string[] = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      logged.push(String(chunk));
+      done();
+    },
+  });
+  const log = pino(stream);
   const instance: Instance = {
     ...pools,
     sessions: createSessions({
       db,
-      secret: "a secret for tests, of 32 letters or more",
+      secret,
       baseUrl: publicUrl,
       maxSessionsPerUser: 50,
     }),
+    signInThrottle: new SignInThrottle({
+      db,
+      secret,
+      maxSignUpsPerHour: options.maxSignUpsPerHour ?? 10_000,
+    }),
+    report: createAccountLog(log),
     baseUrl: publicUrl,
     configuration: describeInstance({
       baseUrl: publicUrl,
@@ -91,13 +112,6 @@ export async function startTestApp(
     role: "latchkey_admission",
     maxConnections: 1,
   });
-  const log: string[] = [];
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      log.push(String(chunk));
-      done();
-    },
-  });
   const app = await createApp({
     instance,
     openPools: pools,
@@ -105,7 +119,7 @@ export async function startTestApp(
     admissionDb,
     recorder,
     endpoints: [...endpoints, ...(options.more ?? [])],
-    log: pino(stream),
+    log,
     corsOrigins: options.corsOrigins ?? [],
     webDirectory,
     isDraining: () => options.isDraining === true,
@@ -118,7 +132,7 @@ export async function startTestApp(
   const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {
     const { userId } = await createAccount(
       db,
-      { email, name: "Ada", password },
+      { email, name: "Ada", passwordHash: await passwordHash },
       { kind: "command", address: null, requestId: null },
     );
     return { userId, email };
@@ -128,7 +142,7 @@ export async function startTestApp(
     database: database.connection.database,
     instance,
     owner: database.owner,
-    logged: () => log.join(""),
+    logged: () => logged.join(""),
     addUser,
     async addKey(userId) {
       const owner = userId ?? (await addUser()).userId;

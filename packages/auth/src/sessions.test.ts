@@ -8,6 +8,7 @@ import { hashPassword } from "./password.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
 const password = "a horse that counts to ten";
+const source = { network: "203.0.113.7", knownOrigin: undefined };
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -46,7 +47,7 @@ async function addUser(): Promise<{ readonly userId: UserId; readonly email: str
 
 /** Signs in, and returns the headers of requests in the new session. */
 async function signIn(email: string, headers = new Headers()): Promise<Headers> {
-  const { cookies } = await sessions.signIn({ email, password }, headers);
+  const { cookies } = await sessions.signIn({ email, password }, { headers, source });
   return new Headers({ Cookie: cookies[0]?.split(";")[0] ?? "" });
 }
 

@@ -58,6 +58,15 @@ test("deletes the sessions and verifications that have expired, and no other", a
   expect(await countRows()).toEqual({ sessions: 2, verifications: 2 });
 });
 
+test("deletes throttle buckets that are full again", async () => {
+  await sql`
+    insert into throttle_buckets (digest, full_at)
+    select sha256(seconds::text::bytea), now() + make_interval(secs => seconds)
+    from unnest(array[-2, -1, 60]) as seconds`.execute(database.owner);
+  await createPurger().run();
+  expect((await sql`select from throttle_buckets`.execute(database.owner)).rows).toHaveLength(1);
+});
+
 test("deletes at most 10,000 rows per kind and round, 500 per statement", async () => {
   const limits: number[] = [];
   const rule: PurgeRule = {
@@ -136,15 +145,17 @@ test("runs once a minute, and no longer once it is closed", async () => {
   expect(rounds).toBe(2);
 });
 
-test("finds expired rows by their index", async () => {
+test.each([
+  ["sessions", "expires_at"],
+  ["verifications", "expires_at"],
+  ["throttle_buckets", "full_at"],
+  ["sign_in_origins", "last_used_at"],
+])("finds expired rows of %s by an index", async (table, column) => {
   await database.owner.transaction().execute(async (trx) => {
     await sql`set local enable_seqscan = off`.execute(trx);
-    for (const table of ["sessions", "verifications"]) {
-      const { rows } = await sql<{ "QUERY PLAN": string }>`
-        explain select id from ${sql.table(table)} where expires_at <= now()
-        order by expires_at limit 500 for update skip locked`.execute(trx);
-      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-      expect(plan).toContain(`${table}_expires_at`);
-    }
+    const { rows } = await sql<{ "QUERY PLAN": string }>`
+      explain select ctid from ${sql.table(table)} where ${sql.ref(column)} <= now()
+      order by ${sql.ref(column)} limit 500 for update skip locked`.execute(trx);
+    expect(rows.map((row) => row["QUERY PLAN"]).join("\n")).toContain(`${table}_${column}`);
   });
 });

@@ -61,6 +61,22 @@ export interface VerificationTable {
   updated_at: Generated<Date>;
 }
 
+/** How much of a limit on attempts is used up; the time moves with every attempt. A row in the past means nothing. */
+export interface ThrottleBucketTable {
+  /** What is throttled, as a keyed digest of 32 bytes. */
+  digest: Buffer;
+  /** When the bucket will be full again. */
+  full_at: Date;
+}
+
+/** A device or network that a user has signed in from. */
+export interface SignInOriginTable {
+  /** Of the email address with the device or network: 32 bytes, keyed. */
+  digest: Buffer;
+  user_id: UserId;
+  last_used_at: Date;
+}
+
 /** A tenant. */
 export interface WorkspaceTable {
   id: WorkspaceId;
@@ -206,6 +222,8 @@ export interface Database {
   sessions: SessionTable;
   accounts: AccountTable;
   verifications: VerificationTable;
+  throttle_buckets: ThrottleBucketTable;
+  sign_in_origins: SignInOriginTable;
   workspaces: WorkspaceTable;
   members: MemberTable;
   api_keys: ApiKeyTable;

@@ -84,6 +84,7 @@ export const issueCatalogue = {
   not_in_future: "The time must be in the future and isn't.",
   too_short: "The string has too few visible characters.",
   too_long: "The string has too many characters.",
+  too_guessable: "The password is a common one, or the user's own name or email address.",
   too_few: "The array has too few items.",
   too_many: "The array has too many items.",
   too_small: "The number is below the minimum.",

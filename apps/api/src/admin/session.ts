@@ -1,10 +1,12 @@
+import { deviceCookie, readDeviceId } from "@latchkey/auth/known-device";
 import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
-import { registerAccount } from "../domain/accounts.ts";
+import type { Instance } from "../domain/instance.ts";
+import { type DeviceSession, signIn, signUp, type Visitor } from "../domain/sign-in.ts";
 import { email, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicProcedure, readAs } from "./trpc.ts";
 
@@ -23,16 +25,13 @@ export const sessionRouter = createRouter({
   /** Makes an account with its first workspace, and signs it in. */
   signUp: publicProcedure
     .input(z.strictObject({ name: personName, email, password: newPassword }))
-    .mutation(async ({ ctx, input }) => {
-      await registerAccount(ctx.instance, input, { address: ctx.address, requestId: ctx.requestId });
-      return await signIn(ctx, input);
-    }),
+    .mutation(async ({ ctx, input }) => await enter(ctx, await signUp(ctx.instance, input, visitorOf(ctx)))),
 
   signIn: publicProcedure
     .input(
       z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
     )
-    .mutation(({ ctx, input }) => signIn(ctx, input)),
+    .mutation(async ({ ctx, input }) => await enter(ctx, await signIn(ctx.instance, input, visitorOf(ctx)))),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
     ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));
@@ -41,10 +40,17 @@ export const sessionRouter = createRouter({
   }),
 });
 
-async function signIn(ctx: Context, credentials: { readonly email: string; readonly password: string }) {
-  const { user, cookies } = await ctx.instance.sessions.signIn(credentials, ctx.headers);
-  ctx.setCookies(cookies);
+function visitorOf({ address, requestId, headers, instance }: Context): Visitor {
+  return { address, requestId, headers, deviceId: readDeviceId(headers, schemeOf(instance)) };
+}
+
+async function enter(ctx: Context, { user, cookies, deviceId }: DeviceSession) {
+  ctx.setCookies([...cookies, deviceCookie(deviceId, schemeOf(ctx.instance))]);
   return await presentSession(ctx, user);
+}
+
+function schemeOf({ baseUrl }: Instance): { readonly isSecure: boolean } {
+  return { isSecure: baseUrl.startsWith("https:") };
 }
 
 async function presentSession(ctx: Context, user: SessionUser) {

@@ -45,6 +45,7 @@ const trpc = initTRPC.context<Context>().create({
         httpStatus: failure.status,
         requestId: ctx?.requestId ?? null,
         ...(failure.issues ? { issues: failure.issues } : {}),
+        ...(failure.retryAfterSeconds ? { retryAfterSeconds: failure.retryAfterSeconds } : {}),
       },
     };
   },

@@ -1,8 +1,8 @@
-import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
+import { hashPassword, maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { encodeId } from "@latchkey/db/ids";
 import type { Command } from "commander";
 import { z } from "zod";
-import { createAccount, disableAccount, enableAccount } from "../domain/accounts.ts";
+import { createAccount, disableAccount, enableAccount, requireStrongPassword } from "../domain/accounts.ts";
 import { email, newPassword, personName, workspaceName } from "../fields.ts";
 import { parseOptions } from "./parse-options.ts";
 import type { Perform } from "./performer.ts";
@@ -26,10 +26,13 @@ export function addUserCommands(program: Command, perform: Perform): void {
         passwordStdin: undefined,
         password: await readSecret(process.stdin),
       });
+      const { email, name, password, workspace: workspaceName } = account;
+      await requireStrongPassword(password, account);
       await perform(async (db) => {
+        const passwordHash = await hashPassword(password);
         const { userId, workspaceId } = await createAccount(
           db,
-          { ...account, workspaceName: account.workspace },
+          { email, name, passwordHash, workspaceName },
           { kind: "command", address: null, requestId: null },
         );
         return { userId: encodeId("user", userId), workspaceId: encodeId("workspace", workspaceId) };

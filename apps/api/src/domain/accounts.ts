@@ -1,4 +1,4 @@
-import { hashPassword } from "@latchkey/auth/password";
+import { findPasswordFault, type PasswordOwner } from "@latchkey/auth/password-rules";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
@@ -14,13 +14,13 @@ import {
 import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
-import type { Instance } from "./instance.ts";
 import { createWorkspace } from "./workspaces.ts";
 
 export interface NewAccount {
   readonly email: string;
   readonly name: string;
-  readonly password: string;
+  /** From `hashPassword`. */
+  readonly passwordHash: string;
   /** What the first workspace is called; without it, after the user. */
   readonly workspaceName?: string | undefined;
 }
@@ -32,19 +32,18 @@ export interface NewAccountOrigin extends Omit<Origin, "actor"> {
 
 /**
  * Makes a user with a password and a first workspace that the user owns, in one transaction.
- * @throws {AppError} CONFLICT when the address has an account; SERVICE_UNAVAILABLE when too many sign up at once.
+ * @throws {AppError} CONFLICT when the address has an account.
  */
 export async function createAccount(
   db: Db,
   account: NewAccount,
   from: NewAccountOrigin,
 ): Promise<{ userId: UserId; workspaceId: WorkspaceId }> {
-  const passwordHash = await hashPassword(account.password);
   return await db.transaction().execute(async (trx) => {
     const userId = await insertUserWithPassword(trx, {
       email: account.email.toLowerCase(),
       name: account.name,
-      passwordHash,
+      passwordHash: account.passwordHash,
     });
     if (!userId) throw new AppError("CONFLICT", { message: "This email address has an account already." });
     const name = account.workspaceName ?? `${account.name}’s workspace`;
@@ -55,20 +54,17 @@ export async function createAccount(
   });
 }
 
-/**
- * Makes an account for somebody who signs up.
- * @throws {AppError} FORBIDDEN unless the instance is open to everybody; else what {@link createAccount} throws.
- */
-export async function registerAccount(
-  instance: Pick<Instance, "db" | "configuration">,
-  account: NewAccount,
-  from: Omit<Origin, "actor">,
-): Promise<void> {
-  if (instance.configuration.registration !== "open") {
-    const message = "This instance does not accept sign-ups. Ask its operator for an account.";
-    throw new AppError("FORBIDDEN", { message });
-  }
-  await createAccount(instance.db, account, { kind: "session", ...from });
+const passwordAdvice = {
+  common: "This password is too common. Choose another one, such as four or more unrelated words.",
+  personal: "Don't use your name or email address as the password.",
+} as const;
+
+/** @throws {AppError} BAD_REQUEST for a common password, and for the user's own name or email address. */
+export async function requireStrongPassword(password: string, owner: PasswordOwner): Promise<void> {
+  const fault = await findPasswordFault(password, owner);
+  if (!fault) return;
+  const issue = { path: "password", code: "too_guessable", message: passwordAdvice[fault] } as const;
+  throw new AppError("BAD_REQUEST", { issues: [issue] });
 }
 
 /** How often to begin anew where the user has just become an owner: somebody might do that on purpose. */

@@ -1,5 +1,7 @@
 import type { Sessions } from "@latchkey/auth/sessions";
+import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import type { Db } from "@latchkey/db/schema";
+import type { SignInEvent } from "./sign-in-event.ts";
 
 /** One running Latchkey: what it knows of itself, and what its parts share. */
 export interface Instance {
@@ -7,6 +9,9 @@ export interface Instance {
   /** For reads alone; see `openPools`. */
   readonly readDb: Db;
   readonly sessions: Sessions;
+  readonly signInThrottle: SignInThrottle;
+  /** Logs what happens to accounts. */
+  readonly report: (event: SignInEvent) => void;
   /** The address people and integrators use, without a slash at the end. */
   readonly baseUrl: string;
   /** Made once, at the start: to make it for each answer would cost. */

@@ -72,6 +72,10 @@ export function trpcMount({
         },
         clearSiteData: () => ctx.res.setHeader("Clear-Site-Data", clearedAtSignOut),
       }),
+      responseMeta: ({ errors }) => {
+        const waits = errors.flatMap((error) => toFailure(error).retryAfterSeconds ?? []);
+        return waits.length === 0 ? {} : { headers: { "Retry-After": String(Math.max(...waits)) } };
+      },
       onError: ({ error, path }) => {
         const failure = toFailure(error);
         if (failure.status >= 500) {

@@ -13,7 +13,7 @@ beforeAll(async () => {
   app = await startTestApp();
   stage = await setStage(app);
   const { owner } = stage.people;
-  const { cookies } = await app.instance.sessions.signIn({ email: owner.email, password }, new Headers());
+  const { cookies } = await app.instance.sessions.open(owner.userId, new Headers());
   cookie = cookies[0]?.split(";")[0] ?? "";
   key = (await app.addKey(owner.userId)).secret;
 });

@@ -2,7 +2,7 @@
 import { createTRPCClient, httpLink } from "@trpc/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AppRouter } from "../../src/admin/router.ts";
-import { password, startTestApp, type TestApp } from "../test-app.ts";
+import { startTestApp, type TestApp } from "../test-app.ts";
 import { type Stage, setStage } from "./stage.ts";
 
 let app: TestApp;
@@ -107,10 +107,7 @@ test("an Idempotency-Key is its user's own: the same name from another tenant is
 test("the web app's lists, counts and searches hold one's own rows alone", async () => {
   const fresh = await setStage(app);
   const { ours, people } = fresh;
-  const { cookies } = await app.instance.sessions.signIn(
-    { email: people.owner.email, password },
-    new Headers(),
-  );
+  const { cookies } = await app.instance.sessions.open(people.owner.userId, new Headers());
   const Cookie = cookies[0]?.split(";")[0] ?? "";
   const client = createTRPCClient<AppRouter>({
     links: [httpLink({ url: `${app.baseUrl}/trpc`, headers: { Cookie } })],

@@ -1,0 +1,13 @@
+import type { UserId } from "@latchkey/db/ids";
+
+/** What happened to an account, for the log. */
+export type SignInEvent = { readonly address: string | null; readonly requestId: string } & (
+  | { readonly kind: "signed-in" | "signed-up"; readonly userId: UserId }
+  | {
+      readonly kind: "sign-in-failed";
+      readonly reason: "wrong-password" | "disabled" | "unknown-account";
+      /** Undefined for an email address without an account. */
+      readonly userId: UserId | undefined;
+    }
+  | { readonly kind: "sign-in-throttled" | "sign-up-throttled"; readonly retryAfterSeconds: number }
+);

@@ -1,0 +1,143 @@
+import { createDeviceId } from "@latchkey/auth/known-device";
+import { hashPassword } from "@latchkey/auth/password";
+import { queuePassword } from "@latchkey/auth/password-queue";
+import type { OpenSession } from "@latchkey/auth/sessions";
+import type { Attempt } from "@latchkey/auth/sign-in-throttle";
+import { findUserByEmail } from "@latchkey/db/users";
+import { AppError } from "@latchkey/errors";
+import { createAccount, requireStrongPassword } from "./accounts.ts";
+import type { Instance } from "./instance.ts";
+
+/** Whoever signs in or up. */
+export interface Visitor {
+  /** The client's IP address; null if it cannot be told. */
+  readonly address: string | null;
+  readonly requestId: string;
+  /** From the device cookie. */
+  readonly deviceId: string | undefined;
+  /** The request's headers, with the session cookie. */
+  readonly headers: Headers;
+}
+
+/** A session, and the ID by which the device will be known from now on. */
+export type DeviceSession = OpenSession & { readonly deviceId: string };
+
+interface Credentials {
+  /** In lower case. */
+  readonly email: string;
+  readonly password: string;
+}
+
+/**
+ * Opens a session for whoever knows the password.
+ * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown address and a disabled user;
+ *   TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE when too many passwords wait to be checked.
+ */
+export async function signIn(
+  instance: Instance,
+  { email, password }: Credentials,
+  visitor: Visitor,
+): Promise<DeviceSession> {
+  const { sessions, signInThrottle } = instance;
+  const attempt = await reportThrottled(instance, visitor, {
+    kind: "sign-in-throttled",
+    take: () => signInThrottle.takeSignIn(email, visitor),
+  });
+  const { source } = attempt;
+  const session = await sessions
+    .signIn({ email, password }, { headers: visitor.headers, source })
+    .catch(async (error: unknown) => {
+      if (isWrong(error)) await reportFailure(instance, email, visitor);
+      else await refundUnchecked(attempt);
+      throw error;
+    });
+  await attempt.refund();
+  return await welcome(instance, session, { visitor, kind: "signed-in" });
+}
+
+/**
+ * Makes an account with a first workspace for somebody, and signs them in.
+ * @throws {AppError} FORBIDDEN unless the instance is open to everybody; BAD_REQUEST for a password that is easy to guess;
+ *   TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT when the address has an account;
+ *   SERVICE_UNAVAILABLE when too many passwords wait to be hashed.
+ */
+export async function signUp(
+  instance: Instance,
+  { password, ...account }: Credentials & { readonly name: string },
+  visitor: Visitor,
+): Promise<DeviceSession> {
+  const { db, sessions, signInThrottle, configuration } = instance;
+  if (configuration.registration !== "open") {
+    const message = "This instance does not accept sign-ups. Ask its operator for an account.";
+    throw new AppError("FORBIDDEN", { message });
+  }
+  await requireStrongPassword(password, account);
+  const attempt = await reportThrottled(instance, visitor, {
+    kind: "sign-up-throttled",
+    take: () => signInThrottle.takeSignUp(visitor),
+  });
+  const passwordHash = await queuePassword(attempt.source, () => hashPassword(password)).catch(
+    async (error: unknown) => {
+      await refundUnchecked(attempt);
+      throw error;
+    },
+  );
+  const { address, requestId } = visitor;
+  const origin = { kind: "session", address, requestId } as const;
+  const { userId } = await createAccount(db, { ...account, passwordHash }, origin);
+  const session = await sessions.open(userId, visitor.headers);
+  return await welcome(instance, session, { visitor, kind: "signed-up" });
+}
+
+async function welcome(
+  { signInThrottle, report }: Instance,
+  session: OpenSession,
+  { visitor, kind }: { readonly visitor: Visitor; readonly kind: "signed-in" | "signed-up" },
+): Promise<DeviceSession> {
+  const { address, requestId } = visitor;
+  const deviceId = visitor.deviceId ?? createDeviceId();
+  await signInThrottle.remember(session.user, { address, deviceId });
+  report({ kind, userId: session.user.id, address, requestId });
+  return { ...session, deviceId };
+}
+
+async function reportThrottled(
+  { report }: Instance,
+  { address, requestId }: Visitor,
+  {
+    kind,
+    take,
+  }: { readonly kind: "sign-in-throttled" | "sign-up-throttled"; readonly take: () => Promise<Attempt> },
+): Promise<Attempt> {
+  try {
+    return await take();
+  } catch (error) {
+    if (
+      error instanceof AppError &&
+      error.retryAfterSeconds !== undefined &&
+      error.code === "TOO_MANY_REQUESTS"
+    )
+      report({ kind, address, requestId, retryAfterSeconds: error.retryAfterSeconds });
+    throw error;
+  }
+}
+
+function isWrong(error: unknown): boolean {
+  return error instanceof AppError && error.code === "UNAUTHORIZED";
+}
+
+/** Looks the account up for every failure, so that none takes longer than another. */
+async function reportFailure(
+  { db, report }: Instance,
+  email: string,
+  { address, requestId }: Visitor,
+): Promise<void> {
+  const user = await findUserByEmail(db, email);
+  const reason = user?.isDisabled ? "disabled" : user ? "wrong-password" : "unknown-account";
+  report({ kind: "sign-in-failed", reason, userId: user?.id, address, requestId });
+}
+
+/** No password was checked. Where the database is the reason, the attempt stays counted, and the failure is told as it is. */
+async function refundUnchecked(attempt: Attempt): Promise<void> {
+  await attempt.refund().catch(() => undefined);
+}

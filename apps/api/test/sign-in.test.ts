@@ -1,0 +1,288 @@
+import { encodeId } from "@latchkey/db/ids";
+import { disableUser } from "@latchkey/db/users";
+import { sql } from "kysely";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+
+// Sign-ins and sign-ups from many addresses, told by a proxy that this node trusts.
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ trustedProxies: ["127.0.0.1"], maxSignUpsPerHour: 3 });
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  await sql`truncate throttle_buckets, sign_in_origins`.execute(app.owner);
+});
+
+interface Answer {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly retryAfter: string | null;
+  readonly cookies: readonly string[];
+  readonly body: { readonly error?: { readonly message: string; readonly data: Record<string, unknown> } };
+}
+
+interface Sender {
+  readonly address?: string;
+  readonly cookie?: string;
+  readonly requestId?: string;
+  readonly origin?: TestApp;
+}
+
+async function call(procedure: string, input: unknown, sender: Sender = {}): Promise<Answer> {
+  const { address = "203.0.113.7", cookie, requestId, origin = app } = sender;
+  const response = await fetch(`${origin.baseUrl}/trpc/session.${procedure}`, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      "X-Forwarded-For": address,
+      ...(cookie ? { Cookie: cookie } : {}),
+      ...(requestId ? { "X-Request-Id": requestId } : {}),
+    },
+    body: JSON.stringify(input),
+  });
+  const body = (await response.json()) as Answer["body"];
+  return {
+    status: response.status,
+    code: body.error?.data.code as string | undefined,
+    retryAfter: response.headers.get("Retry-After"),
+    cookies: response.headers.getSetCookie().map((line) => line.split(";")[0] ?? ""),
+    body,
+  };
+}
+
+const signIn = (email: string, sent: string, sender?: Sender) =>
+  call("signIn", { email, password: sent }, sender);
+const fail = (email: string, sender?: Sender) => signIn(email, "a wrong password", sender);
+const signUp = (sender?: Sender, account: object = {}) =>
+  call(
+    "signUp",
+    { name: "Ada Lovelace", email: `${crypto.randomUUID()}@example.com`, password, ...account },
+    sender,
+  );
+
+async function exhaust(email: string, sender?: Sender): Promise<Answer> {
+  for (let count = 0; count < 10; count += 1) expect((await fail(email, sender)).status).toBe(401);
+  return await fail(email, sender);
+}
+
+/** What was logged about sign-ins since the last call, as objects. */
+let read = 0;
+function logged(): Record<string, unknown>[] {
+  const lines = app.logged().split("\n").slice(0, -1);
+  const fresh = lines.slice(read).map((line) => JSON.parse(line) as Record<string, unknown>);
+  read = lines.length;
+  return fresh.filter(({ msg }) => /sign/.test(String(msg)));
+}
+
+describe("too many wrong passwords", () => {
+  test("are answered 429 with Retry-After, also when the password is right; another network may try", async () => {
+    const { email } = await app.addUser();
+    const throttled = await exhaust(email);
+    expect(throttled).toMatchObject({ status: 429, code: "TOO_MANY_REQUESTS" });
+    expect(Number(throttled.retryAfter)).toBeGreaterThan(60);
+    expect(throttled.body.error?.data.retryAfterSeconds).toBe(Number(throttled.retryAfter));
+    expect(throttled.body.error?.message).toMatch(/^Too many sign-in attempts\. Try again in \d+ seconds\.$/);
+    expect((await signIn(email, password)).status).toBe(429);
+    expect((await signIn(email, password, { address: "198.51.100.9" })).status).toBe(200);
+  });
+
+  test("don't keep a user out of a browser that they have signed in with", async () => {
+    const { email } = await app.addUser();
+    const first = await signIn(email, password);
+    const device = first.cookies.find((cookie) => cookie.startsWith("latchkey-device=")) ?? "";
+    expect(first.cookies).toHaveLength(2);
+    const signedOut = await call("signOut", undefined, { cookie: first.cookies.join("; ") });
+    expect(signedOut.cookies.join()).not.toContain("latchkey-device");
+    expect((await exhaust(email)).status).toBe(429);
+    const again = await signIn(email, password, { cookie: device });
+    expect([again.status, again.cookies.includes(device)]).toEqual([200, true]);
+  });
+
+  test("don't keep a user off a network that they have signed in from, however large the crowd", async () => {
+    const { email } = await app.addUser();
+    await signIn(email, password);
+    for (let number = 0; number < 50; number += 1) await fail(email, { address: `2001:db8:0:${number}::1` });
+    expect((await fail(email, { address: "2001:db8:1::1" })).status).toBe(429);
+    expect((await signIn(email, password)).status).toBe(200);
+  });
+
+  test("are counted by attempt and not by request: a batch takes one", async () => {
+    const { email } = await app.addUser();
+    const batch = async (procedures: string) => {
+      const input = { email, password: "a wrong password" };
+      const response = await fetch(`${app.baseUrl}/trpc/${procedures}?batch=1`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ 0: input, 1: input }),
+      });
+      return response.status;
+    };
+    for (const procedures of [
+      "session.signIn,session.signIn",
+      "session.signIn%2Csession.signIn",
+      "session.signIn,session.signUp",
+    ])
+      expect(await batch(procedures)).toBe(400);
+    const { rows } = await sql`select from throttle_buckets`.execute(app.owner);
+    expect(rows).toEqual([]);
+  });
+
+  test("are not counted where no password was checked", async () => {
+    const own = await startTestApp();
+    onTestFinished(() => own.close());
+    const { email } = await own.addUser();
+    await own.owner.schema.alterTable("accounts").renameTo("elsewhere").execute();
+    for (let count = 0; count < 12; count += 1) expect((await fail(email, { origin: own })).status).toBe(500);
+    await own.owner.schema.alterTable("elsewhere").renameTo("accounts").execute();
+    expect((await signIn(email, password, { origin: own })).status).toBe(200);
+  });
+});
+
+describe("an address without an account", () => {
+  test("is answered and throttled like one with an account", async () => {
+    const { email } = await app.addUser();
+    const { email: disabled, userId } = await app.addUser();
+    await app.instance.db.transaction().execute((trx) => disableUser(trx, userId));
+    const answersTo = async (to: string, address: string, sent: string) => {
+      const answers: unknown[] = [];
+      for (let count = 0; count < 12; count += 1) {
+        const { status, body, cookies } = await signIn(to, sent, { address });
+        const { requestId, retryAfterSeconds, stack, ...data } = body.error?.data ?? {};
+        answers.push([status, body.error?.message.replace(/\d+/, "N"), data, cookies]);
+      }
+      return answers;
+    };
+    const known = await answersTo(email, "198.51.100.1", "a wrong password");
+    expect(await answersTo("nobody@example.com", "198.51.100.2", "a wrong password")).toEqual(known);
+    expect(await answersTo(disabled, "198.51.100.3", password)).toEqual(known);
+  });
+
+  test("takes as long as one with an account", async () => {
+    const { email } = await app.addUser();
+    const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
+    for (let round = 0; round < 20; round += 1) {
+      for (const [who, to] of [
+        ["known", email],
+        ["unknown", "nobody@example.com"],
+      ] as const) {
+        const startedAt = performance.now();
+        await fail(to, { address: `2001:db8:0:${round}::1` });
+        fastest[who] = Math.min(fastest[who], performance.now() - startedAt);
+      }
+    }
+    // Without a hash for an unknown address it would take a tenth of the time.
+    expect(fastest.unknown / fastest.known).toBeGreaterThan(0.6);
+    expect(fastest.unknown / fastest.known).toBeLessThan(1.6);
+  });
+});
+
+test("60 connections from one address don't keep somebody at another one from signing in", async () => {
+  const { email } = await app.addUser();
+  let answered = 0;
+  const flood = Array.from({ length: 60 }, async (_, number) => {
+    const { status } = await fail(`${number}@example.com`, { address: "198.51.100.66" });
+    answered += 1;
+    return status;
+  });
+  expect((await signIn(email, password)).status).toBe(200);
+  expect(answered).toBeLessThan(60);
+  const statuses = await Promise.all(flood);
+  expect(new Set(statuses)).toEqual(new Set([401, 429, 503]));
+});
+
+describe("signing up", () => {
+  test("is limited per network", async () => {
+    for (const address of ["2001:db8:7::1", "2001:db8:7::2", "2001:db8:7:0:ffff::3"])
+      expect((await signUp({ address })).status).toBe(200);
+    const throttled = await signUp({ address: "2001:db8:7::4" });
+    expect(throttled).toMatchObject({ status: 429, code: "TOO_MANY_REQUESTS" });
+    expect(Number(throttled.retryAfter)).toBeGreaterThan(1_100);
+    expect((await signUp({ address: "2001:db8:8::1" })).status).toBe(200);
+  });
+
+  test("counts an address that has an account, but not a password that is rejected", async () => {
+    const { email } = await app.addUser();
+    for (let count = 0; count < 5; count += 1)
+      expect((await signUp({}, { password: "password1234" })).status).toBe(400);
+    for (let count = 0; count < 3; count += 1) expect((await signUp({}, { email })).status).toBe(409);
+    expect((await signUp()).status).toBe(429);
+  });
+
+  test.each([
+    [
+      "common",
+      "passwordpassword",
+      "This password is too common. Choose another one, such as four or more unrelated words.",
+    ],
+    [
+      "the user's email address",
+      "grace@engines.example",
+      "Don't use your name or email address as the password.",
+    ],
+    ["the user's name", "Ada Lovelace", "Don't use your name or email address as the password."],
+  ])("with a password that is %s says so", async (_what, guessable, message) => {
+    const { status, body } = await signUp({}, { email: "grace@engines.example", password: guessable });
+    expect([status, body.error?.data.issues]).toEqual([
+      400,
+      [{ path: "password", code: "too_guessable", message }],
+    ]);
+  });
+
+  test("makes the browser known", async () => {
+    const email = `${crypto.randomUUID()}@example.com`;
+    const { cookies } = await signUp({}, { email });
+    const device = cookies.find((cookie) => cookie.startsWith("latchkey-device=")) ?? "";
+    await exhaust(email, { address: "198.51.100.9" });
+    expect((await signIn(email, password, { address: "198.51.100.9", cookie: device })).status).toBe(200);
+  });
+});
+
+describe("the log", () => {
+  test("tells of sign-ins, sign-ups and their failures by IDs, and of no password or unknown address", async () => {
+    const [ada, disabled] = [await app.addUser(), await app.addUser()];
+    await app.instance.db.transaction().execute((trx) => disableUser(trx, disabled.userId));
+    logged();
+    const unknown = `${crypto.randomUUID()}@example.com`;
+    const address = "203.0.113.7";
+    await signIn(ada.email, password, { requestId: "request-1" });
+    await fail(ada.email, { requestId: "request-2" });
+    await signIn(disabled.email, password, { requestId: "request-3" });
+    await fail(unknown, { requestId: "request-4" });
+    const { body } = await signUp({ requestId: "request-5" });
+    const { result } = body as unknown as { result: { data: { user: { id: string } } } };
+    const failed = { msg: "sign-in failed", level: 40, address };
+    const adaId = encodeId("user", ada.userId);
+    expect(logged()).toMatchObject([
+      { msg: "signed in", level: 30, address, requestId: "request-1", userId: adaId },
+      { ...failed, requestId: "request-2", reason: "wrong-password", userId: adaId },
+      { ...failed, requestId: "request-3", reason: "disabled", userId: encodeId("user", disabled.userId) },
+      { ...failed, requestId: "request-4", reason: "unknown-account" },
+      { msg: "signed up", level: 30, address, requestId: "request-5", userId: result.data.user.id },
+    ]);
+    for (const secret of [unknown, ada.email, password, "a wrong password"])
+      expect(app.logged()).not.toContain(secret);
+  });
+
+  test("counts throttled attempts instead of telling of each one", async () => {
+    const { email } = await app.addUser();
+    await exhaust(email);
+    logged();
+    for (let count = 0; count < 20; count += 1) await fail(email);
+    await expect
+      .poll(
+        () =>
+          app
+            .logged()
+            .split("\n")
+            .slice(read)
+            .filter((line) => line.includes("were throttled")).length,
+      )
+      .toBeGreaterThan(0);
+    const entries = logged().filter(({ msg }) => msg === "sign-ins were throttled");
+    expect(entries[0]).toMatchObject({ address: "203.0.113.7", count: expect.any(Number) });
+    expect(entries[0]?.retryAfterSeconds).toEqual(expect.any(Number));
+    expect(entries.length).toBeLessThan(5);
+  });
+});

@@ -1,0 +1,19 @@
+import { isIPv6 } from "node:net";
+
+/**
+ * The network that limits per IP address count by: an IPv4 address, or the first 64 bits of an IPv6 address, since one
+ * subscriber has at least that many addresses.
+ * @param address null where a proxy sent an address that cannot be read; all of these count as one network.
+ */
+export function networkOf(address: string | null): string {
+  if (address === null) return "unknown";
+  const [bare = ""] = address.split("%");
+  if (!isIPv6(bare)) return bare;
+  const canonical = new URL(`http://[${bare}]`).hostname.slice(1, -1);
+  const [head = "", tail] = canonical.split("::");
+  const first = head === "" ? [] : head.split(":");
+  const last = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : 8 - first.length - last.length;
+  const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last];
+  return `${groups.slice(0, 4).join(":")}::/64`;
+}

@@ -1,0 +1,74 @@
+import { setImmediate as tick } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { type PasswordSource, queuePassword } from "./password-queue.ts";
+
+const stranger = (network: string): PasswordSource => ({ network, knownOrigin: undefined });
+const known = (knownOrigin: string): PasswordSource => ({ network: "203.0.113.1", knownOrigin });
+
+/** Hashes that end one by one, and the names of those that have started, in order. */
+function createHashes() {
+  const started: string[] = [];
+  const ends: (() => void)[] = [];
+  return {
+    started,
+    hash: (source: PasswordSource, name: string) =>
+      queuePassword(source, async () => {
+        started.push(name);
+        await new Promise<void>((end) => ends.push(end));
+      }).then(
+        () => "hashed",
+        (error: { code: string; retryAfterSeconds: number }) => `${error.code} ${error.retryAfterSeconds}`,
+      ),
+    /** Ends all hashes, also those that start later, until none is left. */
+    async endAll() {
+      while (ends.length > 0) {
+        for (const end of ends.splice(0)) end();
+        await tick();
+      }
+    },
+    async endOne() {
+      ends.shift()?.();
+      await tick();
+    },
+  };
+}
+
+test("60 attempts from one address are bounded, and delay another address by one hash", async () => {
+  const { hash, started, endOne, endAll } = createHashes();
+  const flood = Array.from({ length: 60 }, () => hash(stranger("198.51.100.1"), "flood"));
+  const other = hash(stranger("203.0.113.7"), "other");
+  await tick();
+  expect(started).toEqual(["flood", "flood"]);
+  await endOne();
+  expect(started).toEqual(["flood", "flood", "other"]);
+  await endAll();
+  expect(await other).toBe("hashed");
+  const outcomes = await Promise.all(flood);
+  expect(outcomes.filter((outcome) => outcome === "hashed")).toHaveLength(12);
+  expect(outcomes.filter((outcome) => outcome === "SERVICE_UNAVAILABLE 1")).toHaveLength(48);
+});
+
+test("a crowd of strangers neither keeps a known origin out nor delays it by more than one hash", async () => {
+  const { hash, started, endOne, endAll } = createHashes();
+  const crowd = Array.from({ length: 200 }, (_, index) =>
+    hash(stranger(`2001:db8:0:${index}::/64`), "crowd"),
+  );
+  const owner = hash(known("laptop"), "owner");
+  await tick();
+  await endOne();
+  expect(started).toEqual(["crowd", "crowd", "owner"]);
+  await endAll();
+  expect(await owner).toBe("hashed");
+  expect((await Promise.all(crowd)).filter((outcome) => outcome === "hashed")).toHaveLength(102);
+});
+
+test("many known origins don't keep strangers out", async () => {
+  const { hash, started, endOne, endAll } = createHashes();
+  const all = Array.from({ length: 50 }, (_, index) => hash(known(`laptop ${index % 10}`), "known"));
+  all.push(hash(stranger("203.0.113.7"), "stranger"));
+  await tick();
+  for (let count = 0; count < 11; count += 1) await endOne();
+  expect(started.slice(0, 13)).toContain("stranger");
+  await endAll();
+  expect(new Set(await Promise.all(all))).toEqual(new Set(["hashed"]));
+});

@@ -1,0 +1,208 @@
+import { randomUUID } from "node:crypto";
+import { createId, type UserId } from "@latchkey/db/ids";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { createDeviceId } from "./known-device.ts";
+import { type AttemptOrigin, SignInThrottle } from "./sign-in-throttle.ts";
+
+const secret = "a secret for tests, of 32 letters or more";
+let database: TestDatabase;
+let throttle: SignInThrottle;
+/** Another node on the same database. */
+let otherNode: SignInThrottle;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  const options = { db: database.db, secret, maxSignUpsPerHour: 4 };
+  throttle = new SignInThrottle(options);
+  otherNode = new SignInThrottle(options);
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await sql`truncate throttle_buckets, sign_in_origins`.execute(database.owner);
+});
+
+const from = (address: string | null, deviceId?: string): AttemptOrigin => ({ address, deviceId });
+/** An address of a network of its own. */
+const stranger = (number: number) => from(`2001:db8:0:${number.toString(16)}::1`);
+const [home, away] = [from("203.0.113.7"), from("198.51.100.9")];
+
+/** A failed attempt; how many seconds to wait if it was throttled, else 0. */
+async function fail(email: string, origin: AttemptOrigin, node = throttle): Promise<number> {
+  return await node.takeSignIn(email, origin).then(
+    () => 0,
+    (error: { code: string; retryAfterSeconds: number }) => {
+      expect(error.code).toBe("TOO_MANY_REQUESTS");
+      return error.retryAfterSeconds;
+    },
+  );
+}
+
+/** Fails until throttled; how often it did. */
+async function exhaust(email: string, origin: AttemptOrigin): Promise<number> {
+  for (let count = 0; count < 200; count += 1) if ((await fail(email, origin)) > 0) return count;
+  throw new Error("It was never throttled.");
+}
+
+async function addUser(): Promise<{ id: UserId; email: string }> {
+  const id = createId("user");
+  const email = `${randomUUID()}@example.com`;
+  await sql`insert into users (id, email, name) values (${id}, ${email}, 'Ada')`.execute(database.owner);
+  return { id, email };
+}
+
+async function pass(seconds: number): Promise<void> {
+  await sql`update throttle_buckets set full_at = full_at - make_interval(secs => ${seconds})`.execute(
+    database.owner,
+  );
+}
+
+test("ten attempts fail with an address from one network, then one every 90 seconds, on all nodes together", async () => {
+  for (let count = 0; count < 5; count += 1) {
+    expect(await fail("ada@example.com", home)).toBe(0);
+    expect(await fail("ada@example.com", home, otherNode)).toBe(0);
+  }
+  const waitSeconds = await fail("ada@example.com", home);
+  expect(await fail("ada@example.com", home, otherNode)).toBeGreaterThan(80);
+  expect(waitSeconds).toBeGreaterThan(80);
+  expect(waitSeconds).toBeLessThanOrEqual(90);
+  await pass(waitSeconds);
+  expect(await fail("ada@example.com", home)).toBe(0);
+  expect(await fail("ada@example.com", home)).toBeGreaterThan(80);
+});
+
+test("attempts at the same time are counted one by one", async () => {
+  const waits = await Promise.all(Array.from({ length: 30 }, () => fail("ada@example.com", home)));
+  expect(waits.filter((seconds) => seconds === 0)).toHaveLength(10);
+});
+
+test("an attempt that is refunded counts for nothing", async () => {
+  for (let count = 0; count < 20; count += 1)
+    await (await throttle.takeSignIn("ada@example.com", home)).refund();
+  expect(await exhaust("ada@example.com", home)).toBe(10);
+});
+
+test("one network fails 50 times, with whatever addresses, and another network is not affected", async () => {
+  for (let count = 0; count < 50; count += 1) expect(await fail(`${count}@example.com`, home)).toBe(0);
+  expect(await fail("ada@example.com", home)).toBeGreaterThan(10);
+  expect(await fail("ada@example.com", away)).toBe(0);
+});
+
+test("the addresses of an IPv6 network count as one, and those that can't be told as well", async () => {
+  for (let count = 0; count < 10; count += 1)
+    expect(await fail("ada@example.com", from(`2001:db8::${count}`))).toBe(0);
+  expect(await fail("ada@example.com", from("2001:db8::abcd"))).toBeGreaterThan(0);
+  expect(await exhaust("grace@example.com", from(null))).toBe(10);
+});
+
+test("a crowd fails 50 times with one address, then once every 72 seconds", async () => {
+  for (let number = 0; number < 50; number += 1)
+    expect(await fail("ada@example.com", stranger(number))).toBe(0);
+  expect(await fail("ada@example.com", stranger(99))).toBeGreaterThan(60);
+  expect(await fail("grace@example.com", stranger(99))).toBe(0);
+  await pass(72);
+  expect(await fail("ada@example.com", stranger(99))).toBe(0);
+});
+
+describe("the owner of an account", () => {
+  async function addOwner() {
+    const user = await addUser();
+    const device = createDeviceId();
+    await throttle.remember(user, { address: home.address, deviceId: device });
+    return { ...user, device };
+  }
+
+  async function attackByCrowd(email: string): Promise<void> {
+    for (let number = 0; number < 50; number += 1) await fail(email, stranger(number));
+    expect(await fail(email, stranger(99))).toBeGreaterThan(0);
+  }
+
+  test("signs in on a known network and with a known device elsewhere while a crowd attacks", async () => {
+    const { email, device } = await addOwner();
+    await attackByCrowd(email);
+    expect(await fail(email, home)).toBe(0);
+    expect(await fail(email, from(away.address, device))).toBe(0);
+    expect(await fail(email, away)).toBeGreaterThan(0);
+  });
+
+  test("signs in with a known device while somebody on the same network attacks", async () => {
+    const { email, device } = await addOwner();
+    expect(await exhaust(email, home)).toBe(10);
+    for (let number = 0; number < 60; number += 1) await fail(`${number}@example.com`, home);
+    expect(await fail(email, from(home.address, device))).toBe(0);
+  });
+
+  test("fails ten times with a known device as well, and its ID is worth nothing for another account", async () => {
+    const [owner, other] = [await addOwner(), await addUser()];
+    expect(await exhaust(owner.email, from(home.address, owner.device))).toBe(10);
+    expect(await exhaust(other.email, from(away.address, owner.device))).toBe(10);
+    expect(await fail(other.email, from(away.address, createDeviceId()))).toBeGreaterThan(0);
+  });
+
+  test("has no known network where the address can't be told", async () => {
+    const user = await addUser();
+    await throttle.remember(user, { address: null, deviceId: createDeviceId() });
+    await attackByCrowd(user.email);
+    expect(await fail(user.email, from(null))).toBeGreaterThan(0);
+  });
+
+  test("is told as known to the password queue, by device before network", async () => {
+    const { email, device } = await addOwner();
+    const sourceOf = async (origin: AttemptOrigin) => (await throttle.takeSignIn(email, origin)).source;
+    const [byDevice, byNetwork, unknown] = [
+      await sourceOf(from(away.address, device)),
+      await sourceOf(home),
+      await sourceOf(away),
+    ];
+    expect(byDevice.knownOrigin).toMatch(/^[0-9a-f]{64}$/);
+    expect(byNetwork.knownOrigin).toMatch(/^[0-9a-f]{64}$/);
+    expect(byDevice.knownOrigin).not.toBe(byNetwork.knownOrigin);
+    expect(unknown).toEqual({ network: "198.51.100.9", knownOrigin: undefined });
+  });
+});
+
+test("so many sign up from a network as configured, evenly over the hour after that", async () => {
+  const signUp = (origin: AttemptOrigin) =>
+    throttle.takeSignUp(origin).then(
+      () => 0,
+      (error: { retryAfterSeconds: number }) => error.retryAfterSeconds,
+    );
+  for (let count = 0; count < 4; count += 1) expect(await signUp(from(`2001:db8::${count}`))).toBe(0);
+  expect(await signUp(from("2001:db8::9"))).toBeGreaterThan(890);
+  expect(await signUp(home)).toBe(0);
+  await pass(900);
+  expect(await signUp(from("2001:db8::9"))).toBe(0);
+  expect(await signUp(from("2001:db8::9"))).toBeGreaterThan(890);
+});
+
+test("says when to try again, in words too", async () => {
+  await exhaust("ada@example.com", home);
+  await expect(throttle.takeSignIn("ada@example.com", home)).rejects.toThrow(
+    /^Too many sign-in attempts\. Try again in (8\d|90) seconds\.$/,
+  );
+  for (let count = 0; count < 4; count += 1) await throttle.takeSignUp(home);
+  await expect(throttle.takeSignUp(home)).rejects.toThrow(
+    "Too many sign-up attempts. Try again in 15 minutes.",
+  );
+});
+
+test("stores digests that depend on the secret, and no email address, network or device", async () => {
+  const user = await addUser();
+  const device = createDeviceId();
+  await throttle.takeSignIn("my password", from(home.address, device));
+  await throttle.remember(user, { address: home.address, deviceId: device });
+  const read = async () => {
+    const { rows } = await sql<{ row: string }>`
+      select encode(digest, 'escape') || ' ' || encode(digest, 'hex') as row
+      from (select digest from throttle_buckets union all select digest from sign_in_origins) stored
+      order by 1`.execute(database.owner);
+    return rows.map(({ row }) => row);
+  };
+  const stored = await read();
+  expect(stored).toHaveLength(5);
+  for (const text of ["my password", "203.0.113.7", device, user.email])
+    expect(stored.join("\n")).not.toContain(text);
+  const otherSecret = new SignInThrottle({ db: database.db, secret: "x".repeat(32), maxSignUpsPerHour: 4 });
+  await otherSecret.takeSignIn("my password", from(home.address, device));
+  expect(await read()).toHaveLength(8);
+});

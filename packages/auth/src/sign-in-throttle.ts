@@ -1,0 +1,137 @@
+import { createHmac } from "node:crypto";
+import type { UserId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
+import { findKnownOrigins, rememberOrigins } from "@latchkey/db/sign-in-origins";
+import { type BucketUse, giveBackToBuckets, takeFromBuckets } from "@latchkey/db/throttle-buckets";
+import { AppError } from "@latchkey/errors";
+import { networkOf } from "./client-network.ts";
+import type { PasswordSource } from "./password-queue.ts";
+
+export interface SignInThrottleOptions {
+  readonly db: Db;
+  /** Keys the digests that are stored in place of email addresses, networks and devices. */
+  readonly secret: string;
+  /** Sign-ups per network and hour. */
+  readonly maxSignUpsPerHour: number;
+}
+
+/** Where an attempt comes from. */
+export interface AttemptOrigin {
+  /** The client's IP address; null if it cannot be told. */
+  readonly address: string | null;
+  /** From the device cookie. */
+  readonly deviceId: string | undefined;
+}
+
+/** An attempt that may be made. */
+export interface Attempt {
+  /** For the password queue. */
+  readonly source: PasswordSource;
+  /** Makes the attempt count for nothing: it succeeded, or no password was checked. */
+  refund(): Promise<void>;
+}
+
+/** Failed attempts: so many at once, and then one per refill time. Decision 22 gives the reasons. */
+const limits = {
+  /** With one email address, from one network or one known device. */
+  origin: { capacity: 10, refillSeconds: 90 },
+  /** From one network, with whatever email addresses. */
+  network: { capacity: 50, refillSeconds: 18 },
+  /** With one email address, from all networks and devices that its account was never signed in from. */
+  account: { capacity: 50, refillSeconds: 72 },
+} as const;
+
+/**
+ * Limits sign-ins per account and network, and sign-ups per network, for all nodes together. A right password costs
+ * nothing. Whether an email address has an account makes no difference to any limit.
+ *
+ * An attacker cannot keep a user from signing in on a known device, which has a limit of its own, nor on a known network
+ * from outside of it. See docs/decisions/0022.
+ */
+export class SignInThrottle {
+  readonly #db: Db;
+  readonly #key: Buffer;
+  readonly #maxSignUpsPerHour: number;
+
+  constructor({ db, secret, maxSignUpsPerHour }: SignInThrottleOptions) {
+    this.#db = db;
+    // Of its own, so that no digest is a signature of anything else that the secret signs.
+    this.#key = createHmac("sha256", secret).update("latchkey sign-in throttle").digest();
+    this.#maxSignUpsPerHour = maxSignUpsPerHour;
+  }
+
+  /**
+   * Takes one attempt to sign in.
+   * @param email in lower case.
+   * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
+   */
+  async takeSignIn(email: string, origin: AttemptOrigin): Promise<Attempt> {
+    const network = networkOf(origin.address);
+    const byNetwork = this.#digest("origin", email, "network", network);
+    const byDevice = origin.deviceId && this.#digest("origin", email, "device", origin.deviceId);
+    const known = await findKnownOrigins(this.#db, byDevice ? [byDevice, byNetwork] : [byNetwork]);
+    const isKnown = (digest: Buffer) => known.has(digest.toString("hex"));
+
+    const uses: BucketUse[] = [];
+    let knownOrigin: Buffer | undefined;
+    if (byDevice && isKnown(byDevice)) {
+      knownOrigin = byDevice;
+      uses.push({ digest: byDevice, ...limits.origin });
+    } else {
+      uses.push({ digest: byNetwork, ...limits.origin });
+      uses.push({ digest: this.#digest("network", network), ...limits.network });
+      if (isKnown(byNetwork)) knownOrigin = byNetwork;
+      else uses.push({ digest: this.#digest("account", email), ...limits.account });
+    }
+    await this.#take(uses, "sign-in");
+    return {
+      source: { network, knownOrigin: knownOrigin?.toString("hex") },
+      refund: () => giveBackToBuckets(this.#db, uses),
+    };
+  }
+
+  /** Remembers the device and the network that a user has signed in from or signed up from. */
+  async remember(
+    { id, email }: { readonly id: UserId; readonly email: string },
+    { address, deviceId }: { readonly address: string | null; readonly deviceId: string },
+  ): Promise<void> {
+    const device = this.#digest("origin", email, "device", deviceId);
+    // An address that cannot be told is nobody's own.
+    const network = address === null ? [] : [this.#digest("origin", email, "network", networkOf(address))];
+    await rememberOrigins(this.#db, id, [device, ...network]);
+  }
+
+  /**
+   * Takes one sign-up.
+   * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
+   */
+  async takeSignUp({ address }: Pick<AttemptOrigin, "address">): Promise<Attempt> {
+    const network = networkOf(address);
+    const capacity = this.#maxSignUpsPerHour;
+    const digest = this.#digest("sign-up", network);
+    const uses = [{ digest, capacity, refillSeconds: 3_600 / capacity }];
+    await this.#take(uses, "sign-up");
+    return {
+      source: { network, knownOrigin: undefined },
+      refund: () => giveBackToBuckets(this.#db, uses),
+    };
+  }
+
+  async #take(uses: readonly BucketUse[], what: "sign-in" | "sign-up"): Promise<void> {
+    const waitSeconds = Math.ceil(await takeFromBuckets(this.#db, uses));
+    if (waitSeconds <= 0) return;
+    throw new AppError("TOO_MANY_REQUESTS", {
+      message: `Too many ${what} attempts. Try again in ${describe(waitSeconds)}.`,
+      retryAfterSeconds: waitSeconds,
+    });
+  }
+
+  #digest(...parts: readonly string[]): Buffer {
+    return createHmac("sha256", this.#key).update(JSON.stringify(parts)).digest();
+  }
+}
+
+function describe(seconds: number): string {
+  if (seconds === 1) return "1 second";
+  return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { createId, type UserId } from "./ids.ts";
+import { purgeRules } from "./purge.ts";
+import { findKnownOrigins, rememberOrigins } from "./sign-in-origins.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const digestOf = (text: string) => createHash("sha256").update(text).digest();
+
+async function addUser(): Promise<UserId> {
+  const id = createId("user");
+  await sql`insert into users (id, email, name) values (${id}, ${`${id}@example.com`}, 'Ada')`.execute(
+    database.owner,
+  );
+  return id;
+}
+
+async function isKnown(...names: string[]): Promise<boolean[]> {
+  const known = await findKnownOrigins(database.db, names.map(digestOf));
+  return names.map((name) => known.has(digestOf(name).toString("hex")));
+}
+
+test("finds the origins that were remembered, and no others", async () => {
+  await rememberOrigins(database.db, await addUser(), [digestOf("laptop"), digestOf("office")]);
+  expect(await isKnown("laptop", "office", "phone")).toEqual([true, true, false]);
+});
+
+test("remembers the 20 of each user that were used last", async () => {
+  const [ada, grace] = [await addUser(), await addUser()];
+  const name = (number: number) => `ada ${number}`;
+  await rememberOrigins(database.db, grace, [digestOf("grace")]);
+  for (let number = 0; number < 20; number += 1)
+    await rememberOrigins(database.db, ada, [digestOf(name(number))]);
+  await rememberOrigins(database.db, ada, [digestOf(name(0))]);
+  await rememberOrigins(database.db, ada, [digestOf(name(20))]);
+  expect(await isKnown(name(0), name(1), name(2), name(20), "grace")).toEqual([
+    true,
+    false,
+    true,
+    true,
+    true,
+  ]);
+});
+
+test("forgets an origin 90 days after its last use", async () => {
+  const user = await addUser();
+  await rememberOrigins(database.db, user, [digestOf("old"), digestOf("recent")]);
+  const setAge = (name: string, age: string) =>
+    sql`update sign_in_origins set last_used_at = now() - ${age}::interval where digest = ${digestOf(name)}`.execute(
+      database.owner,
+    );
+  await setAge("old", "90 days 1 second");
+  await setAge("recent", "89 days 23 hours");
+  expect(await isKnown("old", "recent")).toEqual([false, true]);
+  const rule = purgeRules.find(({ name }) => name === "sign-in origins");
+  expect(await rule?.deleteSome(database.db, 100)).toBe(1);
+  expect(await isKnown("old", "recent")).toEqual([false, true]);
+  await rememberOrigins(database.db, user, [digestOf("old")]);
+  expect(await isKnown("old")).toEqual([true]);
+});

@@ -1,0 +1,35 @@
+import { sql } from "kysely";
+import type { UserId } from "./ids.ts";
+import type { Db } from "./schema.ts";
+
+/** How long a device or network is remembered after the last sign-in from it, in days. */
+export const originLifetimeDays = 90;
+
+/** How many devices and networks are remembered per user; the ones used last. */
+const maxPerUser = 20;
+
+/** Which of these origins a user has signed in from before, as hexadecimal digests. */
+export async function findKnownOrigins(db: Db, digests: readonly Buffer[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom("sign_in_origins")
+    .select("digest")
+    .where("digest", "in", digests)
+    .where(sql<boolean>`last_used_at > now() - make_interval(days => ${originLifetimeDays})`)
+    .execute();
+  return new Set(rows.map(({ digest }) => digest.toString("hex")));
+}
+
+/** Remembers where a user has signed in from, in place of the origins that were not used for longest. */
+export async function rememberOrigins(db: Db, userId: UserId, digests: readonly Buffer[]): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      insert into sign_in_origins (digest, user_id, last_used_at)
+      select digest, ${userId}, now() from unnest(${digests}::bytea[]) as origin (digest) order by digest
+      on conflict (digest) do update set last_used_at = excluded.last_used_at`.execute(trx);
+    await sql`
+      delete from sign_in_origins where digest = any(array(
+        select digest from sign_in_origins where user_id = ${userId}
+        order by last_used_at desc, digest offset ${maxPerUser} for update skip locked
+      ))`.execute(trx);
+  });
+}

@@ -1,0 +1,88 @@
+import { createHash, randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { type BucketUse, giveBackToBuckets, takeFromBuckets } from "./throttle-buckets.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+function createBucket(capacity = 3, refillSeconds = 100): BucketUse {
+  return { digest: createHash("sha256").update(randomUUID()).digest(), capacity, refillSeconds };
+}
+
+const take = (...uses: BucketUse[]) => takeFromBuckets(database.db, uses);
+
+/** Lets so many seconds pass for a bucket. */
+async function age({ digest }: BucketUse, seconds: number): Promise<void> {
+  await sql`
+    update throttle_buckets set full_at = full_at - make_interval(secs => ${seconds})
+    where digest = ${digest}`.execute(database.owner);
+}
+
+test("a bucket has its capacity at once, and then one token per refill time", async () => {
+  const bucket = createBucket();
+  for (let count = 0; count < 3; count += 1) expect(await take(bucket)).toBe(0);
+  const waitSeconds = await take(bucket);
+  expect(waitSeconds).toBeGreaterThan(90);
+  expect(waitSeconds).toBeLessThanOrEqual(100);
+  await age(bucket, waitSeconds);
+  expect(await take(bucket)).toBe(0);
+  expect(await take(bucket)).toBeGreaterThan(90);
+});
+
+test("a bucket holds no more than its capacity after a long time", async () => {
+  const bucket = createBucket();
+  expect(await take(bucket)).toBe(0);
+  await age(bucket, 100_000);
+  for (let count = 0; count < 3; count += 1) expect(await take(bucket)).toBe(0);
+  expect(await take(bucket)).toBeGreaterThan(0);
+});
+
+test("an attempt takes from all of its buckets or from none", async () => {
+  const [empty, full] = [createBucket(1), createBucket(2)];
+  expect(await take(empty)).toBe(0);
+  for (let count = 0; count < 5; count += 1) expect(await take(full, empty)).toBeGreaterThan(0);
+  expect(await take(full)).toBe(0);
+  expect(await take(full)).toBe(0);
+  expect(await take(full)).toBeGreaterThan(0);
+});
+
+test("the wait is that of the bucket that takes longest", async () => {
+  const [quick, slow] = [createBucket(1, 10), createBucket(1, 1_000)];
+  expect(await take(quick, slow)).toBe(0);
+  expect(await take(quick, slow)).toBeGreaterThan(900);
+});
+
+test("a token that is given back can be taken again", async () => {
+  const [one, other] = [createBucket(1), createBucket(1)];
+  expect(await take(one, other)).toBe(0);
+  await giveBackToBuckets(database.db, [one, other]);
+  expect(await take(one, other)).toBe(0);
+  expect(await take(one)).toBeGreaterThan(0);
+});
+
+test("concurrent attempts take exactly what there is, in whatever order they name their buckets", async () => {
+  const [shared, other] = [createBucket(7), createBucket(5)];
+  const waits = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => (index % 2 ? take(shared, other) : take(other, shared))),
+  );
+  expect(waits.filter((seconds) => seconds === 0)).toHaveLength(5);
+  // What a rejected attempt took from one bucket before it found the other one empty, it has given back.
+  const more = await Promise.all(Array.from({ length: 10 }, () => take(shared)));
+  expect(more.filter((seconds) => seconds === 0)).toHaveLength(2);
+});
+
+test("concurrent attempts and returns don't deadlock", async () => {
+  const buckets = [createBucket(100), createBucket(100), createBucket(100)];
+  await Promise.all(
+    Array.from({ length: 30 }, async (_, index) => {
+      const uses = index % 2 ? buckets : buckets.toReversed();
+      expect(await takeFromBuckets(database.db, uses)).toBe(0);
+      await giveBackToBuckets(database.db, uses);
+    }),
+  );
+});

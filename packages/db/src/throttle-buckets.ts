@@ -1,0 +1,73 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Db, Trx } from "./schema.ts";
+
+/** An attempt that takes one token from a bucket, which refills at a constant rate. A bucket without a row is full. */
+export interface BucketUse {
+  /** What is throttled, as 32 bytes. */
+  readonly digest: Buffer;
+  /** How many tokens a full bucket has. */
+  readonly capacity: number;
+  /** How long it takes to refill one token, in seconds. */
+  readonly refillSeconds: number;
+}
+
+/**
+ * Takes a token from each bucket, or from none of them. The rows are locked in the order of their digests, so that
+ * concurrent attempts neither exceed a bucket nor deadlock. An attempt that is rejected usually writes nothing.
+ * @returns 0 if the tokens were taken; otherwise in how many seconds each bucket will have one.
+ */
+export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promise<number> {
+  const waitSeconds = await readWaitSeconds(db, uses);
+  if (waitSeconds > 0) return waitSeconds;
+  return await db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ waitSeconds: number }>`
+      with asked as materialized (${asked(uses)}),
+      taken as (
+        insert into throttle_buckets as bucket (digest, full_at)
+        select digest, now() + refill from asked order by digest
+        on conflict (digest) do update
+          set full_at = greatest(bucket.full_at, now()) + (excluded.full_at - now())
+        returning digest, full_at
+      )
+      select coalesce(max(extract(epoch from full_at - now() - refill * capacity)), 0)::float8 as "waitSeconds"
+      from taken join asked using (digest)`.execute(trx);
+    const overdrawnSeconds = rows[0]?.waitSeconds ?? 0;
+    if (overdrawnSeconds <= 0) return 0;
+    // Another attempt took the last token since the buckets were read.
+    await giveBackToBuckets(trx, uses);
+    return overdrawnSeconds;
+  });
+}
+
+/** Gives a token that was taken back to each bucket. */
+export async function giveBackToBuckets(db: Db | Trx, uses: readonly BucketUse[]): Promise<void> {
+  await sql`
+    with asked as materialized (${asked(uses)}),
+    locked as materialized (
+      select digest from throttle_buckets where digest in (select digest from asked)
+      order by digest for update
+    )
+    update throttle_buckets set full_at = full_at - refill
+    from locked join asked using (digest)
+    where throttle_buckets.digest = locked.digest`.execute(db);
+}
+
+async function readWaitSeconds(db: Db, uses: readonly BucketUse[]): Promise<number> {
+  const { rows } = await sql<{ waitSeconds: number }>`
+    with asked as materialized (${asked(uses)})
+    select coalesce(max(extract(epoch from full_at - now() + refill - refill * capacity)), 0)::float8
+      as "waitSeconds"
+    from throttle_buckets join asked using (digest)`.execute(db);
+  return Math.max(0, rows[0]?.waitSeconds ?? 0);
+}
+
+/** SQL for a table with a row per use: `digest`, `capacity` and the interval `refill`. */
+function asked(uses: readonly BucketUse[]): RawBuilder<unknown> {
+  return sql`
+    select digest, capacity, make_interval(secs => seconds) as refill
+    from unnest(
+      ${uses.map(({ digest }) => digest)}::bytea[],
+      ${uses.map(({ capacity }) => capacity)}::integer[],
+      ${uses.map(({ refillSeconds }) => refillSeconds)}::float8[]
+    ) as use (digest, capacity, seconds)`;
+}
