@@ -178,9 +178,13 @@ test.each([
   expectFailure(await place.command(args), { status: 1, code, message });
 });
 
-test("a password that is too short is refused, and so is an address that has an account", async () => {
+test("a password that is too short or easy to guess is refused, and so is an address that has an account", async () => {
   const short = await place.command(newUser("short@example.com"), "short\n");
   expectFailure(short, { status: 1, code: "BAD_REQUEST", message: /password: .*12/ });
+  const common = await place.command(newUser("short@example.com"), "Password1234!");
+  expectFailure(common, { status: 1, code: "BAD_REQUEST", message: /^password: .*too common/ });
+  const own = await place.command(newUser("grace.hopper@example.com"), "grace.hopper");
+  expectFailure(own, { status: 1, code: "BAD_REQUEST", message: /^password: .*email address/ });
   await perform(newUser("taken@example.com"), password);
   const taken = await place.command(newUser("TAKEN@example.com"), password);
   expectFailure(taken, { status: 1, code: "CONFLICT", message: /has an account/ });

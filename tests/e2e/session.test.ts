@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { signIn as callSignIn } from "../support/account.ts";
 import { startProduct } from "../support/product.ts";
 import { createKey, signUp, visitor } from "../support/visitor.ts";
 import { setStage } from "./set-stage.ts";
@@ -86,6 +87,45 @@ test("says that an address is taken, under its field", async () => {
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("This address has an account already.").waitFor();
   await page.getByRole("textbox", { name: "Email" }).and(page.locator(":focus")).waitFor();
+});
+
+test("says when to try again after too many wrong passwords; a browser that was signed in may go on", async () => {
+  const { page } = await stage.browser.open();
+  await signUp(page, stage.baseUrl, "guessed@example.com");
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  const wrong = { email: "guessed@example.com", password: "a wrong password" };
+  for (let attempt = 0; attempt < 10; attempt += 1)
+    expect((await callSignIn(stage.baseUrl, wrong)).status).toBe(401);
+  const { page: elsewhere } = await stage.browser.open();
+  await elsewhere.goto(`${stage.baseUrl}/sign-in`);
+  await signIn(elsewhere, "guessed@example.com");
+  const alert = elsewhere.getByRole("alert");
+  await alert.getByText(/^Too many attempts\. Try again after \d+:\d\d:\d\d/).waitFor();
+  expect(await alert.evaluate((node) => node.contains(node.ownerDocument.activeElement))).toBe(true);
+
+  await signIn(page, "guessed@example.com");
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
+});
+
+test("says under the password that it is too easy to guess", async () => {
+  const { page } = await stage.browser.open();
+  await page.goto(`${stage.baseUrl}/sign-up`);
+  await page.getByLabel("Name").fill("Grace Hopper");
+  await page.getByLabel("Email").fill("guessable@example.com");
+  for (const [password, message] of [
+    ["password1234", "This password is too common."],
+    ["Grace Hopper", "Don't use your name or email address as the password."],
+  ] as const) {
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByText(message).waitFor();
+    await page.getByRole("textbox", { name: "Password" }).and(page.locator(":focus")).waitFor();
+  }
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
 });
 
 test("says what failed, with the request id, and tries again", async () => {

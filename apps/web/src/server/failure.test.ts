@@ -17,12 +17,13 @@ test("reads what a procedure told", async () => {
   const error = {
     code: -32600,
     message: "The request is not valid",
-    data: { code: "BAD_REQUEST", httpStatus: 400, requestId: "req-1", issues },
+    data: { code: "BAD_REQUEST", httpStatus: 400, requestId: "req-1", retryAfterSeconds: 90, issues },
   };
   expect(await describeAnswer(400, [{ error }])).toEqual({
     code: "BAD_REQUEST",
     message: "The request is not valid.",
     requestId: "req-1",
+    retryAfterSeconds: 90,
     issues,
   });
 });

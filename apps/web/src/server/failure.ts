@@ -9,6 +9,8 @@ export interface Failure {
   readonly message: string;
   /** What to name when asking for help; absent where the API never answered. */
   readonly requestId: string | undefined;
+  /** After how many seconds trying again makes sense, where the API says so. */
+  readonly retryAfterSeconds: number | undefined;
   /** What is wrong with single fields. */
   readonly issues: readonly FieldIssue[];
 }
@@ -24,6 +26,7 @@ export function describeFailure(error: unknown): Failure {
       code: "NO_ANSWER",
       message: "The server did not answer. Check the connection, then try again.",
       requestId: undefined,
+      retryAfterSeconds: undefined,
       issues: [],
     }
   );
@@ -41,7 +44,7 @@ function findToldBefore({ meta }: TRPCClientError<never>): Failure | undefined {
 }
 
 function readFacts(
-  { code, requestId, issues }: Record<string, unknown>,
+  { code, requestId, retryAfterSeconds, issues }: Record<string, unknown>,
   message: unknown,
 ): Failure | undefined {
   if (!isErrorCode(code)) return undefined;
@@ -49,6 +52,7 @@ function readFacts(
     code,
     message: asSentence(typeof message === "string" ? message : errorCatalogue[code].message),
     requestId: typeof requestId === "string" ? requestId : undefined,
+    retryAfterSeconds: typeof retryAfterSeconds === "number" ? retryAfterSeconds : undefined,
     issues: Array.isArray(issues) ? issues.filter(isIssue) : [],
   };
 }

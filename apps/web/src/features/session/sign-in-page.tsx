@@ -9,6 +9,7 @@ import { trpc } from "../../server/trpc.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
+import { describeRefusal } from "./describe-refusal.ts";
 import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkPassword } from "./field-rules.ts";
 
@@ -55,7 +56,7 @@ export function SignInPage(): ReactElement {
         )}
       >
         {failure && !isShownUnderFields && (
-          <FormFailure message={failure.message} requestId={failure.requestId} />
+          <FormFailure message={describeRefusal(failure, signIn.submittedAt)} requestId={failure.requestId} />
         )}
         <EmailField {...form.getInputProps("email")} key={form.key("email")} autoFocus />
         <SecretField

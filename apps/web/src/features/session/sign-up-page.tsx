@@ -10,6 +10,7 @@ import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
+import { describeRefusal } from "./describe-refusal.ts";
 import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkName, checkNewPassword, passwordHelp } from "./field-rules.ts";
 
@@ -80,7 +81,7 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
       )}
     >
       {failure && !isShownUnderFields && (
-        <FormFailure message={failure.message} requestId={failure.requestId} />
+        <FormFailure message={describeRefusal(failure, signUp.submittedAt)} requestId={failure.requestId} />
       )}
       <TextInput
         {...form.getInputProps("name")}
