@@ -23,6 +23,13 @@ export const version = z.int().min(1).meta({
   example: 3,
 });
 
+/** Whether an answer that issues a secret has it, beside the member for the secret. */
+export const secretStatus = z.enum(["issued", "reissued", "omitted"]).meta({
+  description:
+    "`issued`: the response has the new secret. `reissued`: you sent the request before, and the secret of the earlier response was never used; it is no longer valid, and the response has the one that replaces it. `omitted`: you sent the request before, and the secret of the earlier response has been used or is no longer the current one; the response has no secret.",
+  example: "issued",
+});
+
 /** A UUID to show what ids look like. */
 const exampleUuid = "01890a5d-ac96-774b-bcce-b302099a8057";
 

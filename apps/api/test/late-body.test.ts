@@ -46,18 +46,25 @@ async function addPair() {
   return { workspace: `/open/workspaces/${encodeId("workspace", workspaceId)}`, edit, first, second };
 }
 
+/** A body, and the name of the request. */
+interface Sent {
+  readonly [member: string]: unknown;
+  readonly idempotencyKey?: string;
+}
+
 /** Sends the headers, does this once the request was admitted, and sends the body; the status. */
 async function sendLate(
   { secret, id }: Person,
   [method, path]: readonly [string, string],
   meanwhile: () => Promise<unknown>,
-  sent: object = { name: "Too late" },
+  { idempotencyKey, ...sent }: Sent = { name: "Too late" },
 ): Promise<number | undefined> {
   const body = JSON.stringify(sent);
   const headers = {
     Authorization: `Bearer ${secret}`,
     "Content-Type": "application/json",
     "Content-Length": Buffer.byteLength(body),
+    ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
   };
   const late = request(app.baseUrl + path, { method, headers });
   late.flushHeaders();
@@ -144,6 +151,26 @@ test.each([0, 3_600])(
     expect(status).toBe(403);
   },
 );
+
+test("a secret that another key rotated under the same name before the body came gets no new one", async () => {
+  const person: Person = await app.addKey();
+  const other = await app.addKey(person.userId);
+  const path = `/open/api-keys/${encodeId("key", person.id)}/rotate`;
+  const body = { overlapSeconds: 3_600 };
+  const rotateByOther = () =>
+    fetch(app.baseUrl + path, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${other.secret}`,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "shared",
+      },
+      body: JSON.stringify(body),
+    });
+  const status = await sendLate(person, ["POST", path], rotateByOther, { ...body, idempotencyKey: "shared" });
+  expect(status).toBe(403);
+  expect(await (await rotateByOther()).json()).toMatchObject({ secretStatus: "reissued" });
+});
 
 test("a key that was narrowed before the body came makes no workspace", async () => {
   const person: Person = await app.addKey();

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { defineEndpoint } from "../src/http/endpoint.ts";
 import { endpoints } from "../src/open/endpoints.ts";
 import { createOpenApiDocument } from "../src/open/openapi-document.ts";
+import { secretStatus } from "../src/schemas.ts";
 
 interface Media {
   readonly example?: unknown;
@@ -99,6 +100,16 @@ const needs = {
   key: /Needs a valid key and nothing more\.$/,
   "unnarrowed-key": /Needs a key that isn't restricted to workspaces, permissions or reading\.$/,
 };
+
+test("every answer with a secret says whether the secret is there", () => {
+  const issuing = endpoints.filter(({ secret }) => secret);
+  expect(issuing.map(({ operationId }) => operationId)).toContain("rotateApiKey");
+  for (const { secret, response } of issuing) {
+    const { secretStatus: status, ...members } = response.schema?.shape ?? {};
+    expect(status).toBe(secretStatus);
+    expect(Object.keys(members)).toContain(secret?.member);
+  }
+});
 
 test("every operation says which permission it needs, in words and for programs", () => {
   for (const endpoint of endpoints) {

@@ -110,7 +110,7 @@ const formerSecretsKept = 100;
 
 /**
  * Gives a key another secret; the one that it had is good for as long as the overlap lasts, unless five later ones are.
- * Lock the key before, and call `bumpKeyVersions` last.
+ * Lock the key before, and call `bumpKeyVersions` with `hasNewSecret` last.
  * @param secret.hash SHA-256 of the whole secret, 32 bytes.
  */
 export async function rotateApiKey(
@@ -136,19 +136,71 @@ export async function rotateApiKey(
     .execute();
 }
 
+/**
+ * Replaces the current secret of a key, unless a request was admitted with it or another secret is current by now; whether
+ * it was replaced. The replaced secret is no longer valid; it is kept among the retired ones, so that it is recognized
+ * when somebody presents it. Former secrets keep their overlap.
+ *
+ * Lock the key before, and call this last in the transaction. It locks the key's counter before it decides. Admission
+ * marks the first use of a new secret in that row, in the statement that counts the use: either that statement has
+ * committed, and nothing is replaced, or it finds that the version has changed, and counts nothing.
+ *
+ * @param key.issuedHash SHA-256 of the secret to replace.
+ * @param secret.hash SHA-256 of the whole new secret, 32 bytes.
+ */
+export async function replaceUnusedSecret(
+  trx: Trx,
+  { id, issuedHash }: { readonly id: KeyId; readonly issuedHash: Buffer },
+  secret: { readonly start: string; readonly hash: Buffer },
+): Promise<boolean> {
+  await forgetLongRetired(trx, id);
+  const { rows } = await sql`
+    with unused as materialized (
+      select key_id from key_counters
+      where key_id = ${id} and (has_unused_secret or use_count = 0)
+      for no key update
+    ),
+    retired as (
+      insert into retired_secrets (hash, key_id, start, good_until)
+      select hash, id, start, ${overForGood}
+      from api_keys join unused on unused.key_id = api_keys.id
+      where hash = ${issuedHash}
+      returning key_id
+    ),
+    replaced as (
+      update api_keys
+      set hash = ${secret.hash}, start = ${secret.start}, version = version + 1, updated_at = clock_timestamp()
+      where id in (select key_id from retired)
+      returning id
+    )
+    update key_counters set version = version + 1
+    where key_id in (select id from replaced)
+    returning key_id`.execute(trx);
+  return rows.length > 0;
+}
+
 /** Ends the overlap of all secrets that a key had before. Lock the key before, and call `bumpKeyVersions` last. */
 export async function endOverlap(trx: Trx, id: KeyId): Promise<void> {
   await endAllBut(trx, id, 0);
 }
 
-/** Ends the overlap of a key's former secrets but for so many, the latest, and forgets those of very long ago. */
+/** Ends the overlap of a key's former secrets except the latest valid ones, so many, and forgets the oldest. */
 async function endAllBut(trx: Trx, id: KeyId, count: number): Promise<void> {
-  const after = (offset: number) => sql`
-    select hash from retired_secrets where key_id = ${id} order by retired_at desc, hash offset ${offset}`;
   await sql`
     update retired_secrets set good_until = ${overForGood}
-    where hash in (${after(count)}) and good_until <> ${overForGood}`.execute(trx);
-  await sql`delete from retired_secrets where hash in (${after(formerSecretsKept)})`.execute(trx);
+    where key_id = ${id} and good_until <> ${overForGood} and hash not in (
+      select hash from retired_secrets
+      where key_id = ${id} and good_until > clock_timestamp()
+      order by retired_at desc, hash limit ${count})`.execute(trx);
+  await forgetLongRetired(trx, id);
+}
+
+/** Deletes the oldest of a key's retired secrets, if there are many; never one that is still valid. */
+async function forgetLongRetired(trx: Trx, id: KeyId): Promise<void> {
+  await sql`
+    delete from retired_secrets where good_until = ${overForGood} and hash in (
+      select hash from retired_secrets
+      where key_id = ${id} order by retired_at desc, hash offset ${formerSecretsKept})`.execute(trx);
 }
 
 /** Deletes a user's key; whether there was such a key. Once the transaction commits, no node admits it. */

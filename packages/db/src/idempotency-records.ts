@@ -10,13 +10,17 @@ export interface IdempotencyName {
   readonly key: string;
 }
 
-/** How a request was answered. */
+/** How a request was answered, and what decides about a repetition of it. */
 export interface IdempotencyRecord {
   /** SHA-256 of the request's body. */
   readonly requestHash: Buffer;
   readonly status: number;
   /** Null where it had no body. */
   readonly answer: Record<string, unknown> | null;
+  /** SHA-256 of the secret that the request was made with; null for a record from before it was stored. */
+  readonly presentedHash: Buffer | null;
+  /** SHA-256 of the secret that the answer issued; null for none. */
+  readonly issuedHash: Buffer | null;
 }
 
 /** Records are kept for a day. */
@@ -41,7 +45,13 @@ export async function findIdempotencyRecord(
 ): Promise<IdempotencyRecord | undefined> {
   return await trx
     .selectFrom("idempotency_records")
-    .select(["request_hash as requestHash", "status", "answer"])
+    .select([
+      "request_hash as requestHash",
+      "status",
+      "answer",
+      "presented_hash as presentedHash",
+      "issued_hash as issuedHash",
+    ])
     .where("user_id", "=", name.userId)
     .where("method", "=", name.method)
     .where("path", "=", name.path)
@@ -67,6 +77,8 @@ export async function insertIdempotencyRecord(
     request_hash: record.requestHash,
     status: record.status,
     answer: JSON.stringify(record.answer),
+    presented_hash: record.presentedHash,
+    issued_hash: record.issuedHash,
   };
   await trx
     .insertInto("idempotency_records")
@@ -76,5 +88,17 @@ export async function insertIdempotencyRecord(
         .columns(["user_id", "method", "path", "key"])
         .doUpdateSet({ ...answer, created_at: sql`now()` }),
     )
+    .execute();
+}
+
+/** Notes that a repetition of the request issued another secret. The record keeps its age. */
+export async function updateIssuedSecret(trx: Trx, name: IdempotencyName, issuedHash: Buffer): Promise<void> {
+  await trx
+    .updateTable("idempotency_records")
+    .set({ issued_hash: issuedHash })
+    .where("user_id", "=", name.userId)
+    .where("method", "=", name.method)
+    .where("path", "=", name.path)
+    .where("key", "=", name.key)
     .execute();
 }

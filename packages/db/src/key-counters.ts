@@ -15,11 +15,16 @@ export async function insertKeyCounter(trx: Trx, keyId: KeyId): Promise<void> {
  *
  * @param keys.windowSeconds how long a window of the key's limit lasts from now on: the present one ends no later than one
  *   that begins now. What it has spent is not forgotten.
+ * @param keys.hasNewSecret that the key was given another secret in this transaction, which no request has used.
  */
 export async function bumpKeyVersions(
   trx: Trx,
   keys:
-    | { readonly keyId: KeyId; readonly windowSeconds?: number | undefined }
+    | {
+        readonly keyId: KeyId;
+        readonly windowSeconds?: number | undefined;
+        readonly hasNewSecret?: true;
+      }
     | { readonly userIds: readonly UserId[] },
 ): Promise<void> {
   const chosen =
@@ -31,6 +36,7 @@ export async function bumpKeyVersions(
   const window = seconds
     ? sql`, window_ends_at = case when window_ends_at > ${latest} then ${latest} else window_ends_at end`
     : sql``;
+  const secret = "keyId" in keys && keys.hasNewSecret ? sql`, has_unused_secret = true` : sql``;
   await sql`
     with chosen as (${chosen}),
     locked as materialized (
@@ -39,6 +45,6 @@ export async function bumpKeyVersions(
       order by key_id
       for no key update
     )
-    update key_counters set version = version + 1${window}
+    update key_counters set version = version + 1${window}${secret}
     where key_id in (select key_id from locked)`.execute(trx);
 }

@@ -3,6 +3,7 @@ import * as groundFloor from "./migrations/0001-ground-floor.ts";
 import * as theWall from "./migrations/0002-the-wall.ts";
 import * as narrowedKeys from "./migrations/0003-narrowed-keys.ts";
 import * as accounts from "./migrations/0004-accounts.ts";
+import * as retriedRotation from "./migrations/0006-retried-rotation.ts";
 import * as migrationChecksums from "./migrations/0008-migration-checksums.ts";
 
 /** One step in the history of the schema. */
@@ -23,5 +24,6 @@ export const migrations: Migrations = {
   "0002-the-wall": theWall,
   "0003-narrowed-keys": narrowedKeys,
   "0004-accounts": accounts,
+  "0006-retried-rotation": retriedRotation,
   "0008-migration-checksums": migrationChecksums,
 };

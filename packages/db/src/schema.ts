@@ -124,6 +124,10 @@ export interface IdempotencyRecordTable {
   request_hash: Buffer;
   status: number;
   answer: ColumnType<Record<string, unknown> | null, string, string>;
+  /** SHA-256 of the secret that the request was made with; null in rows from before it was stored. */
+  presented_hash: Buffer | null;
+  /** SHA-256 of the secret that the answer issued; null for an answer that issued none. */
+  issued_hash: Buffer | null;
   created_at: ColumnType<Date, never, Date>;
 }
 
@@ -214,6 +218,8 @@ export interface KeyCounterTable {
   window_spent: number | null;
   /** How many uses the limit let through of those that were asked for last. */
   last_granted: number | null;
+  /** True from a rotation until the first use of the new secret, exactly; null otherwise. */
+  has_unused_secret: boolean | null;
 }
 
 /** Every table, by its name in Postgres. */

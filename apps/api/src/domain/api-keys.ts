@@ -6,6 +6,7 @@ import {
   endOverlap,
   insertApiKey,
   lockApiKey,
+  replaceUnusedSecret,
   rotateApiKey,
   updateApiKey,
 } from "@latchkey/db/api-key-changes";
@@ -85,10 +86,16 @@ export async function requireOwnKey(db: Db, principal: Principal, id: KeyId): Pr
 /**
  * Checks that a key may change this one: what it may look at, unless it is presented by a former secret. Whoever has no
  * more than that must not lock out who has the present one.
+ * @param isOwnRetry whether the request repeats one that this very secret made and that was carried out. A former secret
+ *   may do that for its own key, and nothing more (docs/decisions/0026).
  * @throws {AppError} FORBIDDEN
  */
-export async function requireManageable(trx: Trx, principal: Principal, id: KeyId): Promise<void> {
-  if (principal.isByFormerSecret) throw new AppError("FORBIDDEN");
+export async function requireManageable(
+  trx: Trx,
+  principal: Principal,
+  { id, isOwnRetry = false }: { readonly id: KeyId; readonly isOwnRetry?: boolean },
+): Promise<void> {
+  if (principal.isByFormerSecret && !(isOwnRetry && principal.keyId === id)) throw new AppError("FORBIDDEN");
   await requireOwnKey(trx, principal, id);
 }
 
@@ -138,8 +145,28 @@ export async function rotateKey(
   await lockToEdit(trx, edit);
   const { secret, start, hash } = createApiKey();
   await rotateApiKey(trx, edit.id, { start, hash, overlapSeconds });
-  await bumpKeyVersions(trx, { keyId: edit.id });
+  await bumpKeyVersions(trx, { keyId: edit.id, hasNewSecret: true });
   return { id: edit.id, secret };
+}
+
+/**
+ * Gives a key another secret in place of one that a rotation or the creation of the key issued, for a repeated request;
+ * undefined when a request was admitted with that secret, or it isn't the key's current one any more. The overlap of
+ * former secrets stays as it is.
+ * @param issued.hash SHA-256 of the secret to replace.
+ * @throws {AppError} FORBIDDEN
+ */
+export async function reissueSecret(
+  trx: Trx,
+  edit: KeyEdit,
+  issued: { readonly hash: Buffer; readonly isOwnRetry: boolean },
+): Promise<string | undefined> {
+  const acting = await requireStillActing(trx, edit.origin);
+  if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireNotLess(acting, edit.id);
+  if (!(await lockApiKey(trx, edit))) return undefined;
+  const { secret, start, hash } = createApiKey();
+  const replaced = { id: edit.id, issuedHash: issued.hash };
+  return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? secret : undefined;
 }
 
 /** Ends the overlap of a key's former secrets. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */

@@ -25,6 +25,11 @@ export interface Call {
   readonly origin: Origin;
   /** When the request arrived, by this node's clock. */
   readonly now: Date;
+  /**
+   * Whether the secret of this request has made the same request before, under the same `Idempotency-Key`, and it was
+   * carried out. What may be done then to repeat it may not be done to begin anew.
+   */
+  readonly isOwnRetry: boolean;
   /** The versions that `If-Match` allows; undefined where it was not sent, or allows any. */
   readonly ifMatch: readonly number[] | undefined;
   /**
@@ -56,10 +61,27 @@ export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
       readonly hasEtag?: boolean;
       /** Members, at any depth, that change without another `ETag`. */
       readonly notInEtag?: readonly string[];
-      /** The member that holds a secret: it is left out where an answer is kept. */
-      readonly secret?: string;
     }
   | { readonly status: 204; readonly schema?: undefined };
+
+/**
+ * A secret that an answer issues. It is shown once and kept nowhere, so that a repeated request can't get it again: it
+ * gets another one, or none (docs/decisions/0026). The answer has a `secretStatus` beside it.
+ */
+interface IssuedSecret<Member extends string, Request> {
+  /** The member of the answer that holds it. */
+  readonly member: Member;
+  /**
+   * Replaces the secret that the first answer issued, in the transaction of the repeated request.
+   * @param issued.hash SHA-256 of that secret.
+   * @returns the new secret; undefined when that one was used, or isn't current any more.
+   */
+  readonly reissue: (
+    request: Request,
+    call: Call,
+    issued: { readonly trx: Trx; readonly hash: Buffer },
+  ) => Promise<string | undefined>;
+}
 
 /** One operation of the open API: the router, the OpenAPI document and the tests all read this. */
 export interface Endpoint {
@@ -75,6 +97,7 @@ export interface Endpoint {
   readonly isAboutKey?: boolean;
   readonly request: RequestParts;
   readonly response: EndpointResponse;
+  readonly secret?: IssuedSecret<string, RawInput>;
   /** What it answers beside the errors that every endpoint has. */
   readonly errors: readonly ErrorCode[];
   /** Set once clients should use something else (docs/api-changes.md). */
@@ -105,10 +128,11 @@ export function defineEndpoint<
   Allowed extends Access,
   Response extends EndpointResponse<Schema>,
 >(
-  declaration: Omit<Endpoint, "run" | "authorise" | "request" | "response" | "access"> & {
+  declaration: Omit<Endpoint, "run" | "authorise" | "request" | "response" | "access" | "secret"> & {
     readonly access: Allowed;
     readonly request: Parts;
     readonly response: Response;
+    readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>>;
     /** Runs in the transaction, before what the handler does there. @throws what refuses the request. */
     readonly authorise?: (input: Parsed<Parts>, call: Call, trx: Trx) => Promise<void>;
     readonly handle: (
@@ -117,13 +141,16 @@ export function defineEndpoint<
     ) => Input<Response> | Promise<Input<Response>>;
   },
 ): Endpoint {
-  const { handle, authorise, ...facts } = declaration;
+  const { handle, authorise, secret, ...facts } = declaration;
   const { schema } = facts.response;
   const strip = (answer: unknown): Answer => schema?.parse(answer);
   const parse = (raw: RawInput) => parseInput(facts.request, raw) as Parsed<Parts>; // Each part by its own schema.
   return {
     ...facts,
     ...(authorise ? { authorise: (raw, call, trx) => authorise(parse(raw), call, trx) } : {}),
+    ...(secret
+      ? { secret: { ...secret, reissue: (raw, call, issued) => secret.reissue(parse(raw), call, issued) } }
+      : {}),
     run(raw, call) {
       const input = parse(raw);
       const transact: Call["transact"] = (work) =>

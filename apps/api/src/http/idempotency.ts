@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
+import { digestKey } from "@latchkey/auth/key-format";
 import {
   claimIdempotencyName,
   findIdempotencyRecord,
   type IdempotencyName,
+  type IdempotencyRecord,
   insertIdempotencyRecord,
+  updateIssuedSecret,
 } from "@latchkey/db/idempotency-records";
+import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import type { Answer, AnyCall, Endpoint } from "./endpoint.ts";
@@ -52,6 +56,7 @@ export async function onceByName(
   const requestHash = createHash("sha256")
     .update(JSON.stringify(input.body ?? null))
     .digest();
+  const presentedHash = Buffer.from(call.principal.digest, "base64");
   return await call.transact(async (trx) => {
     if (!(await claimIdempotencyName(trx, name))) {
       throw new AppError("CONFLICT", {
@@ -59,28 +64,50 @@ export async function onceByName(
         retryAfterSeconds: 1,
       });
     }
-    await endpoint.authorise?.(input, call, trx);
     const record = await findIdempotencyRecord(trx, name);
-    if (record && !record.requestHash.equals(requestHash)) {
+    const isRetry = record?.requestHash.equals(requestHash) === true;
+    const isOwnRetry = isRetry && record.presentedHash?.equals(presentedHash) === true;
+    const ownCall = { ...call, isOwnRetry };
+    await endpoint.authorise?.(input, ownCall, trx);
+    if (record && !isRetry) {
       throw new AppError("UNPROCESSABLE_CONTENT", {
         message: "This Idempotency-Key was used for another request",
       });
     }
-    if (record) return { status: record.status, answer: record.answer ?? undefined, isReplayed: true };
+    if (record) return await replay(endpoint, record, { name, input, call: ownCall, trx });
     const answer = await endpoint.run(input, { ...call, transact: (work) => work(trx) });
     const { status } = endpoint.response;
-    await insertIdempotencyRecord(trx, name, {
-      requestHash,
-      status,
-      answer: withoutSecret(endpoint, answer),
-    });
+    const kept = { requestHash, presentedHash, status, ...separateSecret(endpoint, answer) };
+    await insertIdempotencyRecord(trx, name, kept);
     return { status, answer, isReplayed: false };
   });
 }
 
-function withoutSecret({ response }: Endpoint, answer: Answer): Record<string, unknown> | null {
-  if (response.status === 204 || !answer) return null;
-  const kept = { ...answer };
-  if (response.secret) delete kept[response.secret];
-  return kept;
+/** Answers a repeated request as the first time. Of a secret nothing is kept but its digest: it is issued anew, or omitted. */
+async function replay(
+  { secret }: Endpoint,
+  { status, answer, issuedHash }: IdempotencyRecord,
+  { name, input, call, trx }: NamedRequest & { readonly trx: Trx },
+): Promise<CarriedOut> {
+  if (!secret || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
+  const reissued = issuedHash && (await secret.reissue(input, call, { trx, hash: issuedHash }));
+  if (!reissued) return { status, answer: { ...answer, secretStatus: "omitted" }, isReplayed: true };
+  await updateIssuedSecret(trx, name, digestOf(reissued));
+  const added = { [secret.member]: reissued, secretStatus: "reissued" };
+  return { status, answer: { ...answer, ...added }, isReplayed: true };
+}
+
+/** What is kept of an answer: all of it but its secret, and the digest of that. */
+function separateSecret(
+  { response, secret }: Endpoint,
+  answer: Answer,
+): Pick<IdempotencyRecord, "answer" | "issuedHash"> {
+  if (response.status === 204 || !answer) return { answer: null, issuedHash: null };
+  if (!secret) return { answer, issuedHash: null };
+  const { [secret.member]: issued, ...kept } = answer;
+  return { answer: kept, issuedHash: typeof issued === "string" ? digestOf(issued) : null };
+}
+
+function digestOf(secret: string): Buffer {
+  return Buffer.from(digestKey(secret), "base64");
 }

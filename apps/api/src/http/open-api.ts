@@ -165,6 +165,7 @@ function createCall(
       requestId: ctx.requestId,
     },
     now: new Date(),
+    isOwnRetry: false,
     ifMatch: endpoint.request.ifMatch ? readIfMatch(ctx.req) : undefined,
     read,
     transact,

@@ -68,7 +68,7 @@ Lists are paginated: \`{ "data", "nextCursor", "hasMore" }\`. Pass \`nextCursor\
 
 ## Retries
 
-Send an \`Idempotency-Key\` of your choice with a POST, and it is carried out once, however often you send it. The response to the first request is repeated, with \`Idempotent-Replayed: true\`.
+Send an \`Idempotency-Key\` of your choice with a POST, and it is carried out once, however often you send it. The response to the first request is repeated, with \`Idempotent-Replayed: true\`. A secret isn't repeated: \`secretStatus\` says whether the response has another one in its place. Use a random key, such as a UUID.
 
 ## Concurrent changes
 

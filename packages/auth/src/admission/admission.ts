@@ -9,6 +9,7 @@ import {
   composeBatches,
   type Incoming,
   listAsks,
+  listFirstUses,
   listWaiters,
   type Probing,
   requestOfNoKey,
@@ -204,7 +205,11 @@ export class Admission {
     // While another statement was under way their time may have come.
     if (listWaiters(batch).every(({ isAnswered }) => isAnswered)) return;
     try {
-      this.#conclude(batch, await this.#send(batch, resolveUses));
+      const firstUses = listFirstUses(batch.spending);
+      const findings = await this.#send(batch, (client, asks, probes) =>
+        resolveUses(client, { asks, probes, firstUses }),
+      );
+      this.#conclude(batch, findings);
     } catch (error) {
       // Rows are skipped, a whole table that somebody has locked is not.
       if (isDefiniteAbort(error)) this.#setAside(listWaiters(batch));
@@ -273,7 +278,9 @@ export class Admission {
 
   /** Judges by facts that were read after these requests arrived; what is allowed must still be spent. */
   #learn(facts: KeyFacts | undefined, { probe: { digest }, waiters }: Probing): readonly Waiter[] {
-    if (facts && judgeKey(facts).kind === "allowed") this.#memory.remember(digest, facts);
+    // That a secret is unused is true until its first use, on whichever node, and no version tells that it was.
+    const isLasting = facts && !facts.isUnusedSecret && judgeKey(facts).kind === "allowed";
+    if (isLasting) this.#memory.remember(digest, facts);
     else this.#memory.forget(digest);
     const presented = facts && presentedBy(facts, digest);
     return waiters.filter((waiter) => {

@@ -57,7 +57,7 @@ export interface Batch {
 
 /**
  * Sorts requests into what can be counted by remembered facts and what must be looked up. With the latter go the
- * keys set apart, so that nobody else waits for them. `later` are those with another secret of a key that is counted
+ * keys set apart, so that nobody else waits for them, and the first uses of new secrets, which are marked as used there. `later` are those with another secret of a key that is counted
  * now: a statement counts a key once.
  */
 export function composeBatches(
@@ -74,7 +74,7 @@ export function composeBatches(
       addProbe(apart.probing, waiter);
       continue;
     }
-    const spending = setApart.has(facts.keyId) ? apart.spending : together;
+    const spending = facts.isUnusedSecret || setApart.has(facts.keyId) ? apart.spending : together;
     const others = spending.get(facts.keyId);
     // Counted by one version of the facts, and judged by another? It must be looked up.
     if (others && others.facts.version !== facts.version) addProbe(apart.probing, waiter);
@@ -102,6 +102,11 @@ export function listAsks(spending: Batch["spending"]): Ask[] {
     asks.push({ keyId, uses: waiters.length, version, goodUntil, limit });
   }
   return asks;
+}
+
+/** The keys of which a statement is to count the first use of a new secret. */
+export function listFirstUses(spending: Batch["spending"]): KeyId[] {
+  return [...spending.values()].flatMap(({ facts }) => (facts.isUnusedSecret ? [facts.keyId] : []));
 }
 
 export function listWaiters({ spending, probing }: Batch): Waiter[] {

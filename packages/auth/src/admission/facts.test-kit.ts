@@ -12,6 +12,7 @@ export const goodFacts: KeyFacts = {
   isExpired: false,
   isRetired: false,
   isRotatedOut: false,
+  isUnusedSecret: false,
   goodUntil: null,
   limit: null,
   restrictions: undefined,

@@ -18,6 +18,7 @@ export const foundFacts = `
     'isExpired', coalesce(key.expires_at <= clock_timestamp(), false),
     'isRetired', key.good_until is not null,
     'isRotatedOut', coalesce(key.good_until <= clock_timestamp(), false),
+    'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
     'goodUntil', least(key.expires_at, key.good_until),
     ${settingsAsJson("key")},
     'role', (select role from members where workspace_id = probed.workspace_id and user_id = key.user_id)
@@ -45,6 +46,7 @@ export interface FoundFacts extends StoredSettings {
   readonly isExpired: boolean;
   readonly isRetired: boolean;
   readonly isRotatedOut: boolean;
+  readonly isUnusedSecret: boolean;
   /** ISO 8601, to the microsecond. */
   readonly goodUntil: string | null;
   readonly role: Role | null;
@@ -53,7 +55,7 @@ export interface FoundFacts extends StoredSettings {
 /** @param workspaceId the workspace probed for. */
 export function readFacts(found: FoundFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
-  const { isRetired, isRotatedOut, goodUntil, limit, role } = found;
+  const { isRetired, isRotatedOut, isUnusedSecret, goodUntil, limit, role } = found;
   return {
     keyId,
     userId,
@@ -64,6 +66,7 @@ export function readFacts(found: FoundFacts, workspaceId: WorkspaceId | undefine
     isExpired,
     isRetired,
     isRotatedOut,
+    isUnusedSecret,
     goodUntil,
     limit,
     restrictions: compileRestrictions(found),

@@ -23,6 +23,8 @@ export interface KeyFacts {
   readonly isRetired: boolean;
   /** Whether that one's overlap is over. */
   readonly isRotatedOut: boolean;
+  /** Whether the key was rotated, and the secret presented is its new one, which no request has used yet. */
+  readonly isUnusedSecret: boolean;
   /** When key or secret end, by the database's clock and in its words; null for never. */
   readonly goodUntil: string | null;
   readonly limit: Limit | null;

@@ -10,7 +10,7 @@ export const askedTimes = "now, window_seconds * interval '1 second' as length";
 const isOpen = "counter.window_ends_at > asked.now";
 const spentBefore = `(case when ${isOpen} then counter.window_spent else 0 end)`;
 /** All of them where there is no quota: to Postgres, the least of a number and null is the number. */
-const granted = `greatest(0, least(asked.uses, asked.quota - ${spentBefore}))`;
+export const granted = `greatest(0, least(asked.uses, asked.quota - ${spentBefore}))`;
 
 /**
  * What a row becomes by an ask: as many uses as its limit leaves. How many that were stands in the row, since an update

@@ -4,7 +4,7 @@ import type { Ask, Counted } from "./ask.ts";
 import { countOne } from "./count-one.ts";
 import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./found-facts.ts";
 import type { KeyFacts } from "./judge.ts";
-import { askedTimes, nothingSpent, type Spent, spend, windowState } from "./spend.ts";
+import { askedTimes, granted, nothingSpent, type Spent, spend, windowState } from "./spend.ts";
 
 /** A key that the node must look up, and the workspace in which it must know its user's role. */
 export interface Probe {
@@ -122,6 +122,8 @@ select
  * - The answer names the asks that were not counted, with the version of their key. One whose version still holds, and
  *   that is not over, is locked by another.
  * - It has how each limit stands that was counted.
+ * - It marks the secrets of `$9` as used, by key. They are new ones after a rotation, and the mark is committed with the
+ *   first use, so that nobody ever takes a used secret for an unused one. No other statement counts such a secret.
  * - It has the facts of the keys probed, each with its user's role in the workspace asked for. All of it sees one
  *   snapshot, taken after the requests arrived, so that facts and version belong together.
  */
@@ -140,7 +142,10 @@ locked as materialized (
 ),
 spent as (
   update key_counters counter
-  set ${spend}
+  set ${spend},
+    has_unused_secret = case
+      when counter.key_id = any($9::uuid[]) and ${granted} > 0 then null
+      else counter.has_unused_secret end
   from locked asked
   where counter.key_id = asked.key_id
   returning asked.key_id, asked.quota, ${windowState}
@@ -228,11 +233,22 @@ function readNumbers(list: string | null | undefined): number[] {
   return list ? list.split(",").map(Number) : [];
 }
 
-/** Runs {@link resolveText}. @throws what the driver throws. */
+/**
+ * Runs {@link resolveText}.
+ * @param firstUses the keys of asks by a secret that was unused when it was looked up.
+ * @throws what the driver throws.
+ */
 export async function resolveUses(
   client: pg.Client,
-  asks: readonly Ask[],
-  probes: readonly Probe[],
+  {
+    asks,
+    probes,
+    firstUses,
+  }: {
+    readonly asks: readonly Ask[];
+    readonly probes: readonly Probe[];
+    readonly firstUses: readonly KeyId[];
+  },
 ): Promise<Findings> {
   const { rows } = await client.query<Row>({
     name: "admit-resolve",
@@ -241,6 +257,7 @@ export async function resolveUses(
       ...list(asks),
       probes.map(({ digest }) => Buffer.from(digest, "base64")),
       probes.map(({ workspaceId }) => workspaceId ?? null),
+      firstUses,
     ],
   });
   const uncounted = new Map<KeyId, Uncounted>();

@@ -13,7 +13,7 @@ export const deleteApiKey = defineEndpoint({
   request: { params: ofKey, ifMatch: true },
   response: { status: 204 },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
-  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
+  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),
   handle: async ({ params: { keyId } }, { transact, principal, origin, ifMatch }) => {
     const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
     await transact((trx) => deleteKey(trx, edit));

@@ -1,19 +1,20 @@
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { requireManageable, rotateKey } from "../../domain/api-keys.ts";
+import { reissueSecret, requireManageable, rotateKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { overlapSeconds } from "../../key-fields.ts";
 import { ofKey } from "../../presenters/api-key.ts";
-import { shownId } from "../../schemas.ts";
+import { secretStatus, shownId } from "../../schemas.ts";
 
 const rotated = z
   .object({
     id: shownId("key"),
     key: z.string().optional().meta({
       description:
-        "The new secret. It stands in this answer alone, and in none to a request that came again.",
+        "The new secret, which is shown only in this response. Absent if `secretStatus` is `omitted`.",
       example: "lk_4fTq0aVb7Xk2mPz9Wc8sYd3nRe5jLg1hQu6t",
     }),
+    secretStatus,
   })
   .meta({ id: "RotatedKey" });
 
@@ -23,7 +24,7 @@ export const rotateApiKey = defineEndpoint({
   operationId: "rotateApiKey",
   summary: "Give an API key a new secret",
   description:
-    "The key stays what it is; the secret that it had is good for the overlap, so that it can be replaced where it is used without an outage, and is refused afterwards.",
+    "The key keeps everything but its secret. The former secret stays valid for the overlap, so that you can replace it wherever it is used without an outage, and is rejected afterwards. If the response is lost, send the request again with the same `Idempotency-Key`, with the former secret during the overlap or with another key of the same user: if the new secret was never used, you get another one in its place.",
   access: "key",
   request: {
     params: ofKey,
@@ -35,12 +36,18 @@ export const rotateApiKey = defineEndpoint({
       }),
     }),
   },
-  response: { status: 200, schema: rotated, secret: "key" },
+  response: { status: 200, schema: rotated },
+  secret: {
+    member: "key",
+    reissue: ({ params: { keyId } }, { principal, origin, isOwnRetry }, { trx, hash }) =>
+      reissueSecret(trx, { userId: principal.userId, id: keyId, origin }, { hash, isOwnRetry }),
+  },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
-  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
+  authorise: ({ params: { keyId } }, { principal, isOwnRetry }, trx) =>
+    requireManageable(trx, principal, { id: keyId, isOwnRetry }),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
     const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
     const { id, secret } = await transact((trx) => rotateKey(trx, edit, body.overlapSeconds));
-    return { id: encodeId("key", id), key: secret };
+    return { id: encodeId("key", id), key: secret, secretStatus: "issued" as const };
   },
 });

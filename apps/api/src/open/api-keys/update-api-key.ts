@@ -26,7 +26,7 @@ export const updateApiKey = defineEndpoint({
   request: { params: ofKey, body, ifMatch: true },
   response: apiKeyResponse,
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
-  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, keyId),
+  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
     const { name, description, ...settings } = body;
     const edit = { userId: principal.userId, id: keyId, origin };

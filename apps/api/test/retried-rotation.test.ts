@@ -1,0 +1,261 @@
+import { encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
+import type { KeySettings } from "@latchkey/db/key-settings";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey } from "../src/domain/api-keys.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+// The response to a rotation was lost, and the client sends the request again.
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+interface Key {
+  readonly userId: UserId;
+  readonly keyId: KeyId;
+  /** As callers see it. */
+  readonly id: string;
+  readonly secret: string;
+}
+
+async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
+  const userId = ofUser ?? (await app.addUser()).userId;
+  const key = { userId, name: "key", description: "", settings };
+  const { id: keyId, secret } = await app.instance.db.transaction().execute((trx) => createKey(trx, key));
+  return { userId, keyId, id: encodeId("key", keyId), secret };
+}
+
+interface Rotation {
+  readonly secret: string;
+  /** Of the key to be rotated. */
+  readonly id: string;
+  readonly name?: string;
+  readonly overlapSeconds?: number;
+}
+
+async function rotate({ secret, id, name = "rotation", overlapSeconds = 3_600 }: Rotation) {
+  const response = await fetch(`${app.baseUrl}/open/api-keys/${id}/rotate`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      "Content-Type": "application/json",
+      ...(name === "" ? {} : { "Idempotency-Key": name }),
+    },
+    body: JSON.stringify({ overlapSeconds }),
+  });
+  const body = (await response.json()) as { readonly key?: string; readonly secretStatus?: string };
+  return {
+    status: response.status,
+    replayed: response.headers.get("idempotent-replayed"),
+    key: body.key ?? "",
+    body,
+  };
+}
+
+async function statusOf(secret: string): Promise<number> {
+  const response = await fetch(`${app.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${secret}` } });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const statusesOf = (...secrets: readonly string[]) => Promise.all(secrets.map(statusOf));
+
+async function readOverlaps({ keyId }: Key): Promise<readonly string[]> {
+  const { rows } = await sql<{ until: string }>`
+    select good_until::text as until from retired_secrets
+    where key_id = ${keyId} and good_until > clock_timestamp() order by retired_at`.execute(app.owner);
+  return rows.map(({ until }) => until);
+}
+
+const reissued = { status: 200, replayed: "true", body: { secretStatus: "reissued" } };
+const omitted = { status: 200, replayed: "true", body: { secretStatus: "omitted" } };
+const forbidden = { status: 403, body: { error: { code: "FORBIDDEN", message: "Insufficient access" } } };
+
+test("a retry with the former secret gets a secret that works, in place of the one that was lost", async () => {
+  const key = await addKey();
+  const lost = await rotate(key);
+  expect(lost).toMatchObject({ status: 200, replayed: null, body: { secretStatus: "issued" } });
+  const overlaps = await readOverlaps(key);
+  const retried = await rotate(key);
+  expect(retried).toMatchObject(reissued);
+  expect(await statusesOf(lost.key, retried.key, key.secret)).toEqual([403, 200, 200]);
+  expect(overlaps).toHaveLength(1);
+  expect(await readOverlaps(key)).toEqual(overlaps);
+});
+
+test("each retry replaces the secret of the one before, until one is used", async () => {
+  const key = await addKey();
+  const secrets = [await rotate(key), await rotate(key), await rotate(key)].map((answer) => answer.key);
+  expect(new Set(secrets).size).toBe(3);
+  expect(await statusesOf(...secrets)).toEqual([403, 403, 200]);
+  expect(await rotate(key)).toMatchObject(omitted);
+  expect((await rotate(key)).body).toEqual({ id: key.id, secretStatus: "omitted" });
+  expect(await statusesOf(...secrets)).toEqual([403, 403, 200]);
+});
+
+test("without an overlap, a retry with another key of the user gets a secret that works", async () => {
+  const key = await addKey();
+  const { secret } = await addKey({}, key.userId);
+  const lost = await rotate({ ...key, overlapSeconds: 0 });
+  expect(await rotate({ ...key, overlapSeconds: 0 })).toMatchObject(forbidden);
+  const retried = await rotate({ ...key, secret, overlapSeconds: 0 });
+  expect(retried).toMatchObject(reissued);
+  expect(await statusesOf(lost.key, retried.key, key.secret)).toEqual([403, 200, 403]);
+});
+
+test("a retry with the new secret itself gets none, because it was used by that", async () => {
+  const key = await addKey();
+  const { key: secret } = await rotate(key);
+  expect(await rotate({ ...key, secret })).toMatchObject(omitted);
+  expect(await statusOf(secret)).toBe(200);
+});
+
+test("uses of the former secret are no uses of the new one", async () => {
+  const key = await addKey();
+  const lost = await rotate(key);
+  expect(await statusesOf(...Array(10).fill(key.secret))).toEqual(Array(10).fill(200));
+  const retried = await rotate(key);
+  expect(retried).toMatchObject(reissued);
+  expect(await statusesOf(lost.key, retried.key)).toEqual([403, 200]);
+});
+
+test("requests that were rejected by a limit are no uses of the new secret", async () => {
+  const key = await addKey({ limit: { quota: 2, windowSeconds: 3_600 } });
+  const { secret } = await addKey({}, key.userId);
+  const lost = await rotate(key);
+  expect([await statusOf(key.secret), await statusOf(lost.key)]).toEqual([200, 429]);
+  const retried = await rotate({ ...key, secret });
+  expect(retried).toMatchObject(reissued);
+  expect(await statusesOf(lost.key, retried.key)).toEqual([403, 429]);
+});
+
+test("a restricted key may retry its own rotation, and another restricted key may not", async () => {
+  const key = await addKey({ isReadOnly: true });
+  const other = await addKey({ isReadOnly: true }, key.userId);
+  await rotate(key);
+  expect(await rotate({ ...key, secret: other.secret })).toMatchObject(forbidden);
+  expect(await rotate(key)).toMatchObject(reissued);
+});
+
+test("a former secret retries the very request that it made, and begins nothing", async () => {
+  const key = await addKey();
+  const { key: current } = await rotate({ ...key, name: "mine" });
+  for (const attempt of [{ name: "" }, { name: "another" }, { name: "mine", overlapSeconds: 60 }])
+    expect(await rotate({ ...key, ...attempt })).toMatchObject(forbidden);
+  const other = await addKey({}, key.userId);
+  expect(await rotate({ ...other, secret: key.secret, name: "mine" })).toMatchObject(forbidden);
+  expect(await statusOf(current)).toBe(200);
+});
+
+test("a former secret can't retry a rotation that another secret requested", async () => {
+  const key = await addKey();
+  const other = await addKey({}, key.userId);
+  const byOther = await rotate({ ...key, secret: other.secret, name: "theirs" });
+  expect(await rotate({ ...key, name: "theirs" })).toMatchObject(forbidden);
+  // The rotation after it was requested by the secret that the first one issued.
+  const { key: current } = await rotate({ ...key, secret: byOther.key, name: "next" });
+  expect(await rotate({ ...key, name: "next" })).toMatchObject(forbidden);
+  expect(await statusesOf(key.secret, current)).toEqual([200, 200]);
+});
+
+test("a former secret of one key can't retry the rotation of another key that it requested", async () => {
+  const key = await addKey();
+  const target = await addKey({}, key.userId);
+  const issued = await rotate({ ...target, secret: key.secret, name: "target" });
+  await rotate({ ...key, name: "own" });
+  expect(await rotate({ ...target, secret: key.secret, name: "target" })).toMatchObject(forbidden);
+  expect(await statusOf(issued.key)).toBe(200);
+});
+
+test("after a later rotation, the retry of an earlier one gets no secret and changes nothing", async () => {
+  const key = await addKey();
+  const { secret } = await addKey({}, key.userId);
+  await rotate({ ...key, name: "first" });
+  const { key: current } = await rotate({ ...key, secret, name: "second" });
+  expect(await rotate({ ...key, name: "first" })).toMatchObject(omitted);
+  expect(await rotate({ ...key, secret, name: "first" })).toMatchObject(omitted);
+  expect(await statusOf(current)).toBe(200);
+});
+
+test("the retry of a rotation whose key was deleted since gets no secret", async () => {
+  const key = await addKey();
+  const { secret } = await addKey({}, key.userId);
+  await rotate(key);
+  await app.deleteKey({ userId: key.userId, id: key.keyId });
+  expect(await rotate({ ...key, secret })).toMatchObject(omitted);
+  expect(await rotate(key)).toMatchObject(forbidden);
+});
+
+test("a former secret can't retry once its overlap is ended, nor once the record is a day old", async () => {
+  const [ended, old] = [await addKey(), await addKey()];
+  for (const key of [ended, old]) await rotate(key);
+  await sql`
+    update retired_secrets set good_until = clock_timestamp() where key_id = ${ended.keyId}`.execute(
+    app.owner,
+  );
+  await sql`update key_counters set version = version + 1 where key_id = ${ended.keyId}`.execute(app.owner);
+  await sql`
+    update idempotency_records set created_at = now() - interval '24 hours 1 second'
+    where user_id = ${old.userId}`.execute(app.owner);
+  for (const key of [ended, old]) expect(await rotate(key)).toMatchObject(forbidden);
+});
+
+test("a rotation recorded by the version before gets no secret when it is retried", async () => {
+  const key = await addKey();
+  const { secret } = await addKey({}, key.userId);
+  const { key: current } = await rotate(key);
+  await sql`
+    update idempotency_records set presented_hash = null, issued_hash = null
+    where user_id = ${key.userId}`.execute(app.owner);
+  expect(await rotate({ ...key, secret })).toMatchObject(omitted);
+  expect(await rotate(key)).toMatchObject(forbidden);
+  expect(await statusOf(current)).toBe(200);
+});
+
+test("of 20 retries at the same time, each either waits or gets a secret, and the last secret works", async () => {
+  const key = await addKey();
+  const { secret } = await addKey({}, key.userId);
+  const lost = await rotate(key);
+  const retries = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => rotate(index % 2 === 0 ? key : { ...key, secret })),
+  );
+  const answered = retries.filter(({ status }) => status !== 409);
+  expect(answered.length).toBeGreaterThan(0);
+  for (const answer of answered) expect(answer).toMatchObject(reissued);
+  const last = await rotate(key);
+  const replaced = [lost, ...answered].map((answer) => answer.key);
+  expect(new Set([...replaced, last.key]).size).toBe(replaced.length + 1);
+  expect(await statusesOf(...replaced)).toEqual(replaced.map(() => 403));
+  expect(await statusOf(last.key)).toBe(200);
+});
+
+test("the secret that was replaced is recognized when somebody presents it", async () => {
+  const key = await addKey();
+  const lost = await rotate(key);
+  const { key: current } = await rotate(key);
+  expect(await statusesOf(lost.key, current)).toEqual([403, 200]);
+  await expect
+    .poll(async () => {
+      const response = await fetch(`${app.baseUrl}/open/api-keys/${key.id}`, {
+        headers: { Authorization: `Bearer ${current}` },
+      });
+      return await response.json();
+    })
+    .toMatchObject({ start: current.slice(0, 9), rotatedOutUse: { address: "127.0.0.1" } });
+});
+
+test("no table keeps a secret", async () => {
+  const key = await addKey();
+  const secrets = [await rotate(key), await rotate(key)].map((answer) => answer.key);
+  const tables = ["idempotency_records", "api_keys", "retired_secrets", "key_refusals"];
+  for (const table of tables) {
+    const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.table(table)} t`.execute(
+      app.owner,
+    );
+    const text = rows.map((row) => row.text).join("\n");
+    for (const secret of secrets) expect(text).not.toContain(secret.slice(9));
+  }
+});

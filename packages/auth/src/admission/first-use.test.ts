@@ -1,0 +1,229 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { lockApiKey, replaceUnusedSecret, rotateApiKey } from "@latchkey/db/api-key-changes";
+import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
+import type { Trx } from "@latchkey/db/schema";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { createApiKey } from "../key-format.ts";
+import { admissionKit, type TestKey } from "./admission.test-kit.ts";
+import { resolveUses } from "./statement.ts";
+import type { Verdict } from "./verdict.ts";
+
+// A rotation issued a secret. It may be replaced until the first request is admitted with it, and never afterwards.
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const { openNode, addKey } = admissionKit(() => database);
+
+type NewSecret = ReturnType<typeof createApiKey>;
+
+/** Gives a key a new secret, as the product does. */
+async function rotate(key: TestKey, overlapSeconds = 3_600): Promise<NewSecret> {
+  const issued = createApiKey();
+  await database.db.transaction().execute(async (trx) => {
+    await lockApiKey(trx, key);
+    await rotateApiKey(trx, key.id, { ...issued, overlapSeconds });
+    await bumpKeyVersions(trx, { keyId: key.id, hasNewSecret: true });
+  });
+  return issued;
+}
+
+/** Replaces a secret as the product does; the new one, or undefined where it was used. */
+async function replaceIn(trx: Trx, key: TestKey, issued: NewSecret): Promise<NewSecret | undefined> {
+  const next = createApiKey();
+  await lockApiKey(trx, key);
+  const replaced = { id: key.id, issuedHash: issued.hash };
+  return (await replaceUnusedSecret(trx, replaced, next)) ? next : undefined;
+}
+
+async function replace(key: TestKey, issued: NewSecret): Promise<NewSecret | undefined> {
+  return await database.db.transaction().execute((trx) => replaceIn(trx, key, issued));
+}
+
+async function countUses({ id }: TestKey): Promise<number> {
+  const { use_count } = await database.owner
+    .selectFrom("key_counters")
+    .select("use_count")
+    .where("key_id", "=", id)
+    .executeTakeFirstOrThrow();
+  return use_count;
+}
+
+function kindOf(verdict: Verdict): string {
+  return verdict.kind === "refused" ? verdict.reason : verdict.kind;
+}
+
+test("the first use of a new secret is marked by whichever node admits it, and no other use is", async () => {
+  const nodes = [openNode(), openNode()] as const;
+  for (const node of nodes) {
+    const key = await addKey();
+    await node.admit(key.secret);
+    let issued = await rotate(key);
+    for (const other of nodes) expect(kindOf(await other.admit(key.secret))).toBe("admitted");
+    const next = await replace(key, issued);
+    expect(next).toBeDefined();
+    for (const other of nodes) expect(kindOf(await other.admit(issued.secret))).toBe("rotated-out");
+    issued = next as NewSecret; // As was just expected.
+    expect(kindOf(await node.admit(issued.secret))).toBe("admitted");
+    expect(await replace(key, issued)).toBeUndefined();
+    for (const other of nodes) expect(kindOf(await other.admit(issued.secret))).toBe("admitted");
+  }
+});
+
+test("a key that was never used may have its first secret replaced", async () => {
+  const key = await addKey();
+  const first = { ...createApiKey(), secret: key.secret };
+  const { hash } = await database.owner
+    .selectFrom("api_keys")
+    .select("hash")
+    .where("id", "=", key.id)
+    .executeTakeFirstOrThrow();
+  const next = await replace(key, { ...first, hash });
+  const node = openNode();
+  expect(kindOf(await node.admit(key.secret))).toBe("rotated-out");
+  expect(kindOf(await node.admit(next?.secret ?? ""))).toBe("admitted");
+  expect(await replace(key, next as NewSecret)).toBeUndefined();
+});
+
+test("a batch with uses of the new and of the former secret marks the new one and counts all", async () => {
+  const node = openNode();
+  const [key, other] = [await addKey(), await addKey()];
+  for (const { secret } of [key, other]) await node.admit(secret);
+  const issued = await rotate(key);
+  const secrets = [key.secret, issued.secret, other.secret, issued.secret, key.secret];
+  const verdicts = await Promise.all(secrets.map((secret) => node.admit(secret)));
+  expect(verdicts.map(kindOf)).toEqual(secrets.map(() => "admitted"));
+  expect([await countUses(key), await countUses(other)]).toEqual([5, 2]);
+  expect(await replace(key, issued)).toBeUndefined();
+});
+
+test("from its second use on, a new secret takes as many statements as any", async () => {
+  let statements = 0;
+  const node = openNode({
+    onStatement: () => {
+      statements += 1;
+    },
+  });
+  const key = await addKey();
+  const issued = await rotate(key);
+  const uses: number[] = [];
+  for (let use = 1; use <= 4; use += 1) {
+    statements = 0;
+    expect(kindOf(await node.admit(issued.secret))).toBe("admitted");
+    uses.push(statements);
+  }
+  // Looked up and marked; looked up and remembered; remembered.
+  expect(uses).toEqual([2, 2, 1, 1]);
+});
+
+test("a first use that meets a replacement waits for it, and is rejected when it commits", async () => {
+  let statements = 0;
+  const node = openNode({
+    onStatement: () => {
+      statements += 1;
+    },
+  });
+  const key = await addKey();
+  const issued = await rotate(key);
+  let verdict: Promise<Verdict> | undefined;
+  const next = await database.db.transaction().execute(async (trx) => {
+    const replaced = await replaceIn(trx, key, issued);
+    verdict = node.admit(issued.secret);
+    // It was looked up, judged by what is still committed, and has met the locked row more than once.
+    await expect.poll(() => statements).toBeGreaterThan(3);
+    return replaced;
+  });
+  expect(kindOf((await verdict) as Verdict)).toBe("rotated-out");
+  expect(kindOf(await node.admit(next?.secret ?? ""))).toBe("admitted");
+  expect(await countUses(key)).toBe(1);
+});
+
+test("a replacement that meets a first use waits for it, and leaves the secret that it used", async () => {
+  const key = await addKey();
+  const issued = await rotate(key);
+  const client = new pg.Client({
+    ...clientConfig(database.connection, "node"),
+    options: startupOptions("latchkey_admission", []),
+  });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query("begin");
+  const ask = { keyId: key.id, uses: 1, version: 2, goodUntil: null, limit: null };
+  const { uncounted } = await resolveUses(client, { asks: [ask], probes: [], firstUses: [key.id] });
+  expect(uncounted.size).toBe(0);
+  const replacement = replace(key, issued);
+  await expect
+    .poll(async () => {
+      const { rows } = await client.query(`
+        select from pg_stat_activity
+        where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`);
+      return rows.length;
+    })
+    .toBe(1);
+  await client.query("commit");
+  expect(await replacement).toBeUndefined();
+  expect(kindOf(await openNode().admit(issued.secret))).toBe("admitted");
+});
+
+test("of first uses on two nodes and a replacement at the same time, either all uses win or the replacement", async () => {
+  const nodes = [openNode(), openNode()] as const;
+  for (let round = 0; round < 24; round += 1) {
+    const key = await addKey();
+    const issued = await rotate(key);
+    const [next, ...verdicts] = await Promise.all([
+      replace(key, issued),
+      ...nodes.map(async (node) => {
+        // So that now the uses come first, and now the replacement.
+        await delay(round % 8);
+        return await node.admit(issued.secret);
+      }),
+    ]);
+    const kinds = verdicts.map(kindOf);
+    if (next) {
+      expect(kinds).toEqual(["rotated-out", "rotated-out"]);
+      expect(kindOf(await nodes[0].admit(issued.secret))).toBe("rotated-out");
+      expect(kindOf(await nodes[1].admit(next.secret))).toBe("admitted");
+      expect(await countUses(key)).toBe(1);
+    } else {
+      expect(kinds).toEqual(["admitted", "admitted"]);
+      expect(await countUses(key)).toBe(2);
+    }
+  }
+});
+
+test("however often a secret is replaced, the former one keeps its overlap, and few replaced ones are kept", async () => {
+  const node = openNode();
+  const key = await addKey();
+  let issued = await rotate(key);
+  await database.db.transaction().execute(async (trx) => {
+    for (let count = 0; count < 120; count += 1) issued = (await replaceIn(trx, key, issued)) as NewSecret; // None was used.
+  });
+  expect(kindOf(await node.admit(key.secret))).toBe("admitted");
+  expect(kindOf(await node.admit(issued.secret))).toBe("admitted");
+  const { count } = await database.owner
+    .selectFrom("retired_secrets")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("key_id", "=", key.id)
+    .executeTakeFirstOrThrow();
+  expect(count).toBeLessThanOrEqual(102);
+});
+
+test("a former secret doesn't give way to others whose overlap is over, however many there are", async () => {
+  const node = openNode();
+  const key = await addKey();
+  for (let count = 0; count < 6; count += 1) await rotate(key);
+  await sql`
+    update retired_secrets set good_until = clock_timestamp() - interval '1 second'
+    where key_id = ${key.id}`.execute(database.owner);
+  const { secret: kept } = await rotate(key);
+  await rotate(key);
+  for (let count = 0; count < 6; count += 1) await rotate(key, 0);
+  expect(kindOf(await node.admit(kept))).toBe("admitted");
+});
