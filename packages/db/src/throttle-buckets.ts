@@ -26,10 +26,11 @@ export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promi
         insert into throttle_buckets as bucket (digest, full_at)
         select digest, now() + refill from asked order by digest
         on conflict (digest) do update
-          set full_at = greatest(bucket.full_at, now()) + (excluded.full_at - now())
+          -- Read behind the row's lock: now() may be before the attempt that was waited for.
+          set full_at = greatest(bucket.full_at, clock_timestamp()) + (excluded.full_at - now())
         returning digest, full_at
       )
-      select coalesce(max(extract(epoch from full_at - now() - refill * capacity)), 0)::float8 as "waitSeconds"
+      select coalesce(max(extract(epoch from full_at - clock_timestamp() - refill * capacity)), 0)::float8 as "waitSeconds"
       from taken join asked using (digest)`.execute(trx);
     const overdrawnSeconds = rows[0]?.waitSeconds ?? 0;
     if (overdrawnSeconds <= 0) return 0;
