@@ -1,4 +1,5 @@
 // Every endpoint of the open API, called by everybody: who may, who may not, and what is different afterwards.
+import { roleHolds } from "@latchkey/auth/permissions";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/http/endpoint.ts";
 import { endpoints } from "../../src/open/endpoints.ts";
@@ -309,8 +310,9 @@ test.each(inWorkspaces)(
     }
     expect(await ask(ours.id, people.stranger)).toBe(foreign);
     expect(await ask(ours.id, people.removed)).toBe(foreign);
-    const row = table.find(({ name }) => name === endpoint.operationId);
-    if (row?.answers.viewer === "403") {
+    // Where a handler decides about the role, the body has been read by then.
+    const { access } = endpoint;
+    if (typeof access === "object" && !roleHolds("viewer", access.workspace)) {
       expect(await ask(ours.id, people.viewer)).toBe(foreign);
     }
   },
