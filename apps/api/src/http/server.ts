@@ -134,15 +134,33 @@ function limitPipelining({ socket }: IncomingMessage, res: ServerResponse): bool
   return count > maxPipelined;
 }
 
-/** Ends the connection with the answer where the body was not read whole: what follows it is read by nobody. */
+/** How long a client may go on sending a body that nobody reads, in milliseconds. */
+const lingerMs = 2_000;
+
+/** Closes the connection after the response if the request's body was not read to its end: nobody reads what follows. */
 function closeOnUnreadBody(req: IncomingMessage, res: ServerResponse): void {
   if (req.headers["transfer-encoding"] === undefined && Number(req.headers["content-length"] ?? 0) === 0)
     return;
   const writeHead = res.writeHead;
   res.writeHead = ((...head: Parameters<typeof writeHead>) => {
-    if (!req.complete) res.shouldKeepAlive = false;
+    if (!req.complete) {
+      res.shouldKeepAlive = false;
+      closeGracefully(req.socket);
+    }
     return writeHead.apply(res, head);
   }) as typeof writeHead; // One signature stands for the method's overloads.
+}
+
+/**
+ * Makes Node end its side of the connection after the response, and drop what the client still sends for a while, instead
+ * of closing it. Closing a connection with unread data resets it, and a client that still sends loses the response.
+ */
+function closeGracefully(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once("close", () => clearTimeout(timer));
+  };
 }
 
 async function bind(server: Server, host: string, port: number): Promise<void> {
