@@ -1,6 +1,7 @@
 import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { roles } from "@latchkey/auth/permissions";
 import { decodeId } from "@latchkey/db/ids";
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { rejectedAs } from "./issues.ts";
 
@@ -22,12 +23,13 @@ const printableLines = z
 const isBlank = (text: string): boolean => /^[\p{Default_Ignorable_Code_Point}\s\u2800]+$/u.test(text);
 /** What a JSON schema can say of it; the checks above are stricter. */
 const withoutControls = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
-const name = (whenEmpty: string) =>
+const atMost = (length: number) => [length, `Use at most ${length} characters.`] as const;
+const name = (whenEmpty: string, length: number) =>
   printable
     .trim()
     .min(1, whenEmpty)
     .refine((text) => !isBlank(text), rejectedAs("too_short", whenEmpty))
-    .max(100, "Use at most 100 characters.")
+    .max(...atMost(length))
     .meta({ pattern: withoutControls });
 
 /** An email address, in lower case. */
@@ -35,11 +37,11 @@ export const email = z
   .string()
   .trim()
   .toLowerCase()
-  .max(254, "Use at most 254 characters.")
+  .max(...atMost(maxLength.email))
   .pipe(z.email("Enter an email address, such as ada@example.com."));
 
-/** A person's name, 1 to 100 characters. */
-export const personName = name("Enter your name.");
+/** A person's name. */
+export const personName = name("Enter your name.", maxLength.personName);
 
 /** A password to be set: its length is all that is asked of it. */
 export const newPassword = z
@@ -48,22 +50,25 @@ export const newPassword = z
   .min(minPasswordLength, `Use at least ${minPasswordLength} characters.`)
   .max(maxPasswordLength, `Use at most ${maxPasswordLength} characters.`);
 
-/** What a workspace is called, 1 to 100 characters. */
-export const workspaceName = name("Enter a name.");
+/** The name of a workspace. */
+export const workspaceName = name("Enter a name.", maxLength.workspaceName);
 
-/** What a key is called, 1 to 100 characters. */
-export const keyName = name("Enter a name.");
+/** The name of a key. */
+export const keyName = name("Enter a name.", maxLength.keyName);
 
-/** What a key is for, at most 500 characters, in lines. */
-export const keyDescription = printableLines
-  .trim()
-  .max(500, "Use at most 500 characters.")
-  .meta({ pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$" });
+const description = (length: number) =>
+  printableLines
+    .trim()
+    .max(...atMost(length))
+    .meta({ pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$" });
 
-/** What somebody looks for in a list, at most 100 characters. */
+/** What a key is for, in lines. */
+export const keyDescription = description(maxLength.keyDescription);
+
+/** The text to search a list for. */
 export const searchText = printable
   .trim()
-  .max(100, "Use at most 100 characters.")
+  .max(...atMost(maxLength.search))
   .meta({ pattern: withoutControls });
 
 const timeHelp = "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z.";

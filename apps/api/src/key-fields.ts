@@ -1,20 +1,18 @@
 import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { permissions } from "@latchkey/auth/permissions";
+import { maxOverlapSeconds, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { instant, workspaceId } from "./fields.ts";
 import { rejectedAs } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
-/** How many items a restriction of a key may have. */
-export const maxRestrictions = 100;
-const maxWindowSeconds = 86_400;
-const maxQuota = 1_000_000_000;
+const { maxItems, maxQuota, maxWindowSeconds } = restrictionLimits;
 
 function setOf<Item extends z.ZodType>(item: Item) {
   return z
     .array(item)
     .min(1, "Name at least one, or null for all.")
-    .max(maxRestrictions, `Name at most ${maxRestrictions}.`)
+    .max(maxItems, `Name at most ${maxItems}.`)
     .transform((items) => [...new Set(items)])
     .nullable();
 }
@@ -32,7 +30,7 @@ export const lifetimeSeconds = z
 export const overlapSeconds = z
   .int()
   .min(0, "Use at least 0.")
-  .max(2_592_000, "Use at most 2592000, which is 30 days.");
+  .max(maxOverlapSeconds, `Use at most ${maxOverlapSeconds}, which is 30 days.`);
 
 /** When a key expires, at a time or after a duration; null for never. */
 export const requestedExpiry = z

@@ -1,15 +1,15 @@
 import { permissions } from "@latchkey/auth/permissions";
 import type { ApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
+import { restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { keyId as anyKeyId } from "../fields.ts";
-import { maxRestrictions } from "../key-fields.ts";
 import { shownId, timestamp, version } from "../schemas.ts";
 
 const limit = z
   .object({
     quota: z.int().min(1).meta({ description: "Requests a window.", example: 100 }),
-    windowSeconds: z.int().min(1).max(86_400).meta({ example: 60 }),
+    windowSeconds: z.int().min(1).max(restrictionLimits.maxWindowSeconds).meta({ example: 60 }),
   })
   .meta({ id: "KeyLimit" });
 
@@ -38,14 +38,14 @@ export const apiKey = z
     expiresAt: timestamp.nullable().meta({ description: "Null for never." }),
     workspaceIds: z.array(shownId("workspace")).nullable().meta({
       description: "The workspaces that it can access, if its user can; null for all of them.",
-      maxItems: maxRestrictions,
+      maxItems: restrictionLimits.maxItems,
     }),
     permissions: z
       .array(z.string().meta({ example: permissions[0] }))
       .nullable()
       .meta({
         description: "The permissions that it has, if its user has them; null for all of them.",
-        maxItems: maxRestrictions,
+        maxItems: restrictionLimits.maxItems,
       }),
     isReadOnly: z.boolean().meta({ description: "Whether it has only permissions that end in `:read`." }),
     ipRanges: z
@@ -53,7 +53,7 @@ export const apiKey = z
       .nullable()
       .meta({
         description: "Where it can be used from, in CIDR notation; null for anywhere.",
-        maxItems: maxRestrictions,
+        maxItems: restrictionLimits.maxItems,
       }),
     limit: limit.nullable().meta({ description: "Null for no limit." }),
     formerSecrets: z

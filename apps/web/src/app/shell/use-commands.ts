@@ -1,3 +1,4 @@
+import { maxLength } from "@latchkey/limits";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconHelpCircle, IconKey, IconLogout, IconPlus, IconSun } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -10,7 +11,6 @@ import { accountPages } from "./pages.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 
 /** What the API takes at most. */
-const searchLengthMax = 100;
 const debounceMilliseconds = 150;
 
 /** One thing the search finds; `id` has no spaces, because it becomes part of an element's id. */
@@ -88,7 +88,7 @@ function usePages(query: string, { session, workspace: current }: Facts): readon
 
 function useKeys(query: string): { readonly commands: readonly Command[]; readonly state: KeySearch } {
   const navigate = useNavigate();
-  const wanted = query.trim().slice(0, searchLengthMax).toWellFormed();
+  const wanted = query.trim().slice(0, maxLength.search).toWellFormed();
   const [search] = useDebouncedValue(wanted, debounceMilliseconds);
   const isWanted = search !== "" && wanted !== "";
   const { data, isError, isSuccess, isPlaceholderData } = useQuery(

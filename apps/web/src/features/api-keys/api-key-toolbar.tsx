@@ -1,7 +1,7 @@
+import { maxLength } from "@latchkey/limits";
 import type { ReactElement } from "react";
 import { SearchField } from "../../ui/search-field.tsx";
 import classes from "../../ui/toolbar.module.css";
-import { searchLengthMax } from "./api-keys-search.ts";
 import { describeResults } from "./describe-results.ts";
 import { Pager } from "./pager.tsx";
 
@@ -28,7 +28,7 @@ export function ApiKeyToolbar(props: ApiKeyToolbarProps): ReactElement {
       <SearchField
         label="Search API keys"
         placeholder="Search keys"
-        maxLength={searchLengthMax}
+        maxLength={maxLength.search}
         search={search}
         onSearch={onSearch}
       />

@@ -1,7 +1,6 @@
+import { maxLength } from "@latchkey/limits";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
-
-const nameLengthMax = 100;
-const descriptionLengthMax = 500;
+import { describeExcess } from "../../ui/describe-excess.ts";
 
 /** What a person says about a key. */
 export interface ApiKeyValues {
@@ -15,15 +14,11 @@ export const apiKeyRules = {
     const { length } = collapseSpaces(name);
     return length === 0
       ? "Enter a name, such as what will use the key."
-      : describeExcess(length, nameLengthMax);
+      : describeExcess(length, maxLength.keyName);
   },
   description: (description: string): string | null =>
-    describeExcess(description.trim().length, descriptionLengthMax),
+    describeExcess(description.trim().length, maxLength.keyDescription),
 };
-
-function describeExcess(length: number, lengthMax: number): string | null {
-  return length > lengthMax ? `Use at most ${lengthMax} characters; these are ${length}.` : null;
-}
 
 /** The values as the API takes them. */
 export function tidied({ name, description }: ApiKeyValues): { name: string; description: string } {

@@ -1,3 +1,4 @@
+import { maxOverlapSeconds } from "@latchkey/limits";
 import { formatCount } from "../../ui/count.ts";
 
 /** Overlaps to choose from, with their length in seconds, and one to type. */
@@ -20,8 +21,6 @@ export interface OverlapValues {
   readonly amount: string;
   readonly unit: keyof typeof overlapUnits;
 }
-
-const maxOverlapSeconds = 2_592_000;
 
 /** What to do about each field, or null where it is good. */
 export const overlapRules = {

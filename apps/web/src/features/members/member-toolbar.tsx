@@ -1,3 +1,4 @@
+import { maxLength } from "@latchkey/limits";
 import { Select } from "@mantine/core";
 import type { ReactElement } from "react";
 import { isRole, roles, roleTitles } from "../../server/roles.ts";
@@ -5,7 +6,7 @@ import type { Role } from "../../server/trpc.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import classes from "../../ui/toolbar.module.css";
 import { useIsNarrow } from "./member-list.tsx";
-import { isSort, type MemberSort, searchLengthMax, sortTitles } from "./members-search.ts";
+import { isSort, type MemberSort, sortTitles } from "./members-search.ts";
 
 interface MemberToolbarProps {
   readonly search: string;
@@ -29,7 +30,7 @@ export function MemberToolbar(props: MemberToolbarProps): ReactElement {
         <SearchField
           label="Search members"
           placeholder="Search name or address"
-          maxLength={searchLengthMax}
+          maxLength={maxLength.search}
           search={search}
           onSearch={onSearch}
         />

@@ -1,8 +1,8 @@
+import { maxLength } from "@latchkey/limits";
 import { isRole } from "../../server/roles.ts";
 import type { Role } from "../../server/trpc.ts";
 
 /** What the API takes at most. */
-export const searchLengthMax = 100;
 
 export type MemberOrder = "joinedAt" | "name" | "email";
 export type MemberSort = MemberOrder | `-${MemberOrder}`;
@@ -31,7 +31,7 @@ export interface MembersSearch {
 export function parseMembersSearch(search: Record<string, unknown>): MembersSearch {
   const { role, sort } = search;
   // Half a pair of units may be left at the end, which no address can hold.
-  const q = typeof search.q === "string" ? search.q.slice(0, searchLengthMax).toWellFormed() : "";
+  const q = typeof search.q === "string" ? search.q.slice(0, maxLength.search).toWellFormed() : "";
   return {
     ...(q.trim() !== "" && { q }),
     ...(isRole(role) && { role }),

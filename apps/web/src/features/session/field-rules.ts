@@ -1,7 +1,6 @@
-const passwordLengthMin = 12;
-const passwordLengthMax = 128;
+import { passwordLength } from "@latchkey/limits";
 
-export const passwordHelp = `${passwordLengthMin} to ${passwordLengthMax} characters.`;
+export const passwordHelp = `${passwordLength.min} to ${passwordLength.max} characters.`;
 
 /** What to do about a name, or null when it is good; the same for the rules below. */
 export function checkName(name: string): string | null {
@@ -16,8 +15,10 @@ export function checkEmail(email: string): string | null {
 export function checkNewPassword(password: string): string | null {
   const { length } = password;
   if (length === 0) return "Choose a password.";
-  if (length < passwordLengthMin) return `Use at least ${passwordLengthMin} characters; these are ${length}.`;
-  if (length > passwordLengthMax) return `Use at most ${passwordLengthMax} characters; these are ${length}.`;
+  if (length < passwordLength.min)
+    return `Use at least ${passwordLength.min} characters; these are ${length}.`;
+  if (length > passwordLength.max)
+    return `Use at most ${passwordLength.max} characters; these are ${length}.`;
   return null;
 }
 

@@ -1,10 +1,10 @@
+import { maxLength } from "@latchkey/limits";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
-
-const lengthMax = 100;
+import { describeExcess } from "../../ui/describe-excess.ts";
 
 /** What to do about the name of a workspace, or null where it is good. */
 export function checkWorkspaceName(name: string): string | null {
   const { length } = collapseSpaces(name);
   if (length === 0) return "Enter a name, such as that of your team.";
-  return length > lengthMax ? `Use at most ${lengthMax} characters; these are ${length}.` : null;
+  return describeExcess(length, maxLength.workspaceName);
 }

@@ -1,4 +1,6 @@
+import { restrictionLimits } from "@latchkey/limits";
 import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
+import { formatCount } from "../../../ui/count.ts";
 
 /** The durations after which a key may be chosen to expire, by seconds. */
 export const lifetimes = {
@@ -66,6 +68,8 @@ export function readRestrictions(key: ApiKey): RestrictionValues {
   };
 }
 
+const { maxQuota, maxWindowSeconds } = restrictionLimits;
+
 /** What to do about each field, or null where it is good. */
 export const restrictionRules = {
   expiryDate: (date: string, { expiry }: RestrictionValues): string | null => {
@@ -78,13 +82,13 @@ export const restrictionRules = {
   workspaceIds: (ids: readonly string[] | null): string | null =>
     ids?.length === 0 ? "Choose at least one, or all." : null,
   quota: (quota: string): string | null =>
-    quota === "" || isWholeNumber(quota, 1_000_000_000)
+    quota === "" || isWholeNumber(quota, maxQuota)
       ? null
-      : "Enter a whole number from 1 to 1,000,000,000, or nothing for no limit.",
+      : `Enter a whole number from 1 to ${formatCount(maxQuota)}, or nothing for no limit.`,
   windowSeconds: (seconds: string, { window, quota }: RestrictionValues): string | null =>
-    quota === "" || window !== "other" || isWholeNumber(seconds, 86_400)
+    quota === "" || window !== "other" || isWholeNumber(seconds, maxWindowSeconds)
       ? null
-      : "Enter a whole number of seconds from 1 to 86,400, which is a day.",
+      : `Enter a whole number of seconds from 1 to ${formatCount(maxWindowSeconds)}, which is a day.`,
 };
 
 function isWholeNumber(text: string, max: number): boolean {
