@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../src/open/endpoints.ts";
 import { createOpenApiDocument } from "../src/open/openapi-document.ts";
+import { createAnswerCheck } from "./openapi-check.ts";
 
 interface Schema {
   readonly type?: string;
@@ -71,6 +72,23 @@ test("every string in a request has a maximum length and a pattern, and every ar
   expect(unbounded).toEqual([]);
   const headers = Object.values(document.components.parameters);
   expect(headers.flatMap(({ name, schema }) => findUnbounded(schema, name))).toEqual([]);
+});
+
+test("a check of schemas as strict as the tests' own takes every schema of the document", () => {
+  const check = createAnswerCheck(document);
+  const headers = new Map([["content-type", "application/json"]]);
+  for (const [path, methods] of Object.entries(document.paths))
+    for (const [method, { responses }] of Object.entries(methods))
+      for (const status of Object.keys(responses)) {
+        const answer = {
+          method: method.toUpperCase(),
+          path: `/open${path}`,
+          status: Number(status),
+          headers,
+          body: "{}",
+        };
+        expect(() => check(answer)).not.toThrow();
+      }
 });
 
 test("no header of a request has an example, which the reference page would send", () => {

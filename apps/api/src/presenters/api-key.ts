@@ -36,24 +36,25 @@ export const apiKey = z
     usageCount: z.int().min(0).meta({ description: "Requests admitted with it, exactly.", example: 42 }),
     isDisabled: z.boolean(),
     expiresAt: timestamp.nullable().meta({ description: "Null for never." }),
-    workspaceIds: z.array(shownId("workspace")).nullable().meta({
-      description: "The workspaces that it can access, if its user can; null for all of them.",
-      maxItems: restrictionLimits.maxItems,
-    }),
+    workspaceIds: z
+      .array(shownId("workspace"))
+      .meta({ maxItems: restrictionLimits.maxItems })
+      .nullable()
+      .meta({ description: "The workspaces that it can access, if its user can; null for all of them." }),
     permissions: z
       .array(z.string().meta({ example: permissions[0] }))
+      .meta({ maxItems: restrictionLimits.maxItems })
       .nullable()
       .meta({
         description: "The permissions that it has, if its user has them; null for all of them.",
-        maxItems: restrictionLimits.maxItems,
       }),
     isReadOnly: z.boolean().meta({ description: "Whether it has only permissions that end in `:read`." }),
     ipRanges: z
       .array(z.string().meta({ example: "203.0.113.0/24" }))
+      .meta({ maxItems: restrictionLimits.maxItems })
       .nullable()
       .meta({
         description: "Where it can be used from, in CIDR notation; null for anywhere.",
-        maxItems: restrictionLimits.maxItems,
       }),
     limit: limit.nullable().meta({ description: "Null for no limit." }),
     formerSecrets: z
