@@ -52,9 +52,11 @@ const general = new Set([
   "access-control-expose-headers",
   "cache-control",
   "connection",
+  "content-encoding",
   "content-length",
   "content-type",
   "date",
+  "vary",
   "vary",
   "x-content-type-options",
 ]);

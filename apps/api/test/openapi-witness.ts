@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { OutgoingHttpHeader, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { createAnswerCheck, type SeenAnswer } from "./openapi-check.ts";
 
 /** Sees the answers of one app and knows which of them its own OpenAPI document does not describe. */
@@ -75,9 +76,20 @@ function watchAnswer(
   res.end = ((...args: Parameters<typeof end>) => {
     keep(args[0]);
     const ended = end.apply(res, args);
-    tell({ status: res.statusCode, headers, body: Buffer.concat(body).toString() });
+    tell({ status: res.statusCode, headers, body: decode(Buffer.concat(body), headers) });
     return ended;
   }) as typeof end;
+}
+
+function decode(body: Buffer, headers: ReadonlyMap<string, string>): string {
+  switch (headers.get("content-encoding")) {
+    case "br":
+      return brotliDecompressSync(body).toString();
+    case "gzip":
+      return gunzipSync(body).toString();
+    default:
+      return body.toString();
+  }
 }
 
 /** The last argument of `writeHead`: name, value, name, value; or an object; or no headers at all. */

@@ -100,6 +100,8 @@ export interface Endpoint {
   readonly secret?: IssuedSecret<string, RawInput>;
   /** What it answers beside the errors that every endpoint has. */
   readonly errors: readonly ErrorCode[];
+  /** Whether long answers may be compressed: lists, which hold no secret. */
+  readonly isCompressible: boolean;
   /** Set once clients should use something else (docs/api-changes.md). */
   readonly deprecated?: Deprecation;
   /**
@@ -128,7 +130,10 @@ export function defineEndpoint<
   Allowed extends Access,
   Response extends EndpointResponse<Schema>,
 >(
-  declaration: Omit<Endpoint, "run" | "authorise" | "request" | "response" | "access" | "secret"> & {
+  declaration: Omit<
+    Endpoint,
+    "run" | "isCompressible" | "authorise" | "request" | "response" | "access" | "secret"
+  > & {
     readonly access: Allowed;
     readonly request: Parts;
     readonly response: Response;
@@ -147,6 +152,7 @@ export function defineEndpoint<
   const parse = (raw: RawInput) => parseInput(facts.request, raw) as Parsed<Parts>; // Each part by its own schema.
   return {
     ...facts,
+    isCompressible: facts.method === "GET" && !secret && schema !== undefined && "data" in schema.shape,
     ...(authorise ? { authorise: (raw, call, trx) => authorise(parse(raw), call, trx) } : {}),
     ...(secret
       ? { secret: { ...secret, reissue: (raw, call, issued) => secret.reissue(parse(raw), call, issued) } }

@@ -7,6 +7,7 @@ import type { Context } from "koa";
 import type { Instance } from "../domain/instance.ts";
 import type { Asked, Judged, ServeOpen } from "./admit-first.ts";
 import { andThen } from "./and-then.ts";
+import { compressReply } from "./compress-reply.ts";
 import { withinDeadline } from "./deadline.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
@@ -73,7 +74,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
         ({ status, answer, isReplayed }) => {
           const etag = tagOf(endpoint, answer);
           const isKnown = etag !== undefined && isAnsweredByTag(ctx, endpoint, { answer, etag });
-          return jsonReply(requestId, {
+          const reply = jsonReply(requestId, {
             status: isKnown ? 304 : status,
             value: isKnown ? undefined : answer,
             headers: [
@@ -86,6 +87,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
               ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
             ],
           });
+          return endpoint.isCompressible ? compressReply(ctx, reply) : reply;
         },
       );
     });

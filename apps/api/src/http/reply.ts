@@ -5,7 +5,7 @@ export interface Reply {
   readonly status: number;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body: string | undefined;
+  readonly body: string | Buffer | undefined;
 }
 
 /** A reply with JSON, or without a body where the value is undefined. */
