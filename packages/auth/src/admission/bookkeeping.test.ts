@@ -163,7 +163,7 @@ test("a request that makes its batch throw leaves nobody in it without an answer
 
 test("requests that are answered before their statement fails free their room in the queue once", async () => {
   const failed = Promise.withResolvers<void>();
-  const node = openNode({ maxWaiting: 5, deadlineMs: 300, onFailure: () => failed.resolve() });
+  const node = openNode({ maxWaiting: 5, deadlineMs: 1_200, onFailure: () => failed.resolve() });
   const key = await addKey();
   await node.admit(key.secret);
   const gate = await gateStatements();
