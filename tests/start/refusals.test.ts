@@ -3,7 +3,9 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { openDatabase } from "@latchkey/db/connection";
+import { createDatabase } from "@latchkey/db/testing/test-cluster";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { open } from "../support/inspection.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, findPostmaster } from "../support/postmaster.ts";
 import { authSecret, type Ending } from "../support/product.ts";
@@ -69,13 +71,38 @@ test("an AUTH_SECRET that is too short, which is not repeated", async () => {
   await expectRefusal(await place.run({ AUTH_SECRET: password }), /AUTH_SECRET must have at least 32/);
 });
 
-test.each([
-  ["a port where nobody listens", () => 1, /127\.0\.0\.1:1\/latchkey\) cannot be used: .*ECONNREFUSED/],
-  ["a host that never answers", () => mutePort, /cannot be used: .*timeout/],
-  ["a wrong password", () => proxy.port, /cannot be used: password authentication failed/],
-])("a DATABASE_URL that leads to %s", async (_what, port, reason) => {
-  const url = `postgres://latchkey:${password}@127.0.0.1:${port()}/latchkey`;
+test("a DATABASE_URL with a wrong password, without waiting for a better one", async () => {
+  const url = `postgres://latchkey:${password}@127.0.0.1:${proxy.port}/latchkey`;
+  const reason = /cannot be used: password authentication failed/;
   await expectRefusal(await place.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
+});
+
+test("a DATABASE_URL with a database that does not exist, without waiting for it", async () => {
+  const { password: right } = await connectionTo(other.cluster);
+  const url = `postgres://latchkey:${right}@127.0.0.1:${proxy.port}/nowhere`;
+  const reason = /127\.0\.0\.1:\d+\/nowhere\) cannot be used: database "nowhere" does not exist/;
+  await expectRefusal(await place.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
+});
+
+test("a DATABASE_URL with a # in its password", async () => {
+  const variables = {
+    DATABASE_URL: `postgres://latchkey:${password}#1@127.0.0.1:1/x`,
+    AUTH_SECRET: authSecret,
+  };
+  await expectRefusal(await place.run(variables), /DATABASE_URL must not contain "#": write it as "%23"/);
+});
+
+test("a database with a table migrations that is not Latchkey's, which stays as it is", async () => {
+  const connection = { ...(await connectionTo(other.cluster)), database: "elsewhere" };
+  await createDatabase(connection, "elsewhere");
+  const client = await open(connection);
+  await client.query("create table migrations (id serial primary key, migration text)");
+  const url = `postgres://latchkey:${connection.password}@127.0.0.1:${proxy.port}/elsewhere`;
+  const reason = /a table "migrations" in the schema "public" that is not Latchkey's/;
+  await expectRefusal(await place.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
+  const { rows } = await client.query("select tablename from pg_tables where schemaname = 'public'");
+  await client.end();
+  expect(rows).toEqual([{ tablename: "migrations" }]);
 });
 
 test("a DATABASE_URL that is no Postgres address", async () => {

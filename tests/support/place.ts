@@ -7,6 +7,7 @@ import {
   type ProductNode,
   runCommand,
   runNode,
+  type SpawnOptions,
   startNode,
   type Variables,
 } from "./product.ts";
@@ -18,10 +19,7 @@ export interface Place {
   readonly dataDirectory: string;
   readonly cluster: string;
   /** Starts a node and waits until it is ready. */
-  readonly start: (
-    variables?: Variables,
-    options?: { readonly leadsGroup?: boolean },
-  ) => Promise<ProductNode>;
+  readonly start: (variables?: Variables, options?: SpawnOptions) => Promise<ProductNode>;
   /** Starts a node that is expected to end by itself. */
   readonly run: (variables?: Variables) => Promise<Ending>;
   /** Runs the `latchkey` command. */

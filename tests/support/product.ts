@@ -36,6 +36,8 @@ export type Variables = Readonly<Record<string, string>>;
 export interface SpawnOptions {
   /** Whether it can be signalled with all that it started. */
   readonly leadsGroup?: boolean;
+  /** Told of each line that it prints. */
+  readonly onLine?: (line: string) => void;
   /** The checkout that it is of; this one unless told. */
   readonly directory?: string;
 }
@@ -69,6 +71,7 @@ export async function startNode(variables: Variables, options: SpawnOptions = {}
       if (!stream) continue;
       createInterface(stream).on("line", (line) => {
         lines.push(line);
+        options.onLine?.(line);
         const address = readyLine.exec(line)?.[1];
         if (address) found(address);
         if (address) clearTimeout(timer);

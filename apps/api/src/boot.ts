@@ -1,4 +1,5 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
+import { isDatabaseNotUp } from "@latchkey/db/database-failure";
 import { RolesMissingError, requireRoles } from "@latchkey/db/database-roles";
 import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@latchkey/db/embedded-postgres";
 import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
@@ -7,6 +8,7 @@ import { readServerVersion } from "@latchkey/db/server-version";
 import { UnsuitableDatabaseError } from "@latchkey/db/unsuitable-database-error";
 import type { Env } from "./env.ts";
 import { StartError } from "./start-error.ts";
+import { waitForDatabase } from "./wait-for-database.ts";
 
 /** The database that a process works on, ready to be used. */
 export interface Ground {
@@ -23,17 +25,27 @@ export interface Ground {
 
 const oldestServerVersion = 15;
 
+export interface GroundOptions {
+  readonly onEvent?: (event: EmbeddedPostgresEvent) => void;
+  /** How long to wait for a Postgres that is not up yet, in milliseconds; it must be up already by default. */
+  readonly waitMs?: number;
+  /** Called with a sentence when it waits for a Postgres. */
+  readonly onWait?: (message: string) => void;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Reaches or starts the database and brings its schema up to date.
  * @throws {StartError}
  */
 export async function openGround(
   env: Pick<Env, "databaseUrl" | "dataDirectory">,
-  onEvent: (event: EmbeddedPostgresEvent) => void = () => undefined,
+  options: GroundOptions = {},
 ): Promise<Ground> {
   const server = env.databaseUrl
-    ? await reachServer(env.databaseUrl)
-    : await openEmbedded(env.dataDirectory, onEvent);
+    ? await reachServer(env.databaseUrl, options)
+    : await openEmbedded(env.dataDirectory, options);
   try {
     const notices: string[] = [];
     const onNotice = (notice: MigrationNotice): void => void notices.push(describeNotice(notice));
@@ -50,7 +62,7 @@ type Server = Omit<Ground, "applied" | "notices">;
 
 async function openEmbedded(
   dataDirectory: string,
-  onEvent: (event: EmbeddedPostgresEvent) => void,
+  { onEvent = () => undefined }: GroundOptions,
 ): Promise<Server> {
   try {
     const { connection, location, close } = await openEmbeddedPostgres({ dataDirectory, onEvent });
@@ -66,7 +78,7 @@ async function openEmbedded(
   }
 }
 
-async function reachServer(databaseUrl: string): Promise<Server> {
+async function reachServer(databaseUrl: string, options: GroundOptions): Promise<Server> {
   const connection = { connectionString: databaseUrl };
   const db = openDatabase(connection, {
     applicationName: "latchkey start",
@@ -74,19 +86,27 @@ async function reachServer(databaseUrl: string): Promise<Server> {
     maxConnections: 1,
   });
   try {
-    const version = await readServerVersion(db);
+    const { waitMs = 0, onWait = () => undefined, signal } = options;
+    const version = await waitForDatabase(() => readServerVersion(db), {
+      waitMs,
+      onWait: (error) =>
+        onWait(
+          `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) is not up yet: ${reasonOf(error)}. Waiting for up to ${waitMs / 1_000} s.`,
+        ),
+      ...(signal ? { signal } : {}),
+    });
     if (version < oldestServerVersion) {
       throw new StartError(
         `DATABASE_URL leads to a Postgres ${version}; Latchkey needs ${oldestServerVersion} or newer.`,
       );
     }
   } catch (error) {
-    if (error instanceof StartError) throw error;
+    if (error instanceof StartError || options.signal?.aborted) throw error;
+    const waited =
+      options.waitMs && isDatabaseNotUp(error) ? ` (after waiting for ${options.waitMs / 1_000} s)` : "";
     throw new StartError(
-      `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reasonOf(error)}.`,
-      {
-        cause: error,
-      },
+      `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reasonOf(error)}${waited}.`,
+      { cause: error },
     );
   } finally {
     await db.destroy();

@@ -62,6 +62,10 @@ test.each([
   ["BASE_URL", "keys.example.com"],
   ["BASE_URL", "javascript:alert(1)"],
   ["DATABASE_URL", "mysql://localhost/x"],
+  ["DATABASE_URL", "postgres://ada:swordfish/2@db.example.com/latchkey"],
+  ["DATABASE_CHANGE_CONNECTIONS", "0"],
+  ["DATABASE_READ_CONNECTIONS", "101"],
+  ["DATABASE_READ_CONNECTIONS", "many"],
   ["AUTH_SECRET", "short"],
   ["REGISTRATION", "maybe"],
   ["LOG_LEVEL", "loud"],
@@ -87,4 +91,37 @@ test.each([
 test("an address of the database that carries options of its own is refused: they would replace ours", () => {
   const url = "postgres://user@db.example.com/latchkey?options=-c%20search_path%3Dx";
   expect(() => readEnv({ DATABASE_URL: url, AUTH_SECRET: "a".repeat(32) })).toThrow("must not carry options");
+});
+
+test.each([
+  [
+    "postgres://ada:sword#fish@db.example.com/latchkey",
+    'must not contain "#": write it as "%23", for example in a password.',
+  ],
+  [
+    "postgres://ada:12#fish@db.example.com/latchkey",
+    'must not contain "#": write it as "%23", for example in a password.',
+  ],
+  [
+    "postgres://ada:100%fish@db.example.com/latchkey",
+    'must not contain "%" other than as percent-encoding: write it as "%25".',
+  ],
+])(
+  "names the character that is not escaped in an address of the database, and nothing of the address: %s",
+  (url, message) => {
+    expect(() => readEnv({ DATABASE_URL: url })).toThrow(new EnvError(`DATABASE_URL ${message}`));
+  },
+);
+
+test("a password with the characters of an address works once they are escaped", () => {
+  const url = `postgres://ada:${encodeURIComponent("a#b@c/d?e%f:g")}@db.example.com/latchkey`;
+  expect(readEnv({ DATABASE_URL: url }).databaseUrl).toBe(url);
+});
+
+test("five connections for changes and five for reads unless told otherwise", () => {
+  expect(readEnv({})).toMatchObject({ changeConnections: 5, readConnections: 5 });
+  expect(readEnv({ DATABASE_CHANGE_CONNECTIONS: "1", DATABASE_READ_CONNECTIONS: "100" })).toMatchObject({
+    changeConnections: 1,
+    readConnections: 100,
+  });
 });

@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { z } from "zod";
+import { fileVariables, readFileVariables } from "./file-variables.ts";
+import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
 /** Everything the environment decides, parsed once. Units are in the names. */
 export interface Env {
@@ -10,6 +12,9 @@ export interface Env {
   /** Without a slash at the end; undefined until host and port are known. */
   readonly baseUrl: string | undefined;
   readonly databaseUrl: string | undefined;
+  /** How many connections the open API and the web app each have, for changes and for reads. */
+  readonly changeConnections: number;
+  readonly readConnections: number;
   /** Absolute. */
   readonly dataDirectory: string;
   readonly authSecret: string | undefined;
@@ -25,6 +30,8 @@ export interface Env {
   /** Sign-ups per network: an IPv4 address, or 64 bits of an IPv6 address. */
   readonly maxSignUpsPerHour: number;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
+  /** A sentence for each variable that is set, has no effect, and looks as if it should have one. */
+  readonly warnings: readonly string[];
 }
 
 /** A variable has a value that Latchkey cannot work with; the message names it and says what would do. */
@@ -54,17 +61,13 @@ const schema = z.object({
   ),
   BASE_URL: optional(z.string().refine(isWebOrigin, mustBeOrigin)),
   DATABASE_URL: optional(
-    z
-      .url({
-        protocol: /^postgres(ql)?$/,
-        error: "must be an address such as postgres://user@host:5432/latchkey",
-      })
-      // They would take the place of ours, which put every connection behind the wall between tenants.
-      .refine(
-        (url) => !new URL(url).searchParams.has("options"),
-        "must not carry options; set them for the user",
-      ),
+    z.string().superRefine((url, context) => {
+      const message = findAddressFault(url);
+      if (message) context.addIssue({ code: "custom", message });
+    }),
   ),
+  DATABASE_CHANGE_CONNECTIONS: optional(poolSize()),
+  DATABASE_READ_CONNECTIONS: optional(poolSize()),
   DATA_DIR: optional(z.string()),
   AUTH_SECRET: optional(z.string().min(32, "must have at least 32 random characters")),
   REGISTRATION: optional(z.enum(["open", "invite", "closed"], "must be open, invite or closed")),
@@ -105,16 +108,19 @@ const schema = z.object({
  * @throws {EnvError} with one sentence that names every variable that is off.
  */
 export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
-  const { data, error } = schema.safeParse(variables);
-  if (error) {
-    const faults = error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
-    throw new EnvError(`${faults.join("; ")}.`);
+  const { variables: resolved, faults, sourceOf } = readFileVariables(variables, projectRoot);
+  const { data, error } = schema.safeParse(faults.length > 0 ? {} : resolved);
+  if (error || faults.length > 0) {
+    const issues = error?.issues.map((issue) => `${sourceOf(issue.path.join("."))} ${issue.message}`) ?? [];
+    throw new EnvError(`${[...faults, ...issues].join("; ")}.`);
   }
   return {
     host: data.HOST ?? "127.0.0.1",
     port: data.PORT ?? 4000,
     baseUrl: data.BASE_URL && new URL(data.BASE_URL).origin,
     databaseUrl: data.DATABASE_URL,
+    changeConnections: data.DATABASE_CHANGE_CONNECTIONS ?? 5,
+    readConnections: data.DATABASE_READ_CONNECTIONS ?? 5,
     dataDirectory: resolve(projectRoot, data.DATA_DIR ?? ".data"),
     authSecret: data.AUTH_SECRET,
     registration: data.REGISTRATION ?? "open",
@@ -124,7 +130,40 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     maxSessionsPerUser: data.MAX_SESSIONS_PER_USER ?? 50,
     maxSignUpsPerHour: data.MAX_SIGN_UPS_PER_HOUR ?? 20,
     logLevel: data.LOG_LEVEL ?? "info",
+    warnings: findUnknownVariables(variables, knownVariables).map(describeUnknown),
   };
+}
+
+const knownVariables = [...Object.keys(schema.shape), ...fileVariables.map((name) => `${name}_FILE`)];
+
+function describeUnknown({ name, meant }: UnknownVariable): string {
+  return meant
+    ? `The environment variable ${name} has no effect; did you mean ${meant}?`
+    : `The environment variable ${name} has no effect: Latchkey does not read it.`;
+}
+
+function poolSize() {
+  return z
+    .string()
+    .regex(/^([1-9]\d?|100)$/, "must be a number from 1 to 100")
+    .transform(Number);
+}
+
+/** What keeps a text from being the address of a database. It is not repeated, since it may hold a password. */
+function findAddressFault(text: string): string | undefined {
+  // A URL ends at the "#", so that a password with one would be cut off and lead to another host.
+  if (text.includes("#")) return 'must not contain "#": write it as "%23", for example in a password';
+  if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
+    return "must be an address such as postgres://user@host:5432/latchkey, with special characters in the password percent-encoded";
+  const url = new URL(text);
+  // They would replace Latchkey's own, which put every connection behind the row-level security between tenants.
+  if (url.searchParams.has("options")) return "must not carry options; set them for the user";
+  try {
+    for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
+  } catch {
+    return 'must not contain "%" other than as percent-encoding: write it as "%25"';
+  }
+  return undefined;
 }
 
 function isWebOrigin(text: string): boolean {

@@ -30,19 +30,31 @@ const drainMs = 10_000;
 /** How long the database has to end a pool's connections, in milliseconds. */
 const goodbyeMs = 1_000;
 
-/** Starts a node; what is deferred on the stack stops it again, the last part first. */
-async function start(env: Env, stack: AsyncDisposableStack): Promise<void> {
+/** How long the start waits for a Postgres that is not up yet, in milliseconds. */
+const waitMs = 30_000;
+
+/**
+ * Starts a node; what is deferred on the stack stops it again, the last part first.
+ * @param signal ends the wait for a database.
+ */
+async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
   const log = pino({ level: env.logLevel });
+  for (const warning of env.warnings) log.warn(warning);
   requireAuthSecret(env);
   const server = await reserveAddress(env.host, env.port);
-  const ground = await openGround(env, ({ kind }) => log.warn(`the embedded Postgres was ${kind}`));
+  const ground = await openGround(env, {
+    onEvent: ({ kind }) => log.warn(`the embedded Postgres was ${kind}`),
+    waitMs,
+    onWait: (message) => log.warn(message),
+    signal,
+  });
   stack.defer(ground.close);
   for (const notice of ground.notices) log.warn(notice);
   const secret = await getAuthSecret(env);
 
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
-  const webPools = openPools(ground.connection, "latchkey");
-  const openApiPools = openPools(ground.connection, "latchkey open");
+  const webPools = openPools(ground.connection, "latchkey", env);
+  const openApiPools = openPools(ground.connection, "latchkey open", env);
   for (const { db, readDb } of [webPools, openApiPools]) {
     stack.defer(() => leave(db));
     stack.defer(() => leave(readDb));
@@ -138,13 +150,16 @@ function hostInUrl(host: string): string {
 
 /** Runs a node until it is told to stop. Signals that come again while it stops change nothing. */
 async function run(): Promise<void> {
+  const stopping = new AbortController();
   const signalled = new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+    stopping.signal.addEventListener("abort", () => resolve(), { once: true });
   });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
   const stack = new AsyncDisposableStack();
   try {
-    await start(readEnv(), stack);
+    await start(readEnv(), stack, stopping.signal);
   } catch (error) {
+    if (isAbort(error)) return await stack.disposeAsync();
     process.stderr.write(`Latchkey cannot start. ${explain(error)}\n`);
     process.exitCode = 1;
     await stack.disposeAsync();
@@ -152,6 +167,11 @@ async function run(): Promise<void> {
   }
   await signalled;
   await stack.disposeAsync();
+}
+
+/** Whether a signal has ended the wait for the database. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
 }
 
 /** One sentence for what whoever starts it can mend, everything that is known for a bug. */

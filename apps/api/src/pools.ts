@@ -7,17 +7,26 @@ export interface Pools {
   readonly db: Db;
   /** For reads alone: a statement is cancelled after a second, and no statement can change anything. */
   readonly readDb: Db;
+  /** As many reads run at a time as `readDb` has connections: no read waits inside the pool, where users do not alternate. */
+  readonly readConnections: number;
 }
 
-const changeConnections = 5;
-/** As many reads run at a time as there are connections, so that no read waits inside the pool, where users do not alternate. */
-export const readConnections = 5;
+export interface PoolSizes {
+  readonly changeConnections: number;
+  readonly readConnections: number;
+}
+
 /** Longer than any read takes within the quotas. */
 const readTimeoutMs = 1_000;
 
 /** @param applicationName shown in `pg_stat_activity`, with " reads" behind it for the second pool. */
-export function openPools(connection: DatabaseConnection, applicationName: string): Pools {
+export function openPools(
+  connection: DatabaseConnection,
+  applicationName: string,
+  { changeConnections, readConnections }: PoolSizes,
+): Pools {
   return {
+    readConnections,
     db: openDatabase(connection, { applicationName, maxConnections: changeConnections }),
     readDb: openDatabase(connection, {
       applicationName: `${applicationName} reads`,

@@ -5,7 +5,6 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
-import { readConnections } from "../src/pools.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 // One user's slow reads, and what other users notice of them.
@@ -132,6 +131,7 @@ test("a read that takes longer than a second is cancelled, and its connection se
 });
 
 test("with every connection for reads taken, what reads nothing is answered all the same", async () => {
+  const { readConnections } = app.instance;
   const users = await Promise.all(Array.from({ length: Math.ceil(readConnections / 2) }, addCaller));
   const other = await addCaller();
   const unlock = await lockAuditLog();

@@ -73,7 +73,10 @@ export async function startTestApp(
   const server = await reserveAddress("127.0.0.1", 0);
   const baseUrl = `http://127.0.0.1:${server.address.port}`;
   const publicUrl = options.publicUrl ?? baseUrl;
-  const pools = openPools(database.connection, "latchkey test");
+  const pools = openPools(database.connection, "latchkey test", {
+    changeConnections: 5,
+    readConnections: 5,
+  });
   const { db } = pools;
   const logged: string[] = [];
   const stream = new Writable({

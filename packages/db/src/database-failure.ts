@@ -1,6 +1,6 @@
 import { AppError } from "@latchkey/errors";
 import pg from "pg";
-import { isDatabaseUnavailable } from "./sqlstate.ts";
+import { isDatabaseUnavailable, isNotAcceptingConnections } from "./sqlstate.ts";
 
 /**
  * Translates a failure of Postgres, or of the connection to it, into an `AppError`: a database that is unreachable,
@@ -13,8 +13,13 @@ export function databaseFailure(error: unknown): AppError | undefined {
   return isAway ? new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 1 }) : undefined;
 }
 
+/** Whether the database may just not be up yet: nobody listens, or who does accepts no connections yet. */
+export function isDatabaseNotUp(error: unknown): boolean {
+  return isConnectionFailure(error) || isNotAcceptingConnections(error);
+}
+
 /** Whether the database could not be reached, or stopped responding: a failure of the network or of the driver. */
-export function isConnectionFailure(error: unknown): boolean {
+function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
   if (error instanceof AggregateError) return error.errors.some(isConnectionFailure);
   const code = "code" in error && typeof error.code === "string" ? error.code : "";

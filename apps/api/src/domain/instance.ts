@@ -8,6 +8,7 @@ export interface Instance {
   readonly db: Db;
   /** For reads alone; see `openPools`. */
   readonly readDb: Db;
+  readonly readConnections: number;
   readonly sessions: Sessions;
   readonly signInThrottle: SignInThrottle;
   /** Logs what happens to accounts. */

@@ -42,7 +42,7 @@ export interface OpenApiOptions {
  */
 export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore();
-  const reads = createReadSemaphore();
+  const reads = createReadSemaphore(instance.readConnections);
   return (ctx, asked) => {
     const { verdict, route, path, address, arrivedAt } = requireJudged(asked);
     const { method, requestId } = ctx;

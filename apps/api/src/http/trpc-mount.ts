@@ -34,7 +34,7 @@ export function trpcMount({
   readonly log: Logger;
 }): Middleware {
   const changes = createChangeSemaphore();
-  const reads = createReadSemaphore();
+  const reads = createReadSemaphore(instance.readConnections);
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);

@@ -1,6 +1,5 @@
 import { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { UserId } from "@latchkey/db/ids";
-import { readConnections } from "../pools.ts";
 
 /**
  * Bounds how many changes of one user hold a connection. More of them would wait for each other's row locks, and keep
@@ -14,6 +13,6 @@ export function createChangeSemaphore(): FairSemaphore<UserId> {
  * Bounds how many reads of one user hold a connection, so that the slowest of them, a search of a second, leaves most
  * connections to other users. As many reads run as there are connections: none waits in the pool, which is not fair.
  */
-export function createReadSemaphore(): FairSemaphore<UserId> {
+export function createReadSemaphore(readConnections: number): FairSemaphore<UserId> {
   return new FairSemaphore({ maxRunning: readConnections, maxRunningPerKey: 2, maxWaitingPerKey: 500 });
 }

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { readEnv } from "./env.ts";
+
+const warningsOf = (variables: Record<string, string>): readonly string[] => readEnv(variables).warnings;
+
+test.each([
+  ["DATABASE_URI", "DATABASE_URL"],
+  ["DATBASE_URL", "DATABASE_URL"],
+  ["DATABASE_URL_FILES", "DATABASE_URL_FILE"],
+  ["database_url", "DATABASE_URL"],
+  ["TRUST_PROXIES", "TRUSTED_PROXIES"],
+  ["DATA_DIRECTORY", "DATA_DIR"],
+  ["LOGLEVEL", "LOG_LEVEL"],
+  ["PORTS", "PORT"],
+  ["LATCHKEY_PORT", "PORT"],
+  ["LATCHKEY_DATABASE_URL", "DATABASE_URL"],
+  ["latchkey_host", "HOST"],
+])("warns of %s, and names %s", (name, meant) => {
+  expect(warningsOf({ [name]: "4000" })).toEqual([
+    `The environment variable ${name} has no effect; did you mean ${meant}?`,
+  ]);
+});
+
+test("warns of a name that begins with LATCHKEY_ and resembles nothing", () => {
+  expect(warningsOf({ LATCHKEY_COLOR: "blue" })).toEqual([
+    "The environment variable LATCHKEY_COLOR has no effect: Latchkey does not read it.",
+  ]);
+});
+
+test("says nothing of Latchkey's own variables, of empty ones, nor of what an environment usually has", () => {
+  expect(warningsOf({ PORT: "4000", HOST: "::1", LOG_LEVEL: "warn", DATABASE_URI: "" })).toEqual([]);
+  const usual =
+    "PATH HOME HOSTNAME HOSTTYPE LOGNAME SHELL TERM USER PWD LANG LC_ALL TZ CI EDITOR HISTSIZE NODE_ENV NODE_PATH " +
+    "NODE_OPTIONS npm_config_user_agent npm_lifecycle_event npm_package_json PNPM_HOME PGHOST PGPORT PGUSER PGPASSWORD " +
+    "PGDATABASE XDG_DATA_DIRS XDG_DATA_HOME SSH_AUTH_SOCK INVOCATION_ID JOURNAL_STREAM KUBERNETES_PORT " +
+    "KUBERNETES_SERVICE_HOST GITHUB_BASE_REF HTTP_PROXY http_proxy TMPDIR TURBO_TELEMETRY_DISABLED DEBUG JWT_SECRET";
+  expect(warningsOf(Object.fromEntries(usual.split(" ").map((name) => [name, "x"])))).toEqual([]);
+});
+
+test("says nothing of what Kubernetes sets for a service called latchkey", () => {
+  const variables = {
+    LATCHKEY_SERVICE_HOST: "10.0.0.7",
+    LATCHKEY_SERVICE_PORT: "4000",
+    LATCHKEY_SERVICE_PORT_HTTP: "4000",
+    LATCHKEY_PORT: "tcp://10.0.0.7:4000",
+    LATCHKEY_PORT_4000_TCP: "tcp://10.0.0.7:4000",
+    LATCHKEY_PORT_4000_TCP_ADDR: "10.0.0.7",
+  };
+  expect(warningsOf(variables)).toEqual([]);
+});

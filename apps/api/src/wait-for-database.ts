@@ -1,0 +1,52 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isDatabaseNotUp } from "@latchkey/db/database-failure";
+
+export interface WaitOptions {
+  /** How long to try, in milliseconds; 0 tries once. */
+  readonly waitMs: number;
+  /** Called when the first attempt fails, and whenever the reason is another one. */
+  readonly onWait?: (error: unknown) => void;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+  /** In milliseconds, by a clock that is never set. */
+  readonly now?: () => number;
+  readonly pause?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+const firstPauseMs = 250;
+const longestPauseMs = 1_000;
+
+/**
+ * Connects to a database that may not be up yet, as when a whole machine starts.
+ * @param connect tries once.
+ * @throws what the last attempt threw when the time is over, and at once where waiting would not help: a wrong password, a
+ * database that does not exist.
+ */
+export async function waitForDatabase<Result>(
+  connect: () => Promise<Result>,
+  options: WaitOptions,
+): Promise<Result> {
+  const {
+    waitMs,
+    onWait = () => undefined,
+    signal,
+    now = () => performance.now(),
+    pause = pauseFor,
+  } = options;
+  const until = now() + waitMs;
+  let reason: string | undefined;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return await connect();
+    } catch (error) {
+      if (!isDatabaseNotUp(error) || now() + pauseMs > until) throw error;
+      if (String(error) !== reason) onWait(error);
+      reason = String(error);
+    }
+    await pause(pauseMs, signal);
+  }
+}
+
+async function pauseFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  await delay(milliseconds, undefined, { signal });
+}

@@ -1,0 +1,33 @@
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { openPools } from "../src/pools.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+test("pools have as many connections as they are told to, and no more", async () => {
+  const pools = openPools(database.connection, "sized", { changeConnections: 2, readConnections: 3 });
+  const run = (db: typeof pools.db) =>
+    Array.from({ length: 12 }, () => sql`select pg_sleep(0.1)`.execute(db));
+  const work = Promise.all([...run(pools.db), ...run(pools.readDb)]);
+  const count = async () => {
+    const { rows } = await sql<{ name: string; count: number }>`
+      select application_name as name, count(*) from pg_stat_activity
+      where application_name like 'sized%' group by 1 order by 1`.execute(database.owner);
+    return rows;
+  };
+  const full = [
+    { name: "sized", count: 2 },
+    { name: "sized reads", count: 3 },
+  ];
+  await expect.poll(count, { interval: 20 }).toEqual(full);
+  await work;
+  expect(await count()).toEqual(full);
+  expect(pools.readConnections).toBe(3);
+  await pools.db.destroy();
+  await pools.readDb.destroy();
+});

@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { statusOf } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { authSecret, spawnNode } from "../support/product.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+
+// A node that starts before its database is up.
+
+let place: Place;
+let cluster: TestCluster;
+let proxy: TcpProxy;
+
+beforeAll(async () => {
+  [place, cluster] = await Promise.all([createPlace(), startTestCluster()]);
+  proxy = await startTcpProxy(join(cluster.connection.host, ".s.PGSQL.5432"));
+  await createDatabase(cluster.connection, "late");
+});
+
+afterAll(async () => {
+  await place?.close();
+  await proxy?.close();
+  await cluster?.stop();
+});
+
+/** A port of loopback that nobody listens on. */
+async function findClosedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // It listens on TCP.
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+test("it waits, says so without the password, and starts as soon as the database is up", async () => {
+  proxy.cut();
+  const { user, password } = cluster.connection;
+  const variables = {
+    DATABASE_URL_FILE: join(place.directory, "database-url"),
+    AUTH_SECRET_FILE: join(place.directory, "auth-secret"),
+    DATABASE_URI: "postgres://misspelled.example.com/latchkey",
+  };
+  await writeFile(
+    variables.DATABASE_URL_FILE,
+    `postgres://${user}:${password}@127.0.0.1:${proxy.port}/late\n`,
+  );
+  await writeFile(variables.AUTH_SECRET_FILE, `${authSecret}\n`);
+  const onLine = (line: string): void => {
+    if (line.includes("is not up yet")) proxy.mend();
+  };
+  const node = await place.start(variables, { onLine });
+  expect(node.output()).toContain(
+    `The Postgres of DATABASE_URL (postgres://127.0.0.1:${proxy.port}/late) is not up yet: `,
+  );
+  expect(node.output()).toContain("Waiting for up to 30 s.");
+  expect(node.output()).toContain("DATABASE_URI has no effect; did you mean DATABASE_URL?");
+  expect(node.output()).not.toContain(password);
+  expect(node.output()).not.toContain("misspelled");
+  expect(await statusOf(node.baseUrl, "/readyz")).toBe(200);
+  expect(await node.stop()).toBe(0);
+});
+
+test("it ends when it is told to while it waits", async () => {
+  const url = `postgres://latchkey@127.0.0.1:${await findClosedPort()}/latchkey`;
+  const child = spawnNode({ DATA_DIR: place.dataDirectory, DATABASE_URL: url, AUTH_SECRET: authSecret });
+  const closed = once(child, "close");
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface(stream).on("line", (line) => {
+      lines.push(line);
+      if (line.includes("ECONNREFUSED")) child.kill("SIGTERM");
+    });
+  }
+  expect(await closed).toEqual([0, null]);
+  expect(lines.join("\n")).not.toContain("cannot start");
+});
