@@ -1,4 +1,4 @@
-import { type Issue, type IssueCode, issueCatalogue } from "@latchkey/errors";
+import { type AppError, type Issue, type IssueCode, issueCatalogue } from "@latchkey/errors";
 import type { z } from "zod";
 
 /**
@@ -18,6 +18,12 @@ export function toIssues({ issues }: z.core.$ZodError, input: unknown): Issue[] 
       message: "Unknown member",
     }));
   });
+}
+
+/** The members of an error's body that tell its issues. */
+export function describeIssues({ issues, omittedIssues }: AppError): object {
+  if (!issues) return {};
+  return omittedIssues > 0 ? { issues, omittedIssues } : { issues };
 }
 
 /** The message and the code of a check that zod doesn't have, for `refine` and `addIssue`. */

@@ -9,6 +9,7 @@ import { setSessionCookie } from "better-auth/cookies";
 import { z } from "zod";
 import { inPasswordQueue, keepCause } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
+import { redactKeys } from "./redact-keys.ts";
 
 export interface BetterAuthOptions {
   readonly db: Db;
@@ -98,7 +99,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
             if (user.isDisabled) throw new APIError("UNAUTHORIZED");
             const now = await readClock(db);
             const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
-            const shortUserAgent = userAgent?.slice(0, maxUserAgentLength);
+            const shortUserAgent = userAgent && redactKeys(userAgent).slice(0, maxUserAgentLength);
             return { data: { createdAt: now, updatedAt: now, expiresAt, userAgent: shortUserAgent } };
           },
         },

@@ -106,6 +106,9 @@ export interface Issue {
   readonly message: string;
 }
 
+/** The largest number of issues in an error. A request can have thousands, one for each unknown member. */
+export const maxIssues = 20;
+
 /** What may accompany an error on its way to a client, beside the code. */
 export interface AppErrorOptions extends ErrorOptions {
   /** A sentence for the client in place of the code's own; it must not carry inner detail. */
@@ -121,14 +124,18 @@ export interface AppErrorOptions extends ErrorOptions {
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
+  /** At most {@link maxIssues}. */
   readonly issues: readonly Issue[] | undefined;
+  /** How many issues were left out. */
+  readonly omittedIssues: number;
   readonly retryAfterSeconds: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
     super(options.message ?? errorCatalogue[code].message, { cause: options.cause });
     this.code = code;
-    this.issues = options.issues;
+    this.issues = options.issues?.slice(0, maxIssues);
+    this.omittedIssues = Math.max(0, (options.issues?.length ?? 0) - maxIssues);
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers ?? {};
   }

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { type DeviceSession, signIn, signUp, type Visitor } from "../domain/sign-in.ts";
 import { email, newPassword, personName } from "../fields.ts";
-import { type Context, createRouter, publicProcedure, readAs } from "./trpc.ts";
+import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
 /** Somebody in more workspaces than this cannot switch to the rest from the header. */
 const maxWorkspaces = 200;
@@ -23,11 +23,11 @@ export const sessionRouter = createRouter({
   }),
 
   /** Makes an account with its first workspace, and signs it in. */
-  signUp: publicProcedure
+  signUp: publicInputProcedure
     .input(z.strictObject({ name: personName, email, password: newPassword }))
     .mutation(async ({ ctx, input }) => await enter(ctx, await signUp(ctx.instance, input, visitorOf(ctx)))),
 
-  signIn: publicProcedure
+  signIn: publicInputProcedure
     .input(
       z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
     )

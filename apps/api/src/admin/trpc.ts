@@ -10,8 +10,9 @@ import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
+import { findNul } from "../find-nul.ts";
 import type { ExplainRequest, Explanation, TriedRequest } from "../http/explain-request.ts";
-import { toIssues } from "../issues.ts";
+import { describeIssues, toIssues } from "../issues.ts";
 
 /** What every procedure gets. */
 export interface Context {
@@ -44,7 +45,7 @@ const trpc = initTRPC.context<Context>().create({
         code: failure.code,
         httpStatus: failure.status,
         requestId: ctx?.requestId ?? null,
-        ...(failure.issues ? { issues: failure.issues } : {}),
+        ...describeIssues(failure),
         ...(failure.retryAfterSeconds ? { retryAfterSeconds: failure.retryAfterSeconds } : {}),
       },
     };
@@ -81,8 +82,25 @@ const translateFailures = trpc.middleware(async ({ next }) => {
 
 export const createRouter = trpc.router;
 
-/** For everybody, signed in or not. */
+/**
+ * Rejects U+0000 anywhere in an input, which Postgres can't store: a statement that contains it fails.
+ * @throws {AppError} BAD_REQUEST
+ */
+function requireNoNul(input: unknown): void {
+  const path = findNul(input);
+  if (path === undefined) return;
+  const message = "Remove the invisible characters.";
+  throw new AppError("BAD_REQUEST", { issues: [{ path, code: "invalid_characters", message }] });
+}
+
+/** For everybody, signed in or not, and without an input; its body is not read. */
 export const publicProcedure = trpc.procedure.use(translateFailures);
+
+/** For everybody, with an input. */
+export const publicInputProcedure = publicProcedure.use(async ({ next, getRawInput }) => {
+  requireNoNul(await getRawInput());
+  return await next();
+});
 
 /** How long a read or a change may wait for its turn, in milliseconds. */
 const startWithinMs = 5_000;
@@ -99,10 +117,11 @@ export async function readAs<Result>(
 /** For whoever is signed in. @throws {AppError} UNAUTHORIZED without a live session. */
 export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawInput }) => {
   // The body first: who sends it late must not act by a session that has ended meanwhile.
-  await getRawInput();
+  const input = await getRawInput();
   const session = await ctx.instance.sessions.find(ctx.headers);
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
   ctx.setCookies(session.cookies);
+  requireNoNul(input);
   const { user } = session;
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** A unit of work of this person's. */

@@ -2,6 +2,7 @@ import type { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Logger } from "pino";
 import { translateFailure } from "../failure.ts";
+import { describeIssues } from "../issues.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply, type Reply, writeReply } from "./reply.ts";
 
@@ -66,9 +67,9 @@ export function errorBody(
   error: AppError,
   { requestId, baseUrl }: { readonly requestId: string; readonly baseUrl: string },
 ): object {
-  const { code, message, issues } = error;
+  const { code, message } = error;
   const documentationUrl = `${baseUrl}/docs/errors#${code}`;
-  return { error: { code, message, requestId, documentationUrl, ...(issues ? { issues } : {}) } };
+  return { error: { code, message, requestId, documentationUrl, ...describeIssues(error) } };
 }
 
 function errorReply(ctx: Context, error: AppError, baseUrl: string): Reply {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { digestKey } from "@latchkey/auth/key-format";
+import { redactKeys } from "@latchkey/auth/redact-keys";
 import {
   claimIdempotencyName,
   findIdempotencyRecord,
@@ -20,11 +21,20 @@ const keyForm = /^[\x21-\x7E]{1,255}$/;
 export function readIdempotencyKey(ctx: Context): string | undefined {
   const value = ctx.req.headers["idempotency-key"];
   if (value === undefined) return undefined;
-  if (typeof value === "string" && keyForm.test(value)) return value;
+  if (typeof value === "string" && keyForm.test(value)) return withoutApiKey(value);
   const message = "must be 1 to 255 visible ASCII characters";
   throw new AppError("BAD_REQUEST", {
     issues: [{ path: "Idempotency-Key", code: "invalid_format", message }],
   });
+}
+
+/**
+ * A value that contains an API key is recorded by its SHA-256. Replacing the key alone would make one of the values of
+ * two requests with different keys in them.
+ */
+function withoutApiKey(value: string): string {
+  if (redactKeys(value) === value) return value;
+  return `sha256:${createHash("sha256").update(value).digest("hex")}`;
 }
 
 /** What came of a request that was carried out. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { redactKeys } from "@latchkey/auth/redact-keys";
 import type { Middleware } from "koa";
 
 declare module "koa" {
@@ -9,13 +10,17 @@ declare module "koa" {
   }
 }
 
-/** But for a key, which somebody took for one: it would be logged. */
-const wellFormed = /^(?!.*lk_[0-9A-Za-z]{36})[A-Za-z0-9._~+/=-]{1,128}$/;
+const wellFormed = /^[A-Za-z0-9._~+/=-]{1,128}$/;
 
-/** The caller's `X-Request-Id` if it is well-formed (1 to 128 URL-safe characters), else a new one. */
+/**
+ * The caller's `X-Request-Id` if it is well-formed (1 to 128 URL-safe characters) and contains no API key, which would be
+ * logged and stored; else a new one.
+ */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers["x-request-id"];
-  return typeof given === "string" && wellFormed.test(given) ? given : randomUUID();
+  return typeof given === "string" && wellFormed.test(given) && redactKeys(given) === given
+    ? given
+    : randomUUID();
 }
 
 /** Names each request. Every answer carries that name; who writes one sets it. */

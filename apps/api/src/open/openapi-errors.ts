@@ -1,4 +1,11 @@
-import { type ErrorCode, errorCatalogue, type Issue, type IssueCode, issueCatalogue } from "@latchkey/errors";
+import {
+  type ErrorCode,
+  errorCatalogue,
+  type Issue,
+  type IssueCode,
+  issueCatalogue,
+  maxIssues,
+} from "@latchkey/errors";
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -28,9 +35,12 @@ const error = z
         .string()
         .meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
       documentationUrl: z.url().meta({ description: "The page that explains the code." }),
-      issues: z.array(issue).optional().meta({
+      issues: z.array(issue).max(maxIssues).optional().meta({
         description:
           "What is wrong with the request, one issue per member. Only with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`.",
+      }),
+      omittedIssues: z.int().min(1).optional().meta({
+        description: "How many more issues there are. Only if there are any.",
       }),
     }),
   })

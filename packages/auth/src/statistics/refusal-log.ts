@@ -1,5 +1,6 @@
 import type { KeyId } from "@latchkey/db/ids";
 import type { KeyRefusal } from "@latchkey/db/key-history";
+import { redactKeys } from "../redact-keys.ts";
 
 export interface LoggedRefusal extends KeyRefusal {
   readonly keyId: KeyId;
@@ -80,9 +81,7 @@ export class RefusalLog {
 
 /** A text that Postgres takes, of bounded size, without a whole key that somebody pasted into it. */
 function keepable(text: string, maxLength: number): string {
-  const clean = text.replaceAll("\0", "").replace(keyForm, "lk_…");
+  const clean = redactKeys(text.replaceAll("\0", ""));
   // By way of a buffer: what is cut off a long string holds on to all of it.
   return Buffer.from(clean.slice(0, maxLength)).toString();
 }
-
-const keyForm = /lk_[0-9A-Za-z]{36}/g;

@@ -1,0 +1,144 @@
+import { deleteApiKey } from "@latchkey/db/api-key-changes";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+
+// Keys that somebody pastes where they don't belong, and inputs that a response or a table could not hold.
+
+let app: TestApp;
+let key: Awaited<ReturnType<TestApp["addKey"]>>;
+beforeAll(async () => {
+  app = await startTestApp();
+  key = await app.addKey();
+});
+afterAll(() => app.close());
+
+const json = { "Content-Type": "application/json" };
+const encode = (text: string) => text.replace(/./g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+
+/** Every value of every row, as text. */
+async function readDatabase(): Promise<string> {
+  const tables = await app.owner.introspection.getTables();
+  const rows = await Promise.all(
+    tables.map(({ name }) =>
+      app.owner.withTables<Record<string, Record<string, unknown>>>().selectFrom(name).selectAll().execute(),
+    ),
+  );
+  return JSON.stringify(rows);
+}
+
+async function createWorkspace(headers: Record<string, string>) {
+  const response = await fetch(`${app.baseUrl}/open/workspaces`, {
+    method: "POST",
+    headers: { ...json, Authorization: `Bearer ${key.secret}`, ...headers },
+    body: JSON.stringify({ name: "Payments" }),
+  });
+  const body = (await response.json()) as { id: string };
+  return { id: body.id, status: response.status, headers: response.headers };
+}
+
+test("an Idempotency-Key with a key in it names a request, and isn't stored", async () => {
+  const { secret: other } = await app.addKey();
+  const first = await createWorkspace({ "Idempotency-Key": `from-${key.secret}` });
+  const again = await createWorkspace({ "Idempotency-Key": `from-${key.secret}` });
+  expect([again.id, again.headers.get("idempotent-replayed")]).toEqual([first.id, "true"]);
+  // One that differs only in the key is another name.
+  const second = await createWorkspace({ "Idempotency-Key": `from-${other}` });
+  expect([second.id === first.id, second.headers.get("idempotent-replayed")]).toEqual([false, null]);
+  const stored = await readDatabase();
+  for (const secret of [key.secret, other]) expect(stored).not.toContain(secret.slice(12));
+});
+
+test("a request ID with a key in it is replaced, in the answer and in the audit log", async () => {
+  const { headers } = await createWorkspace({ "X-Request-Id": `id-${key.secret}` });
+  expect(headers.get("x-request-id")).not.toContain("lk_");
+  expect(await readDatabase()).not.toContain(key.secret.slice(12));
+});
+
+test("a session's User-Agent is stored without the key in it", async () => {
+  const { email } = await app.addUser();
+  await fetch(`${app.baseUrl}/trpc/session.signIn`, {
+    method: "POST",
+    headers: { ...json, "User-Agent": `curl ${key.secret} ${encode(key.secret)}` },
+    body: JSON.stringify({ email, password }),
+  });
+  const stored = await readDatabase();
+  expect(stored).toContain("curl lk_… lk_…");
+  expect(stored).not.toContain(key.secret.slice(12));
+});
+
+test("the history of a key has no key from a path, however it is encoded", async () => {
+  const { secret } = await app.addKey();
+  const rejected = await app.addKey();
+  await app.instance.db.transaction().execute((trx) => deleteApiKey(trx, rejected));
+  for (const segment of [
+    secret,
+    secret.replace("_", "%5F"),
+    encode(secret),
+    encode(secret).replaceAll("%", "%25"),
+  ]) {
+    const headers = { Authorization: `Bearer ${rejected.secret}` };
+    expect((await fetch(`${app.baseUrl}/open/api-keys/${segment}`, { headers })).status).toBe(403);
+  }
+  const readPaths = async () => {
+    const rows = await app.owner
+      .selectFrom("key_refusals")
+      .select("path")
+      .where("key_id", "=", rejected.id)
+      .execute();
+    return rows.map(({ path }) => path);
+  };
+  await expect.poll(readPaths).toEqual(Array.from({ length: 4 }, () => "/open/api-keys/lk_…"));
+});
+
+describe("U+0000 in the input of a procedure", () => {
+  test.each([
+    ["session.signIn", { email: "ada@example.com", password: "nul\0" }],
+    ["session.signIn", { email: "ada\0@example.com", password }],
+    ["session.signUp", { name: "Ada", email: "ada@example.com", password: `${password}\0` }],
+    ["session.signIn", { email: "ada@example.com", password, "\0": [{ deep: 1 }] }],
+  ])("%s with %o is a bad request", async (path, input) => {
+    const response = await fetch(`${app.baseUrl}/trpc/${path}`, {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify(input),
+    });
+    const body = (await response.json()) as { error: { data: { code: string } } };
+    expect([response.status, body.error.data.code]).toEqual([400, "BAD_REQUEST"]);
+  });
+
+  test("keyHistory.explainRequest, which looks for any text, is a bad request", async () => {
+    const { email } = await app.addUser();
+    const { cookies } = await app.instance.sessions.signIn({ email, password }, new Headers());
+    const input = encodeURIComponent(JSON.stringify({ requestId: "nul\0" }));
+    const response = await fetch(`${app.baseUrl}/trpc/keyHistory.explainRequest?input=${input}`, {
+      headers: { Cookie: cookies[0]?.split(";")[0] ?? "" },
+    });
+    expect(response.status).toBe(400);
+  });
+});
+
+describe("a request with 100 unknown members", () => {
+  const unknown = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`member${index}`, 1]));
+
+  test("is answered with 20 issues on /open", async () => {
+    const response = await fetch(`${app.baseUrl}/open/workspaces`, {
+      method: "POST",
+      headers: { ...json, Authorization: `Bearer ${key.secret}` },
+      body: JSON.stringify({ name: "Payments", ...unknown }),
+    });
+    const { error } = (await response.json()) as { error: { issues: unknown[]; omittedIssues: number } };
+    expect([response.status, error.issues.length, error.omittedIssues]).toEqual([400, 20, 80]);
+  });
+
+  test("is answered with 20 issues on /trpc", async () => {
+    const response = await fetch(`${app.baseUrl}/trpc/session.signIn`, {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify({ email: "ada@example.com", password, ...unknown }),
+    });
+    const { error } = (await response.json()) as {
+      error: { data: { issues: unknown[]; omittedIssues: number } };
+    };
+    expect([response.status, error.data.issues.length, error.data.omittedIssues]).toEqual([400, 20, 80]);
+  });
+});

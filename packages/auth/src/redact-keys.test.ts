@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { createApiKey } from "./key-format.ts";
+import { redactKeys } from "./redact-keys.ts";
+
+const { secret } = createApiKey();
+const encodeAll = (text: string) => text.replace(/./g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+const encodeAgain = (text: string) => text.replaceAll("%", "%25");
+
+test.each([
+  ["a key alone", secret, "lk_…"],
+  ["keys in a sentence", `Bearer ${secret}, ${secret}`, "Bearer lk_…, lk_…"],
+  ["a key in a path", `/open/api-keys/${secret}/rotate`, "/open/api-keys/lk_…/rotate"],
+  ["a key inside a word", `x${secret}y`, "xlk_…y"],
+  ["an encoded underscore", `/open/${secret.replace("_", "%5f")}`, "/open/lk_…"],
+  ["an encoded underscore in capitals", `/open/${secret.replace("_", "%5F")}`, "/open/lk_…"],
+  ["an encoded key", `/open/${encodeAll(secret)}?a=%20b`, "/open/lk_…?a=%20b"],
+  ["a key encoded twice", `/open/${encodeAgain(encodeAll(secret))}`, "/open/lk_…"],
+  [
+    "a key encoded five times",
+    `/open/${encodeAgain(encodeAgain(encodeAgain(encodeAgain(encodeAll(secret)))))}`,
+    "/open/lk_…",
+  ],
+  [
+    "one encoded character in the middle",
+    `${secret.slice(0, 20)}${encodeAll(secret.charAt(20))}${secret.slice(21)}`,
+    "lk_…",
+  ],
+])("redacts %s", (_what, text, redacted) => {
+  expect(redactKeys(text)).toBe(redacted);
+});
+
+test.each([
+  "",
+  "lk_",
+  "/open/a%2Fb%20c",
+  "100%",
+  "%zz%",
+  secret.slice(0, -1),
+  "key_01h455vb4pex5vsknk084sn02q",
+])("leaves '%s' as it is", (text) => expect(redactKeys(text)).toBe(text));
+
+test("takes time in proportion to the length", () => {
+  const texts = ["lk_".repeat(5_400), "%25".repeat(5_400), `${"%25".repeat(5_400)}6`, "lk_0".repeat(4_000)];
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const before = process.threadCpuUsage();
+    for (const text of texts) redactKeys(text);
+    const { user, system } = process.threadCpuUsage(before);
+    leastMs = Math.min(leastMs, (user + system) / 1_000);
+  }
+  expect(leastMs).toBeLessThan(20);
+});
