@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
 import { createPlace, type Place } from "../support/place.ts";
-import { bareEnvironment, type ProductNode, projectRoot } from "../support/product.ts";
+import { bareEnvironment, type ProductNode, projectRoot, runCommand } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
 // Workspaces from the command line, beside a server that runs.
@@ -17,7 +17,8 @@ let place: Place;
 let node: ProductNode;
 
 beforeAll(async () => {
-  place = await createPlace();
+  // One test makes more workspaces for one user than the default quota allows.
+  place = await createPlace({ MAX_WORKSPACES_PER_USER: "1000" });
   node = await place.start();
   for (const [email, workspace] of [
     [grace, "Navy"],
@@ -54,6 +55,13 @@ async function list(): Promise<readonly Listed[]> {
   expect(others).toEqual({});
   return workspaces as readonly Listed[]; // What the tests below look at.
 }
+
+test("workspace create keeps to the quota of its own environment", async () => {
+  const variables = { DATA_DIR: place.dataDirectory, MAX_WORKSPACES_PER_USER: "1" };
+  const ending = await runCommand(["--json", ...create(ada, "Too many")], variables);
+  const message = /^The limit for workspaces owned by one user \(1\) is reached\./;
+  expectFailure(ending, { status: 1, code: "UNPROCESSABLE_CONTENT", message });
+});
 
 test("workspace create makes a workspace whose owner has it in the web app at once", async () => {
   const session = await signIn(node.baseUrl, { email: grace, password });

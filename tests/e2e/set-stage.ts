@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { runCommand, startProduct } from "../support/product.ts";
+import { runCommand, startProduct, type Variables } from "../support/product.ts";
 
 interface Stage {
   readonly baseUrl: string;
@@ -9,8 +9,14 @@ interface Stage {
   readonly command: (args: readonly string[], input?: string) => Promise<unknown>;
 }
 
-/** A product and a browser for the tests of one file: there from the first test on, gone after the last one. */
-export function setStage(prepare: (stage: Stage) => Promise<void> = async () => undefined): Stage {
+/**
+ * A product and a browser for the tests of one file: there from the first test on, gone after the last one.
+ * @param variables environment variables of the product.
+ */
+export function setStage(
+  prepare: (stage: Stage) => Promise<void> = async () => undefined,
+  variables: Variables = {},
+): Stage {
   let product: Awaited<ReturnType<typeof startProduct>> | undefined;
   let browser: TestBrowser | undefined;
   const stage: Stage = {
@@ -32,7 +38,7 @@ export function setStage(prepare: (stage: Stage) => Promise<void> = async () => 
     },
   };
   beforeAll(async () => {
-    [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+    [product, browser] = await Promise.all([startProduct(variables), startBrowser()]);
     await prepare(stage);
   });
   afterAll(async () => {

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { signUp } from "../support/visitor.ts";
+import { createKey, signUp } from "../support/visitor.ts";
 import { mutate, query } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
@@ -9,10 +9,13 @@ import { setStage } from "./set-stage.ts";
 let page: Page;
 let complaints: readonly string[];
 
-const stage = setStage(async ({ browser, baseUrl }) => {
-  ({ page, complaints } = await browser.open());
-  await signUp(page, baseUrl);
-});
+const stage = setStage(
+  async ({ browser, baseUrl }) => {
+    ({ page, complaints } = await browser.open());
+    await signUp(page, baseUrl);
+  },
+  { MAX_WORKSPACES_PER_USER: "2", MAX_KEYS_PER_USER: "1" },
+);
 
 const first = "ada-lovelaces-workspace";
 const dialog = () => page.getByRole("dialog");
@@ -46,6 +49,30 @@ test("goes to the overview of a workspace that was made", async () => {
   expect(path()).toBe("/w/globex-corporation");
   await dialog().waitFor({ state: "detached" });
   await switcher("Globex Corporation").waitFor();
+});
+
+test("says what to do when a user has as many workspaces or API keys as the instance allows", async () => {
+  await switcher("Globex Corporation").click();
+  await page.getByRole("menuitem", { name: "New workspace" }).click();
+  await dialog().getByLabel("Name").fill("Third");
+  await page.keyboard.press("Enter");
+  await dialog()
+    .getByRole("alert")
+    .getByText("The limit for workspaces owned by one user (2) is reached.")
+    .waitFor();
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+  await dialog().waitFor({ state: "detached" });
+
+  await createKey(page, "Only");
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog().getByLabel("Name").fill("Second");
+  await page.keyboard.press("Enter");
+  const alert = dialog().getByRole("alert");
+  await alert
+    .getByText("The limit for API keys per user (1) is reached. Delete a key that is no longer used")
+    .waitFor();
+  await page.goto(`${stage.baseUrl}/w/globex-corporation`);
 });
 
 test("marks the page that is open in the navigation, and no other", async () => {
@@ -174,6 +201,6 @@ test("goes on without any workspace, and makes one again", async () => {
   await page.getByRole("heading", { name: "Phoenix", level: 1 }).waitFor();
 });
 
-test("drew no complaint from the browser but the two refusals", () => {
-  expect(complaints.filter((complaint) => !complaint.includes("412"))).toEqual([]);
+test("drew no complaint from the browser but the refusals", () => {
+  expect(complaints.filter((complaint) => !/412|422/.test(complaint))).toEqual([]);
 });

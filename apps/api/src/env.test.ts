@@ -36,6 +36,20 @@ test("a user can have 50 sessions, and a network 20 sign-ups an hour, unless tol
   });
 });
 
+test("a user can have 1,000 keys and 100 workspaces, and a workspace 1,000 members, unless told otherwise", () => {
+  expect(readEnv({}).quotas).toEqual({
+    keysPerUser: 1_000,
+    workspacesPerUser: 100,
+    membersPerWorkspace: 1_000,
+  });
+  const told = { MAX_KEYS_PER_USER: "100000", MAX_WORKSPACES_PER_USER: "1", MAX_MEMBERS_PER_WORKSPACE: "7" };
+  expect(readEnv(told).quotas).toEqual({
+    keysPerUser: 100_000,
+    workspacesPerUser: 1,
+    membersPerWorkspace: 7,
+  });
+});
+
 test("the base address is in lower case, without a slash at its end", () => {
   expect(readEnv({ BASE_URL: "HTTPS://Keys.Example.com" }).baseUrl).toBe("https://keys.example.com");
   expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
@@ -82,6 +96,9 @@ test.each([
   ["MAX_SESSIONS_PER_USER", "0"],
   ["MAX_SESSIONS_PER_USER", "many"],
   ["MAX_SIGN_UPS_PER_HOUR", "0"],
+  ["MAX_KEYS_PER_USER", "0"],
+  ["MAX_WORKSPACES_PER_USER", "-1"],
+  ["MAX_MEMBERS_PER_WORKSPACE", "1e9"],
   ["HISTORY_DAYS", "ninety"],
 ])("says what is wrong with %s=%s", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);

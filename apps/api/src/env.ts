@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { z } from "zod";
+import { defaultQuotas, type Quotas } from "./domain/quotas.ts";
 import { fileVariables, readFileVariables } from "./file-variables.ts";
 import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
@@ -29,6 +30,7 @@ export interface Env {
   readonly maxSessionsPerUser: number;
   /** Sign-ups per network: an IPv4 address, or 64 bits of an IPv6 address. */
   readonly maxSignUpsPerHour: number;
+  readonly quotas: Quotas;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
   /** A sentence for each variable that is set, has no effect, and looks as if it should have one. */
   readonly warnings: readonly string[];
@@ -41,6 +43,13 @@ export class EnvError extends Error {
 
 const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), schema.optional());
+
+const maxStored = optional(
+  z
+    .string()
+    .regex(/^[1-9]\d{0,6}$/, "must be a number from 1 to 9999999")
+    .transform(Number),
+);
 
 const mustBePort = "must be a number from 0 to 65535";
 const mustBeOrigin = "must be an address without a path, such as https://keys.example.com";
@@ -98,6 +107,9 @@ const schema = z.object({
   ),
   MAX_SESSIONS_PER_USER: optional(quota),
   MAX_SIGN_UPS_PER_HOUR: optional(quota),
+  MAX_KEYS_PER_USER: maxStored,
+  MAX_WORKSPACES_PER_USER: maxStored,
+  MAX_MEMBERS_PER_WORKSPACE: maxStored,
   LOG_LEVEL: optional(
     z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug"),
   ),
@@ -129,6 +141,11 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     historyDays: data.HISTORY_DAYS ?? 90,
     maxSessionsPerUser: data.MAX_SESSIONS_PER_USER ?? 50,
     maxSignUpsPerHour: data.MAX_SIGN_UPS_PER_HOUR ?? 20,
+    quotas: {
+      keysPerUser: data.MAX_KEYS_PER_USER ?? defaultQuotas.keysPerUser,
+      workspacesPerUser: data.MAX_WORKSPACES_PER_USER ?? defaultQuotas.workspacesPerUser,
+      membersPerWorkspace: data.MAX_MEMBERS_PER_WORKSPACE ?? defaultQuotas.membersPerWorkspace,
+    },
     logLevel: data.LOG_LEVEL ?? "info",
     warnings: findUnknownVariables(variables, knownVariables).map(describeUnknown),
   };

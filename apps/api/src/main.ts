@@ -89,6 +89,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
     report: createAccountLog(log),
     baseUrl,
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
+    quotas: env.quotas,
     isTrustedProxy: createIpMatcher(env.trustedProxies),
   };
   let isDraining = false;

@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -50,13 +51,17 @@ interface Key {
 async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
   const userId = ofUser ?? (await app.addUser()).userId;
   const key = { userId, name: "key", description: "", settings };
-  const { id: keyId, secret } = await app.instance.db.transaction().execute((trx) => createKey(trx, key));
+  const { id: keyId, secret } = await app.instance.db
+    .transaction()
+    .execute((trx) => createKey(trx, key, defaultQuotas));
   return { userId, keyId, id: encodeId("key", keyId), secret };
 }
 
 async function addWorkspace(ownerId: UserId): Promise<string> {
   const workspace = { name: "Second", ownerId, origin: commandOrigin };
-  const { id } = await app.instance.db.transaction().execute((trx) => createWorkspace(trx, workspace));
+  const { id } = await app.instance.db
+    .transaction()
+    .execute((trx) => createWorkspace(trx, workspace, defaultQuotas));
   return encodeId("workspace", id);
 }
 

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
 import { defineEndpoint } from "../src/http/endpoint.ts";
 import { secretStatus } from "../src/schemas.ts";
@@ -28,7 +29,7 @@ const createThing = defineEndpoint({
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { transact, principal: { userId }, origin }) =>
     await transact(async (trx) => {
-      const { id } = await createWorkspace(trx, { name: body.name, ownerId: userId, origin });
+      const { id } = await createWorkspace(trx, { name: body.name, ownerId: userId, origin }, defaultQuotas);
       if (body.waits) {
         begun.resolve();
         await ways.promise;
@@ -53,7 +54,9 @@ const orderThing = defineEndpoint({
   response: { status: 204 },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { transact, principal: { userId }, origin }) => {
-    await transact((trx) => createWorkspace(trx, { name: body.name, ownerId: userId, origin }));
+    await transact((trx) =>
+      createWorkspace(trx, { name: body.name, ownerId: userId, origin }, defaultQuotas),
+    );
     return undefined;
   },
 });

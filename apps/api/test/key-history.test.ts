@@ -3,6 +3,7 @@ import { encodeId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createKey } from "../src/domain/api-keys.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -22,7 +23,9 @@ async function signIn() {
 
 async function addKey(userId: UserId, settings: Partial<KeySettings> = {}) {
   const key = { userId, name: "CI", description: "", settings };
-  const { id, secret } = await app.instance.db.transaction().execute((trx) => createKey(trx, key));
+  const { id, secret } = await app.instance.db
+    .transaction()
+    .execute((trx) => createKey(trx, key, defaultQuotas));
   return { id: encodeId("key", id), secret };
 }
 

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { disableAccount } from "../src/domain/accounts.ts";
 import { rotateKey, updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -42,7 +43,7 @@ async function addPair() {
   const edit = { scope: openAsOperator(workspaceId), origin: command };
   await app.instance.db
     .transaction()
-    .execute((trx) => addMember(trx, edit, { userId: second.userId, role: "owner" }));
+    .execute((trx) => addMember(trx, edit, { userId: second.userId, role: "owner" }, defaultQuotas));
   return { workspace: `/open/workspaces/${encodeId("workspace", workspaceId)}`, edit, first, second };
 }
 

@@ -3,6 +3,7 @@ import type { KeySettings } from "@latchkey/db/key-settings";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../src/domain/api-keys.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 // The response to a rotation was lost, and the client sends the request again.
@@ -24,7 +25,9 @@ interface Key {
 async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
   const userId = ofUser ?? (await app.addUser()).userId;
   const key = { userId, name: "key", description: "", settings };
-  const { id: keyId, secret } = await app.instance.db.transaction().execute((trx) => createKey(trx, key));
+  const { id: keyId, secret } = await app.instance.db
+    .transaction()
+    .execute((trx) => createKey(trx, key, defaultQuotas));
   return { userId, keyId, id: encodeId("key", keyId), secret };
 }
 

@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
@@ -38,7 +39,9 @@ async function addCaller() {
   const { secret } = await app.addKey(userId);
   const { id } = await app.instance.db
     .transaction()
-    .execute((trx) => createWorkspace(trx, { name: "Team", ownerId: userId, origin: commandOrigin }));
+    .execute((trx) =>
+      createWorkspace(trx, { name: "Team", ownerId: userId, origin: commandOrigin }, defaultQuotas),
+    );
   const response = await fetch(`${app.baseUrl}/trpc/session.signIn`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },

@@ -24,6 +24,7 @@ import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createAccount } from "../src/domain/accounts.ts";
 import { createKey, deleteKey } from "../src/domain/api-keys.ts";
 import { describeInstance, type Instance, type PublicConfiguration } from "../src/domain/instance.ts";
+import { defaultQuotas, type Quotas } from "../src/domain/quotas.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
@@ -63,6 +64,7 @@ export async function startTestApp(
     readonly corsOrigins?: readonly string[];
     /** The address people use, where it is not the one it listens on. */
     readonly publicUrl?: string;
+    readonly quotas?: Partial<Quotas>;
     readonly isDraining?: boolean;
     /** Very many unless told. */
     readonly maxSignUpsPerHour?: number;
@@ -106,6 +108,7 @@ export async function startTestApp(
       version: "0.0.0",
       registration: options.registration ?? "open",
     }),
+    quotas: { ...defaultQuotas, ...options.quotas },
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
   const admission = new Admission({ connection: database.connection });
@@ -153,7 +156,9 @@ export async function startTestApp(
         userId: owner,
         ...(await db
           .transaction()
-          .execute((trx) => createKey(trx, { userId: owner, name: "key", description: "" }))),
+          .execute((trx) =>
+            createKey(trx, { userId: owner, name: "key", description: "" }, instance.quotas),
+          )),
       };
     },
     deleteKey: (key) => db.transaction().execute((trx) => deleteKey(trx, { ...key, origin: commandOrigin })),

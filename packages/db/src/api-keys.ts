@@ -204,6 +204,23 @@ function matches(search: string) {
   return containsText(text, search);
 }
 
+/** How many keys a user has that are not deleted, counted up to `atMost`. It holds while the user is locked. */
+export async function countApiKeys(db: Db, userId: UserId, atMost: number): Promise<number> {
+  const { count } = await db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom("api_keys")
+        .select("id")
+        .where("user_id", "=", userId)
+        .where("deleted_at", "is", null)
+        .limit(atMost)
+        .as("keys"),
+    )
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
 /** All of a user's keys together. */
 export interface ApiKeySummary {
   readonly keyCount: number;

@@ -90,6 +90,7 @@ export const issueCatalogue = {
   too_small: "The number is below the minimum.",
   too_large: "The number is above the maximum.",
   not_found: "The value refers to something that doesn't exist or that the caller can't access.",
+  quota_exceeded: "The user or workspace has as many of these as the instance allows.",
   no_changes: "The request names nothing to change.",
   expands_access: "The change would let the key do more than before.",
 } as const satisfies Record<string, string>;

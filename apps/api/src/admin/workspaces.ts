@@ -19,7 +19,7 @@ export const workspacesRouter = createRouter({
   /** Whoever makes a workspace is its first owner. */
   create: sessionProcedure.input(z.strictObject({ name: workspaceName })).mutation(async ({ ctx, input }) => {
     const workspace = { ...input, ownerId: ctx.user.id, origin: originOf(ctx, ctx.user.id) };
-    const created = await ctx.transact((trx) => createWorkspace(trx, workspace));
+    const created = await ctx.transact((trx) => createWorkspace(trx, workspace, ctx.instance.quotas));
     return presentWorkspace({ ...created, role: "owner" });
   }),
 

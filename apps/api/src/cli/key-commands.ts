@@ -36,12 +36,12 @@ export function addKeyCommands(program: Command, perform: Perform): void {
     .option("--read-only", "only permissions that read")
     .option("--ip <range>", "a range of addresses it may come from, repeatable; any unless told", collect)
     .action((options: unknown) =>
-      perform(async (db) => {
+      perform(async (db, _ground, quotas) => {
         const { user: address, name, description, ...settings } = parseOptions(newKey, options);
         const { id: userId } = await getAccount(db, address);
         const { id, secret } = await db
           .transaction()
-          .execute((trx) => createKey(trx, { userId, name, description, settings }));
+          .execute((trx) => createKey(trx, { userId, name, description, settings }, quotas));
         return { id: encodeId("key", id), key: secret };
       }),
     );

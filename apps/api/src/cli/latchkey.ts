@@ -37,6 +37,8 @@ function explainMisuse({ code, message }: CommanderError): string {
 }
 
 function explain(failure: AppError): string {
-  const issues = failure.issues?.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  const issues = failure.issues
+    ?.map(({ path, message }) => (path ? `${path}: ${message}` : message))
+    .join("; ");
   return issues ?? failure.message;
 }

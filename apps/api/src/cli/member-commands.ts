@@ -19,11 +19,11 @@ export function addMemberCommands(program: Command, perform: Perform): void {
     .requiredOption("--user <email>", "who is let in")
     .requiredOption("--role <role>", `what they may do there: ${listedRoles}`)
     .action((options: unknown) =>
-      perform(async (db) => {
+      perform(async (db, _ground, quotas) => {
         const { workspace, user, role } = parseOptions(newMember, options);
         const { id: userId } = await getAccount(db, user);
         const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
-        await db.transaction().execute((trx) => addMember(trx, edit, { userId, role }));
+        await db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, quotas));
         return { workspaceId: encodeId("workspace", workspace), userId: encodeId("user", userId), role };
       }),
     );

@@ -19,12 +19,12 @@ export function addWorkspaceCommands(program: Command, perform: Perform): void {
     .requiredOption("--owner <email>", "its first owner")
     .requiredOption("--name <name>", "what the workspace is called")
     .action((options: unknown) =>
-      perform(async (db) => {
+      perform(async (db, _ground, quotas) => {
         const { owner, name } = parseOptions(newWorkspace, options);
         const { id: ownerId } = await getAccount(db, owner);
         const { id, slug } = await db
           .transaction()
-          .execute((trx) => createWorkspace(trx, { name, ownerId, origin: commandOrigin }));
+          .execute((trx) => createWorkspace(trx, { name, ownerId, origin: commandOrigin }, quotas));
         return { workspaceId: encodeId("workspace", id), slug };
       }),
     );

@@ -14,6 +14,7 @@ import {
 import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { defaultQuotas } from "./quotas.ts";
 import { createWorkspace } from "./workspaces.ts";
 
 export interface NewAccount {
@@ -49,7 +50,11 @@ export async function createAccount(
     const name = account.workspaceName ?? `${account.name}’s workspace`;
     const { kind, ...place } = from;
     const origin = { actor: kind === "session" ? { kind, userId } : { kind }, ...place };
-    const { id: workspaceId } = await createWorkspace(trx, { name, ownerId: userId, origin });
+    const { id: workspaceId } = await createWorkspace(
+      trx,
+      { name, ownerId: userId, origin },
+      defaultQuotas, // A new user owns none, so that no quota can be exceeded.
+    );
     return { userId, workspaceId };
   });
 }

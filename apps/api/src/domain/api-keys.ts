@@ -13,6 +13,7 @@ import {
 import {
   type ApiKey,
   type ApiKeyPage,
+  countApiKeys,
   findApiKey,
   findApiKeyOwner,
   listApiKeys,
@@ -21,12 +22,14 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings, type KeySettings, pickSettings } from "@latchkey/db/key-settings";
+import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
+import { type Quotas, requireRoom } from "./quotas.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
 /** Whose key is changed, and who changes it from where. */
@@ -41,7 +44,7 @@ export interface KeyEdit {
 /**
  * Makes a key for a user. This answer is the only place where the secret ever stands.
  * @throws {AppError} FORBIDDEN when the user is disabled; BAD_REQUEST for a workspace that is not theirs, or an expiry in
- *   the past.
+ *   the past; UNPROCESSABLE_CONTENT at the quota.
  */
 export async function createKey(
   trx: Trx,
@@ -51,8 +54,12 @@ export async function createKey(
     readonly description: string;
     readonly settings?: RequestedSettings | undefined;
   },
+  quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
   const { secret, start, hash } = createApiKey();
+  // Creations of one user follow each other, so that none counts without the others.
+  await lockUsers(trx, [key.userId]);
+  requireRoom(quotas, "keysPerUser", await countApiKeys(trx, key.userId, quotas.keysPerUser));
   const settings = { ...defaultSettings, ...(await resolveExpiry(trx, key.settings ?? {})) };
   await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
   const id = await insertApiKey(trx, { ...key, settings, start, hash });

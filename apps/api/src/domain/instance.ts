@@ -1,6 +1,7 @@
 import type { Sessions } from "@latchkey/auth/sessions";
 import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import type { Db } from "@latchkey/db/schema";
+import type { Quotas } from "./quotas.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
 
 /** One running Latchkey: what it knows of itself, and what its parts share. */
@@ -17,6 +18,7 @@ export interface Instance {
   readonly baseUrl: string;
   /** Made once, at the start: to make it for each answer would cost. */
   readonly configuration: PublicConfiguration;
+  readonly quotas: Quotas;
   /** Whose `X-Forwarded-For` is believed. */
   readonly isTrustedProxy: (address: string) => boolean;
 }

@@ -2,6 +2,7 @@ import { allowsPermission, mayGrant } from "@latchkey/auth/restrictions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
 import {
+  countMembers,
   deleteMember,
   findMember,
   forgetMemberKeys,
@@ -14,6 +15,7 @@ import type { Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { type Quotas, requireRoom } from "./quotas.ts";
 import { type Edit, enterToEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
@@ -73,11 +75,15 @@ export async function removeMember(
   await forgetMemberKeys(inside, userId);
 }
 
-/** Adds a user to a workspace. @throws {AppError} CONFLICT for a member, and what {@link enterToEdit} throws. */
+/**
+ * Adds a user to a workspace.
+ * @throws {AppError} CONFLICT for a member, UNPROCESSABLE_CONTENT at the quota, and what {@link enterToEdit} throws.
+ */
 export async function addMember(
   trx: Trx,
   edit: Edit,
   { userId, role }: { readonly userId: UserId; readonly role: Role },
+  quotas: Quotas,
 ): Promise<void> {
   const { scope, origin } = edit;
   const permission = "members:manage";
@@ -87,6 +93,8 @@ export async function addMember(
   if (!(await insertMember(inside, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is a member already." });
   }
+  // The workspace is locked, so that nobody else adds a member before this one is counted.
+  requireRoom(quotas, "membersPerWorkspace", (await countMembers(inside, scope, {})) - 1);
   await appendAudit(inside, scope, origin, { action: "member.added", targetId: userId, after: { role } });
 }
 

@@ -14,10 +14,15 @@ import { isUserActing, lockActingKey } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import { countMembers, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
+import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
-import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import {
+  enterAsUser,
+  enterWorkspace,
+  type WorkspaceScope,
+  type WorkspaceTrx,
+} from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
   findRole,
@@ -29,6 +34,7 @@ import {
   type Workspace,
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { type Quotas, requireRoom } from "./quotas.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
 /** Which workspace is changed, and who changes it from where. */
@@ -41,14 +47,19 @@ const slugAttempts = 5;
 
 /**
  * Makes a workspace with its first owner.
- * @throws {AppError} CONFLICT when no address is free for its name, FORBIDDEN when whoever asks may not act any more.
+ * @throws {AppError} CONFLICT when no address is free for its name, FORBIDDEN when whoever asks may not act any more,
+ *   UNPROCESSABLE_CONTENT at the quota.
  */
 export async function createWorkspace(
   trx: Trx,
   workspace: { readonly name: string; readonly ownerId: UserId; readonly origin: Origin },
+  quotas: Quotas,
 ): Promise<Workspace> {
   const { name, ownerId, origin } = workspace;
-  await requireStillActing(trx, origin, { demand: "unnarrowed" });
+  // With the owner locked, their creations follow each other, so that none counts without the others.
+  await requireStillActing(trx, origin, { others: [ownerId], demand: "unnarrowed" });
+  const owned = await listOwnedWorkspaces(await enterAsUser(trx, ownerId), ownerId);
+  requireRoom(quotas, "workspacesPerUser", owned.length);
   let slug = createSlug(name);
   for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
     const made = await insertWorkspace(trx, { name, slug, ownerId });

@@ -5,7 +5,7 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
-import type { PublicConfiguration } from "../domain/instance.ts";
+import type { Instance } from "../domain/instance.ts";
 import { andThen } from "./and-then.ts";
 import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
@@ -19,7 +19,8 @@ export type Access = "key" | "unnarrowed-key" | { readonly workspace: Permission
 
 /** What a handler gets beside its input. */
 export interface Call {
-  readonly configuration: PublicConfiguration;
+  /** Without the database, which `read` and `transact` lead to. */
+  readonly instance: Omit<Instance, "db" | "readDb">;
   readonly principal: Principal;
   /** Who asks, from where, for the audit log. */
   readonly origin: Origin;

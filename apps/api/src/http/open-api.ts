@@ -154,7 +154,7 @@ function createCall(
 ): AnyCall {
   const { principal, access, address, read, transact } = asked;
   const call: Call = {
-    configuration: instance.configuration,
+    instance,
     principal,
     origin: {
       actor: {

@@ -5,6 +5,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import { createKey } from "../../src/domain/api-keys.ts";
 import { addMember, removeMember } from "../../src/domain/members.ts";
+import { defaultQuotas } from "../../src/domain/quotas.ts";
 import { createWorkspace } from "../../src/domain/workspaces.ts";
 import { password, type TestApp } from "../test-app.ts";
 import type { Caller } from "./table.ts";
@@ -70,21 +71,23 @@ export async function setStage({ instance: { db }, owner }: TestApp): Promise<St
       const ours = await addWorkspace(trx, `Ours ${mark}`, people.owner);
       const inOurs = { scope: openAsOperator(ours.workspaceId), origin: byCommand };
       for (const role of ["admin", "member", "viewer"] as const)
-        await addMember(trx, inOurs, { userId: people[role].userId, role });
-      await addMember(trx, inOurs, { userId: people.target.userId, role: "viewer" });
-      await addMember(trx, inOurs, { userId: people.coOwner.userId, role: "owner" });
+        await addMember(trx, inOurs, { userId: people[role].userId, role }, defaultQuotas);
+      await addMember(trx, inOurs, { userId: people.target.userId, role: "viewer" }, defaultQuotas);
+      await addMember(trx, inOurs, { userId: people.coOwner.userId, role: "owner" }, defaultQuotas);
       // Somebody who could do everything, until a moment ago.
-      await addMember(trx, inOurs, { userId: people.removed.userId, role: "owner" });
+      await addMember(trx, inOurs, { userId: people.removed.userId, role: "owner" }, defaultQuotas);
       await removeMember(trx, inOurs, people.removed);
       const theirs = await addWorkspace(trx, `Theirs ${mark}`, people.stranger);
       const inTheirs = { scope: openAsOperator(theirs.workspaceId), origin: byCommand };
-      await addMember(trx, inTheirs, { userId: people.foreigner.userId, role: "viewer" });
+      await addMember(trx, inTheirs, { userId: people.foreigner.userId, role: "viewer" }, defaultQuotas);
       return { ours, theirs, people, marks: findMarks({ ours, theirs, people }) };
     })
     .then(async (stage) => {
       const name = `Owner’s ${mark}`;
       const key = { userId: stage.people.owner.userId, name, description: "" };
-      const { id: keyId, secret } = await db.transaction().execute((trx) => createKey(trx, key));
+      const { id: keyId, secret } = await db
+        .transaction()
+        .execute((trx) => createKey(trx, key, defaultQuotas));
       return { ...stage, ownersKey: { id: encodeId("key", keyId), name, keyId, secret } };
     });
 }
@@ -96,7 +99,11 @@ async function addPerson(trx: Trx, email: string, hash: string): Promise<Person>
 }
 
 async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<StagedWorkspace> {
-  const { id } = await createWorkspace(trx, { name, ownerId: owner.userId, origin: byCommand });
+  const { id } = await createWorkspace(
+    trx,
+    { name, ownerId: owner.userId, origin: byCommand },
+    defaultQuotas,
+  );
   return { workspaceId: id, id: encodeId("workspace", id), name };
 }
 

@@ -25,5 +25,5 @@ export const getConfig = defineEndpoint({
   request: {},
   response: { status: 200, schema: configuration },
   errors: [],
-  handle: (_input, { configuration, now }) => ({ ...configuration, serverTime: now.toISOString() }),
+  handle: (_input, { instance, now }) => ({ ...instance.configuration, serverTime: now.toISOString() }),
 });

@@ -13,9 +13,10 @@ export const createWorkspace = defineEndpoint({
   access: "unnarrowed-key",
   request: { body: z.strictObject({ name: workspaceName.meta({ example: "Payments" }) }) },
   response: { status: 201, schema: workspace, hasEtag: true },
-  errors: ["CONFLICT"],
-  handle: async ({ body: { name } }, { transact, principal: { userId }, origin }) => {
-    const created = await transact((trx) => create(trx, { name, ownerId: userId, origin }));
+  errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
+  handle: async ({ body: { name } }, { instance, transact, principal: { userId }, origin }) => {
+    const workspace = { name, ownerId: userId, origin };
+    const created = await transact((trx) => create(trx, workspace, instance.quotas));
     return presentWorkspace({ ...created, role: "owner" });
   },
 });

@@ -1,0 +1,153 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import type { UserId } from "@latchkey/db/ids";
+import { AppError } from "@latchkey/errors";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { createKey } from "../src/domain/api-keys.ts";
+import { addMember, removeMember } from "../src/domain/members.ts";
+import type { Quotas } from "../src/domain/quotas.ts";
+import { createWorkspace, remove } from "../src/domain/workspaces.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+const quotas: Quotas = { keysPerUser: 5, workspacesPerUser: 4, membersPerWorkspace: 6 };
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ quotas });
+});
+afterAll(() => app.close());
+
+const attempts = 50;
+
+/** Makes 50 attempts at the same time; the values of those that succeeded, and what the others failed with. */
+async function attempt<Value>(make: (number: number) => Promise<Value>) {
+  const outcomes = await Promise.allSettled(Array.from({ length: attempts }, (_, number) => make(number)));
+  return {
+    made: outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : [])),
+    failures: outcomes.flatMap((outcome) =>
+      outcome.status === "rejected" ? [outcome.reason as unknown] : [],
+    ),
+  };
+}
+
+function isQuotaExceeded(failure: unknown): boolean {
+  return failure instanceof AppError && failure.issues?.[0]?.code === "quota_exceeded";
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: {
+    readonly id: string;
+    readonly error?: { readonly code: string; readonly message: string; readonly issues: readonly object[] };
+  };
+}
+
+async function post(path: string, headers: Record<string, string>, body: object): Promise<Reply> {
+  const response = await fetch(app.baseUrl + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Reply["body"] };
+}
+
+/** How many replies have which status. */
+function count(replies: readonly Reply[]): Partial<Record<number, number>> {
+  const counts: Partial<Record<number, number>> = {};
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+const addKey = (userId: UserId) =>
+  app.instance.db
+    .transaction()
+    .execute((trx) => createKey(trx, { userId, name: "key", description: "" }, quotas));
+
+const addWorkspace = (ownerId: UserId) =>
+  app.instance.db
+    .transaction()
+    .execute((trx) => createWorkspace(trx, { name: "Team", ownerId, origin: commandOrigin }, quotas));
+
+test("of 50 keys that one user creates at the same time in the web app, exactly the quota are made", async () => {
+  const { email, userId } = await app.addUser();
+  const { client, cookie } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const { made } = await attempt(() => post("/trpc/apiKeys.create", { Cookie: cookie() }, { name: "key" }));
+  expect(count(made)).toEqual({ 200: 5, 422: attempts - 5 });
+  expect((await client.apiKeys.list.query({})).total).toBe(5);
+  await expect(addKey(userId)).rejects.toMatchObject({
+    message:
+      "The limit for API keys per user (5) is reached. Delete a key that is no longer used, or ask the operator to raise MAX_KEYS_PER_USER.",
+  });
+  // A disabled key counts, a deleted one does not.
+  const [first, second] = (await client.apiKeys.list.query({})).items;
+  await client.apiKeys.update.mutate({ id: first?.id ?? "", settings: { isDisabled: true } });
+  await expect(addKey(userId)).rejects.toMatchObject({ code: "UNPROCESSABLE_CONTENT" });
+  await client.apiKeys.delete.mutate({ id: second?.id ?? "" });
+  await addKey(userId);
+});
+
+test("of 50 keys that are made for one user over all connections, exactly the quota are made; others have their own", async () => {
+  const { userId } = await app.addUser();
+  const other = await app.addUser();
+  const { made, failures } = await attempt(() => addKey(userId));
+  expect([made.length, failures.filter(isQuotaExceeded).length]).toEqual([5, attempts - 5]);
+  await addKey(other.userId);
+});
+
+test("of 50 workspaces that one key creates at the same time, exactly the quota are made", async () => {
+  const { secret } = await app.addKey();
+  const authorization = { Authorization: `Bearer ${secret}` };
+  const create = (number: number) =>
+    post(
+      "/open/workspaces",
+      { ...authorization, "Idempotency-Key": `team-${number}` },
+      { name: `Team ${number}` },
+    );
+  const { made } = await attempt(create);
+  // On a busy machine some wait too long for their turn. The user's first workspace counts.
+  const { 201: created, 422: rejected = 0, 503: late = 0, ...others } = count(made);
+  expect([created, rejected + late, others]).toEqual([3, attempts - 3, {}]);
+  const message =
+    "The limit for workspaces owned by one user (4) is reached. Delete a workspace that is no longer used, or ask the operator to raise MAX_WORKSPACES_PER_USER.";
+  const error = {
+    code: "UNPROCESSABLE_CONTENT",
+    message,
+    issues: [{ path: "", code: "quota_exceeded", message }],
+  };
+  const refused = made.findIndex(({ status }) => status !== 201);
+  expect(await create(refused)).toMatchObject({ status: 422, body: { error } });
+  const path = `/open/workspaces/${made.find(({ status }) => status === 201)?.body.id}`;
+  const deletion = await fetch(app.baseUrl + path, { method: "DELETE", headers: authorization });
+  expect(deletion.status).toBe(204);
+  // What was rejected is not recorded, so that the same request succeeds once there is room.
+  expect((await create(refused)).status).toBe(201);
+});
+
+test("of 50 workspaces that are made for one owner over all connections, exactly the quota are made", async () => {
+  const { userId } = await app.addUser();
+  const { made, failures } = await attempt(() => addWorkspace(userId));
+  expect([made.length, failures.filter(isQuotaExceeded).length]).toEqual([3, attempts - 3]);
+});
+
+test("of 50 users who are added to a workspace at the same time, exactly the quota come in", async () => {
+  const { userId: ownerId } = await app.addUser();
+  const workspace = await addWorkspace(ownerId);
+  const edit = { scope: openAsOperator(workspace.id), origin: commandOrigin };
+  const users: UserId[] = [];
+  for (let count = 0; count < attempts; count += 1) users.push((await app.addUser()).userId);
+  const add = (userId: UserId) =>
+    app.instance.db
+      .transaction()
+      .execute((trx) => addMember(trx, edit, { userId, role: "viewer" }, quotas))
+      .then(() => userId);
+  const { made, failures } = await attempt((number) => add(users[number] as UserId)); // There are as many.
+  expect([made.length, failures.filter(isQuotaExceeded).length]).toEqual([5, attempts - 5]);
+  // Somebody who is a member already is told so, not that there is no room.
+  await expect(add(made[0] as UserId)).rejects.toMatchObject({ code: "CONFLICT" });
+  const { db } = app.instance;
+  await db.transaction().execute((trx) => removeMember(trx, edit, { userId: made[0] as UserId }));
+  await add(made[0] as UserId);
+  await db.transaction().execute((trx) => remove(trx, edit));
+});
