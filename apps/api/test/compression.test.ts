@@ -5,6 +5,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../src/domain/api-keys.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { endpoints } from "../src/open/endpoints.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -18,7 +19,7 @@ beforeAll(async () => {
   keyId = encodeId("key", key.id);
   for (let count = 0; count < 30; count += 1) {
     const fresh = { userId: key.userId, name: `Key ${count}`, description: "For a long list." };
-    await app.instance.db.transaction().execute((trx) => createKey(trx, fresh));
+    await app.instance.db.transaction().execute((trx) => createKey(trx, fresh, defaultQuotas));
   }
 });
 afterAll(() => app.close());

@@ -108,7 +108,10 @@ describe("U+0000 in the input of a procedure", () => {
 
   test("keyHistory.explainRequest, which looks for any text, is a bad request", async () => {
     const { email } = await app.addUser();
-    const { cookies } = await app.instance.sessions.signIn({ email, password }, new Headers());
+    const { cookies } = await app.instance.sessions.signIn(
+      { email, password },
+      { headers: new Headers(), source: { network: "127.0.0.1", knownOrigin: undefined } },
+    );
     const input = encodeURIComponent(JSON.stringify({ requestId: "nul\0" }));
     const response = await fetch(`${app.baseUrl}/trpc/keyHistory.explainRequest?input=${input}`, {
       headers: { Cookie: cookies[0]?.split(";")[0] ?? "" },
