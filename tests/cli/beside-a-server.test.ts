@@ -1,3 +1,5 @@
+import { openDatabase } from "@latchkey/db/connection";
+import { createId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   callProcedure,
@@ -10,9 +12,9 @@ import {
 } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
-import { getPostmaster } from "../support/postmaster.ts";
+import { connectionTo, getPostmaster } from "../support/postmaster.ts";
 import type { ProductNode } from "../support/product.ts";
-import { expectFailure, expectResult } from "./expect-ending.ts";
+import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
 // The command works on the database of a server that runs, and the server knows at once.
 
@@ -89,7 +91,7 @@ test("key create makes a key that works, acts for its user and is listed in the 
 
 test("key delete puts a key out of force for the very next request", async () => {
   const { id, key } = await createUserWithKey("deletes@example.com");
-  expect(await perform(["key", "delete", id])).toEqual({ id, deleted: true });
+  expect(await perform(["key", "delete", id])).toEqual({ id });
   expect(await callOpen(node.baseUrl, key)).toMatchObject({ status: 403, code: "FORBIDDEN" });
   expectFailure(await place.command(["key", "delete", id]), {
     status: 1,
@@ -105,8 +107,12 @@ test("user disable puts keys and sessions out of force at once, and nobody signs
   expect(await findSignedIn(node.baseUrl, account)).toBe(account.email);
 
   expect(await perform(["user", "disable", account.email])).toEqual({
-    userId: expect.stringMatching(/^usr_/),
-    disabled: true,
+    id: expect.stringMatching(/^usr_/),
+    email: account.email,
+    name: expect.any(String),
+    isOperator: expect.any(Boolean),
+    isDisabled: true,
+    createdAt: expect.stringMatching(/Z$/),
   });
   expect(await callOpen(node.baseUrl, key)).toMatchObject({ status: 403, code: "FORBIDDEN" });
   expect(await findSignedIn(node.baseUrl, account)).toBeUndefined();
@@ -122,8 +128,8 @@ test("user enable puts keys back in force at once, and the user signs in anew", 
   await perform(["user", "disable", account.email]);
   expect((await callOpen(node.baseUrl, key)).status).toBe(403);
 
-  const answer = { userId: expect.stringMatching(/^usr_/), enabled: true };
-  expect(await perform(["user", "enable", account.email])).toEqual(answer);
+  const answer = { email: account.email, isDisabled: false };
+  expect(await perform(["user", "enable", account.email])).toMatchObject(answer);
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   expect((await callOpen(node.baseUrl, deletedKey)).status).toBe(403);
   // The session that disabling ended stays ended.
@@ -132,7 +138,7 @@ test("user enable puts keys back in force at once, and the user signs in anew", 
   expect(status).toBe(200);
   expect(await readUsageCount(node.baseUrl, { ...account, cookie }, kept)).toBe(1);
   // Once more changes nothing, and ends no session.
-  expect(await perform(["user", "enable", account.email])).toEqual(answer);
+  expect(await perform(["user", "enable", account.email])).toMatchObject(answer);
   expect(await findSignedIn(node.baseUrl, { ...account, cookie })).toBe(account.email);
 });
 
@@ -143,49 +149,78 @@ test("a key made by the command can be deleted in the web app", async () => {
   expect((await callOpen(node.baseUrl, key)).status).toBe(403);
 });
 
-test("without --json the output is lines to read", async () => {
+test("without --json the output is aligned lines", async () => {
   await perform(newUser("reads@example.com"), password);
   const { stdout } = await place.command(["key", "create", "--user", "reads@example.com", "--name", "seen"]);
-  expect(stdout).toMatch(/^id: key_\w{26}\nkey: lk_\w{36}\n$/);
+  expect(stdout).toMatch(/^ID {3}key_\w{26}\nKey {2}lk_\w{36}\n$/);
 });
+
+const unknownKey = "key_01h455vb4pex5vsknk084sn02q";
+const unknownUser = "usr_01h455vb4pex5vsknk084sn02q";
 
 test.each([
-  [
-    "an unknown user's key",
-    ["key", "create", "--user", "nobody@example.com", "--name", "n"],
-    "NOT_FOUND",
-    /no user .*nobody@example\.com/,
-  ],
-  ["an unknown user's disabling", ["user", "disable", "nobody@example.com"], "NOT_FOUND", /no user/],
-  ["an unknown user's enabling", ["user", "enable", "nobody@example.com"], "NOT_FOUND", /no user/],
-  ["what is no address", ["user", "disable", "nobody"], "BAD_REQUEST", /address/],
-  ["what is no address to enable", ["user", "enable", "nobody"], "BAD_REQUEST", /address/],
-  ["an empty name", ["key", "create", "--user", "grace@example.com", "--name", " "], "BAD_REQUEST", /name: /],
-  ["what is no id of a key", ["key", "delete", "1234"], "BAD_REQUEST", /"1234" is not the id/],
-  [
-    "an id of something else",
-    ["key", "delete", "usr_01h455vb4pex5vsknk084sn02q"],
-    "BAD_REQUEST",
-    /not the id/,
-  ],
-  [
-    "an id that no key has",
-    ["key", "delete", "key_01h455vb4pex5vsknk084sn02q"],
-    "NOT_FOUND",
-    /no such API key/,
-  ],
-])("%s is an error with status 1", async (_what, args, code, message) => {
-  expectFailure(await place.command(args), { status: 1, code, message });
+  ["key create", ["key", "create", "--user", "nobody@example.com", "--name", "n"], /no user nobody@/],
+  ["key create by ID", ["key", "create", "--user", unknownUser, "--name", "n"], /no user usr_01h/],
+  ["user disable", ["user", "disable", "Nobody@example.com"], /no user nobody@/],
+  ["user enable", ["user", "enable", unknownUser], /no user usr_01h/],
+  ["key delete", ["key", "delete", unknownKey], /no such API key/],
+])("%s of what does not exist fails with status 1", async (_what, args, message) => {
+  expectFailure(await place.command(args), { status: 1, code: "NOT_FOUND", message });
 });
 
-test("a password that is too short or easy to guess is refused, and so is an address that has an account", async () => {
-  const short = await place.command(newUser("short@example.com"), "short\n");
-  expectFailure(short, { status: 1, code: "BAD_REQUEST", message: /password: .*12/ });
+test("a password that is too short or easy to guess is rejected and not repeated", async () => {
+  const rejected = { status: 2, code: "BAD_REQUEST" } as const;
+  const short = await place.command(newUser("short@example.com"), "short
+");
+  expectFailure(short, { ...rejected, message: "--password-stdin: Use at least 12 characters." });
   const common = await place.command(newUser("short@example.com"), "Password1234!");
-  expectFailure(common, { status: 1, code: "BAD_REQUEST", message: /^password: .*too common/ });
+  expectFailure(common, { ...rejected, message: /^--password-stdin: This password is too common\./ });
   const own = await place.command(newUser("grace.hopper@example.com"), "grace.hopper");
-  expectFailure(own, { status: 1, code: "BAD_REQUEST", message: /^password: .*email address/ });
+  expectFailure(own, { ...rejected, message: /^--password-stdin: .*email address/ });
+});
+
+test("an email address has one account", async () => {
   await perform(newUser("taken@example.com"), password);
   const taken = await place.command(newUser("TAKEN@example.com"), password);
   expectFailure(taken, { status: 1, code: "CONFLICT", message: /has an account/ });
+});
+
+test("user list has every user once, oldest first, and names the operator", async () => {
+  await perform(newUser("listed@example.com"), password);
+  const { data, ...others } = await perform(["user", "list"]);
+  expect(others).toEqual({});
+  const users = data as { id: string; email: string; isOperator: boolean }[]; // What the test looks at.
+  const ids = users.map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)].sort());
+  expect(users.map(({ isOperator }) => isOperator)).toEqual(users.map((_user, index) => index === 0));
+  expect(users.at(-1)).toEqual({
+    id: expect.stringMatching(/^usr_[0-9a-z]{26}$/),
+    email: "listed@example.com",
+    name: "Grace Hopper",
+    isOperator: false,
+    isDisabled: false,
+    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  });
+  const lines = expectText(await place.command(["user", "list"])).split("\n");
+  expect(lines[0]).toMatch(/^ID +STATUS +OPERATOR +CREATED +EMAIL +NAME$/);
+  expect(lines.slice(1, -1).map((line) => line.split(" ")[0])).toEqual(ids);
+  const column = lines[0]?.indexOf("EMAIL") ?? 0;
+  expect(lines.slice(1, -1).map((line) => line.slice(column).split(" ")[0])).toEqual(
+    users.map(({ email }) => email),
+  );
+});
+
+test("user list goes on beyond a page", async () => {
+  const db = openDatabase(await connectionTo(place.cluster), { applicationName: "test" });
+  const values = Array.from({ length: 230 }, (_, count) => ({
+    id: createId("user"),
+    email: `many-${count}@example.com`,
+    name: "Many",
+  }));
+  await db.insertInto("users").values(values).execute();
+  await db.destroy();
+  const { data } = await perform(["user", "list"]);
+  const emails = (data as { email: string }[]).map(({ email }) => email); // What the test looks at.
+  const many = emails.filter((email) => email.startsWith("many-"));
+  expect(many.toSorted()).toEqual(values.map(({ email }) => email).toSorted());
 });

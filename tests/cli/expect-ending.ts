@@ -16,12 +16,13 @@ export function expectText({ status, stdout, stderr }: Ending): string {
 
 export function expectFailure(
   ending: Ending,
-  expected: { readonly status: 1 | 2; readonly code: string; readonly message: RegExp },
+  expected: { readonly status: 1 | 2; readonly code: string; readonly message: RegExp | string },
 ): void {
   expect(ending.stdout).toBe("");
   expect(ending.stderr).toMatch(/^\{.*\}\n$/);
+  const { code, message } = expected;
   expect(JSON.parse(ending.stderr)).toEqual({
-    error: { code: expected.code, message: expect.stringMatching(expected.message) },
+    error: { code, message: typeof message === "string" ? message : expect.stringMatching(message) },
   });
   expect(ending.status).toBe(expected.status);
 }

@@ -1,12 +1,16 @@
 import { once } from "node:events";
+import { access } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { openDatabase } from "@latchkey/db/connection";
+import { createDatabase, startTestCluster } from "@latchkey/db/testing/test-cluster";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { signIn } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
-import { connectionTo, findPostmaster } from "../support/postmaster.ts";
-import { type Ending, runCommand } from "../support/product.ts";
+import { connectionTo, eventually, findPostmaster } from "../support/postmaster.ts";
+import { type Ending, runCommand, spawnCommand } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
 // The command alone with a data directory: it starts Postgres for itself and leaves nothing running.
@@ -30,56 +34,101 @@ async function perform(args: readonly string[], input?: string): Promise<Record<
   return result;
 }
 
-/** Each ends before it looks at any database. */
-test.each([
-  ["no command", [], /command is missing/],
-  ["an unknown command", ["frobnicate"], /^unknown command 'frobnicate'/],
-  ["a group without its command", ["key"], /command is missing/],
-  ["an unknown command of a group", ["key", "frobnicate"], /^unknown command 'frobnicate'/],
-  ["a missing option", ["key", "create", "--user", email], /'--name <name>' not specified/],
-  ["a missing value", ["key", "create", "--user", email, "--name"], /argument missing/],
-  ["an unknown option", ["migrate", "--force"], /unknown option '--force'/],
-  ["a missing argument", ["key", "delete"], /missing required argument 'id'/],
-  ["workspace without its command", ["workspace"], /command is missing/],
-  ["a workspace without an owner", ["workspace", "create", "--name", "n"], /'--owner <email>' not specified/],
-  ["a workspace without a name", ["workspace", "create", "--owner", email], /'--name <name>' not specified/],
-  ["a list with an argument", ["workspace", "list", "all"], /too many arguments/],
-  ["member without its command", ["member"], /command is missing/],
-  [
-    "a member without a role",
-    ["member", "add", "--workspace", "ws_1", "--user", email],
-    /'--role <role>' not specified/,
-  ],
-  ["a member of no workspace", ["member", "remove", "--user", email], /'--workspace <id>' not specified/],
-  ["nobody to remove", ["member", "remove", "--workspace", "ws_1"], /'--user <email>' not specified/],
-  ["an argument too many", ["migrate", "now"], /too many arguments/],
-  [
-    "a password on the command line",
-    ["user", "create", "--email", email, "--name", "n", "--password", "p"],
-    /./,
-  ],
-])("%s is wrong usage: status 2, JSON on stderr, nothing on stdout", async (_what, args, message) => {
-  expectFailure(await place.command(args), { status: 2, code: "BAD_REQUEST", message });
+test("a usage error is JSON on stderr, with status 2", async () => {
+  const ending = await place.command(["key", "create", "--user", email]);
+  expectFailure(ending, { status: 2, code: "BAD_REQUEST", message: /'--name <name>' not specified/ });
 });
 
-test.each([[["--help"]], [["user", "create", "--help"]], [["help", "key"]], [["member", "add", "--help"]]])(
-  "%j explains itself on stdout with status 0",
-  async (args) => {
-    const { status, stdout, stderr } = await place.command(args);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toMatch(/^Usage: latchkey/);
-  },
-);
+test("--help explains a command on stdout, with status 0", async () => {
+  const { status, stdout, stderr } = await place.command(["member", "add", "--help"]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stdout).toMatch(/^Usage: latchkey member add \[options\]\n/);
+});
 
-test("migrate makes the database, says what it applied, and stops Postgres again", async () => {
-  const first = await perform(["migrate"]);
-  expect(first.applied).toEqual(expect.arrayContaining(["0001-ground-floor"]));
+test("--version prints the version", async () => {
+  const { status, stdout, stderr } = await place.command(["--version"]);
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
+});
+
+test("without a database the command says so and creates none", async () => {
+  expectFailure(await place.command(["key", "list"]), {
+    status: 1,
+    code: "NOT_FOUND",
+    message:
+      `There is no Latchkey database in ${place.dataDirectory}. ` +
+      "Set DATA_DIR to an existing one, or create it with `latchkey migrate`.",
+  });
+  await expect(access(place.dataDirectory)).rejects.toThrow("ENOENT");
+});
+
+test("the database of DATABASE_URL is not filled either, except by migrate and user create", async () => {
+  const cluster = await startTestCluster();
+  try {
+    await createDatabase(cluster.connection, "empty");
+    const { host, user, password: secret } = cluster.connection;
+    const url = `postgres://${user}:${secret}@${encodeURIComponent(host)}/empty`;
+    const run = (args: readonly string[], input?: string) => runCommand(args, { DATABASE_URL: url }, input);
+    expectFailure(await run(["key", "list"]), {
+      status: 1,
+      code: "NOT_FOUND",
+      message: /^There is no Latchkey database in postgres:.*\/empty\. Set DATABASE_URL to an existing one/,
+    });
+    const client = new pg.Client({ ...cluster.connection, database: "empty" });
+    await client.connect();
+    const { rowCount } = await client.query("select from pg_tables where schemaname = 'public'");
+    await client.end();
+    expect(rowCount).toBe(0);
+    const created = await run(["migrate"]);
+    expect(created.stderr).toMatch(/^Created a Latchkey database in postgres:\S*\/empty\.\n$/);
+    expect(expectResult(await run(["key", "list", "--json"]))).toEqual({ data: [] });
+  } finally {
+    await cluster.stop();
+  }
+});
+
+test("migrate creates the database, says so on stderr, and stops Postgres again", async () => {
+  const { status, stdout, stderr } = await place.command(["migrate", "--json"]);
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: `Created a Latchkey database in ${place.dataDirectory}.\n`,
+  });
+  expect(JSON.parse(stdout).applied).toEqual(expect.arrayContaining(["0001-ground-floor"]));
+  expect(await findPostmaster(place.cluster)).toBeUndefined();
   expect(await perform(["migrate"])).toEqual({ applied: [] });
+  expect(expectText(await place.command(["migrate"]))).toBe("Applied  none\n");
 });
 
-test("workspace list of an instance without any is empty, and stops Postgres again", async () => {
-  expect(await perform(["workspace", "list"])).toEqual({ workspaces: [] });
-  expect(expectText(await place.command(["workspace", "list"]))).toBe("workspaces: nothing\n");
+test("user create creates the database too, and says so", async () => {
+  const other = await createPlace();
+  try {
+    const create = ["user", "create", "--email", email, "--name", "First", "--password-stdin", "--json"];
+    const { status, stderr } = await other.command(create, password);
+    const message = `Created a Latchkey database in ${other.dataDirectory}.\n`;
+    expect({ status, stderr }).toEqual({ status: 0, stderr: message });
+  } finally {
+    await other.close();
+  }
+});
+
+test("lists of an empty instance are empty, and stop Postgres again", async () => {
+  for (const [group, text] of [
+    ["workspace", "No workspaces.\n"],
+    ["user", "No users.\n"],
+    ["key", "No API keys.\n"],
+  ] as const) {
+    expect(await perform([group, "list"])).toEqual({ data: [] });
+    expect(expectText(await place.command([group, "list"]))).toBe(text);
+    expect(await findPostmaster(place.cluster)).toBeUndefined();
+  }
+});
+
+test("a command that is interrupted stops the Postgres that it started, and ends by the signal", async () => {
+  const child = spawnCommand(["workspace", "list"], { DATA_DIR: place.dataDirectory });
+  const closed = once(child, "close");
+  const isRunning = async () => (await findPostmaster(place.cluster)) !== undefined;
+  await eventually("Postgres starts", isRunning, 20_000);
+  child.kill("SIGTERM");
+  expect(await closed).toEqual([null, "SIGTERM"]);
   expect(await findPostmaster(place.cluster)).toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -115,15 +115,19 @@ export async function runNode(variables: Variables): Promise<Ending> {
 
 /** Runs the `latchkey` command, with `input` on its standard input. */
 export async function runCommand(args: readonly string[], variables: Variables, input = ""): Promise<Ending> {
-  const child = spawn(process.execPath, [join(projectRoot, "apps/api/src/cli/latchkey.ts"), ...args], {
-    cwd: projectRoot,
-    env: { ...bareEnvironment, ...variables },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+  const child = spawnCommand(args, variables);
   // Who was misused ends without reading.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   return await collect(child);
+}
+
+/** Starts the `latchkey` command without waiting for it. */
+export function spawnCommand(args: readonly string[], variables: Variables): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [join(projectRoot, "apps/api/src/cli/latchkey.ts"), ...args], {
+    cwd: projectRoot,
+    env: { ...bareEnvironment, ...variables },
+  });
 }
 
 async function collect(child: ChildProcess): Promise<Ending> {

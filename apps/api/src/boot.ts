@@ -1,13 +1,18 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import { isDatabaseNotUp } from "@latchkey/db/database-failure";
 import { RolesMissingError, requireRoles } from "@latchkey/db/database-roles";
-import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@latchkey/db/embedded-postgres";
+import {
+  type EmbeddedPostgresEvent,
+  hasEmbeddedPostgres,
+  openEmbeddedPostgres,
+} from "@latchkey/db/embedded-postgres";
 import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
-import { type MigrationNotice, migrate } from "@latchkey/db/migrate";
+import { type MigrationNotice, migrate, SchemaMissingError } from "@latchkey/db/migrate";
+import { migrations } from "@latchkey/db/migrations";
 import { readServerVersion } from "@latchkey/db/server-version";
 import { UnsuitableDatabaseError } from "@latchkey/db/unsuitable-database-error";
 import type { Env } from "./env.ts";
-import { StartError } from "./start-error.ts";
+import { NoInstanceError, StartError } from "./start-error.ts";
 import { waitForDatabase } from "./wait-for-database.ts";
 
 /** The database that a process works on, ready to be used. */
@@ -19,6 +24,8 @@ export interface Ground {
   readonly applied: readonly string[];
   /** What the operator should know of the schema, a sentence each. */
   readonly notices: readonly string[];
+  /** Where this process has just created the database; undefined if the database existed. */
+  readonly createdIn: string | undefined;
   /** Leaves the database; who leaves an embedded one last stops it. */
   readonly close: () => Promise<void>;
 }
@@ -26,6 +33,8 @@ export interface Ground {
 const oldestServerVersion = 15;
 
 export interface GroundOptions {
+  /** Whether to create the database where there is none. */
+  readonly mayCreate: boolean;
   readonly onEvent?: (event: EmbeddedPostgresEvent) => void;
   /** How long to wait for a Postgres that is not up yet, in milliseconds; it must be up already by default. */
   readonly waitMs?: number;
@@ -38,10 +47,11 @@ export interface GroundOptions {
 /**
  * Reaches or starts the database and brings its schema up to date.
  * @throws {StartError}
+ * @throws {NoInstanceError} when there is no database and `mayCreate` is false; nothing was created then.
  */
 export async function openGround(
   env: Pick<Env, "databaseUrl" | "dataDirectory">,
-  options: GroundOptions = {},
+  options: GroundOptions,
 ): Promise<Ground> {
   const server = env.databaseUrl
     ? await reachServer(env.databaseUrl, options)
@@ -49,22 +59,24 @@ export async function openGround(
   try {
     const notices: string[] = [];
     const onNotice = (notice: MigrationNotice): void => void notices.push(describeNotice(notice));
-    const applied = await migrate(server.connection, { onNotice });
+    const applied = await migrate(server.connection, { mayCreate: options.mayCreate, onNotice });
     await requireRoles(server.connection);
-    return { ...server, applied, notices };
+    const isNew = applied[0] === Object.keys(migrations)[0];
+    return { ...server, applied, notices, createdIn: isNew ? describePlace(env) : undefined };
   } catch (error) {
     await server.close();
-    throw explainMigration(error);
+    throw error instanceof SchemaMissingError ? noInstanceIn(env) : explainMigration(error);
   }
 }
 
-type Server = Omit<Ground, "applied" | "notices">;
+type Server = Omit<Ground, "applied" | "notices" | "createdIn">;
 
 async function openEmbedded(
   dataDirectory: string,
-  { onEvent = () => undefined }: GroundOptions,
+  { mayCreate, onEvent = () => undefined }: GroundOptions,
 ): Promise<Server> {
   try {
+    if (!mayCreate && !(await hasEmbeddedPostgres(dataDirectory))) throw noInstanceIn({ dataDirectory });
     const { connection, location, close } = await openEmbeddedPostgres({ dataDirectory, onEvent });
     const unusualLocation =
       location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
@@ -112,6 +124,19 @@ async function reachServer(databaseUrl: string, options: GroundOptions): Promise
     await db.destroy();
   }
   return { connection, unusualLocation: undefined, close: async () => undefined };
+}
+
+type Place = Partial<Pick<Env, "databaseUrl">> & Pick<Env, "dataDirectory">;
+
+function describePlace({ databaseUrl, dataDirectory }: Place): string {
+  return databaseUrl ? withoutPassword(databaseUrl) : dataDirectory;
+}
+
+function noInstanceIn(env: Place): NoInstanceError {
+  const variable = env.databaseUrl ? "DATABASE_URL" : "DATA_DIR";
+  return new NoInstanceError(
+    `There is no Latchkey database in ${describePlace(env)}. Set ${variable} to an existing one, or create it with \`latchkey migrate\`.`,
+  );
 }
 
 function withoutPassword(databaseUrl: string): string {

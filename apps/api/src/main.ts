@@ -43,6 +43,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
   requireAuthSecret(env);
   const server = await reserveAddress(env.host, env.port);
   const ground = await openGround(env, {
+    mayCreate: true,
     onEvent: ({ kind }) => log.warn(`the embedded Postgres was ${kind}`),
     waitMs,
     onWait: (message) => log.warn(message),
@@ -50,6 +51,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
   });
   stack.defer(ground.close);
   for (const notice of ground.notices) log.warn(notice);
+  if (ground.createdIn) process.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
   const secret = await getAuthSecret(env);
 
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;

@@ -2,3 +2,6 @@
 export class StartError extends Error {
   override readonly name = "StartError";
 }
+
+/** There is no Latchkey database, and this process may not create one. */
+export class NoInstanceError extends StartError {}

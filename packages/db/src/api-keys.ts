@@ -251,7 +251,30 @@ export async function findApiKeyOwner(db: Db, id: KeyId): Promise<UserId | undef
   return row?.user_id;
 }
 
+/** An API key with its owner, as the instance's operator sees it. */
+export interface OwnedApiKey extends ApiKey {
+  readonly userId: UserId;
+}
+
+/** A page of the keys of every user, in the order of their IDs: those after `after`. For the operator's command. */
+export async function listInstanceApiKeys(
+  db: Db,
+  { after, limit }: { readonly after: KeyId | undefined; readonly limit: number },
+): Promise<OwnedApiKey[]> {
+  const query = selectLiveApiKeys(db).select("api_keys.user_id as userId");
+  const rows = await (after ? query.where("api_keys.id", ">", after) : query)
+    .orderBy("api_keys.id")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ ...toApiKey(row), userId: row.userId }));
+}
+
 function selectApiKeys(db: Db, userId: UserId) {
+  return selectLiveApiKeys(db).where("api_keys.user_id", "=", userId);
+}
+
+/** The keys of every user that have not been deleted. */
+function selectLiveApiKeys(db: Db) {
   return db
     .selectFrom("api_keys")
     .innerJoin("key_counters", "key_counters.key_id", "api_keys.id")
@@ -276,7 +299,6 @@ function selectApiKeys(db: Db, userId: UserId) {
         where key_id = api_keys.id and refused_at is not null
         order by refused_at desc limit 1)`.as("rotatedOutUse"),
     ])
-    .where("api_keys.user_id", "=", userId)
     .where("api_keys.deleted_at", "is", null);
 }
 

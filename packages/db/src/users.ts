@@ -8,6 +8,9 @@ export interface User {
   readonly email: string;
   readonly name: string;
   readonly isDisabled: boolean;
+  /** Whether this is the instance's operator: its first user. */
+  readonly isOperator: boolean;
+  readonly createdAt: Date;
 }
 
 /** Adds a user who signs in with a password; undefined when the address, in lower case, has an account. */
@@ -38,6 +41,19 @@ export async function insertUserWithPassword(
 /** Looks a user up by address, which must be in lower case. */
 export async function findUserByEmail(db: Db, email: string): Promise<User | undefined> {
   return await selectUsers(db).where("email", "=", email).executeTakeFirst();
+}
+
+export async function findUser(db: Db, id: UserId): Promise<User | undefined> {
+  return await selectUsers(db).where("id", "=", id).executeTakeFirst();
+}
+
+/** A page of the instance's users, in the order of their IDs: those after `after`. */
+export async function listUsers(
+  db: Db,
+  { after, limit }: { readonly after: UserId | undefined; readonly limit: number },
+): Promise<User[]> {
+  const query = selectUsers(db).orderBy("id").limit(limit);
+  return await (after ? query.where("id", ">", after) : query).execute();
 }
 
 /** @throws {Error} when there is no such user, which is a bug: ids of users come from the database. */
@@ -87,6 +103,8 @@ function selectUsers(db: Db) {
       "id",
       "email",
       "name",
+      "is_operator as isOperator",
+      "created_at as createdAt",
       (eb) => eb("disabled_at", "is not", null).$castTo<boolean>().as("isDisabled"),
     ]);
 }

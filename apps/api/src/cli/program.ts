@@ -1,30 +1,41 @@
 import { Command } from "commander";
 import type { Env } from "../env.ts";
-import { addKeyCommands } from "./key-commands.ts";
-import { addMemberCommands } from "./member-commands.ts";
-import { createPerformer } from "./performer.ts";
-import { addUserCommands } from "./user-commands.ts";
-import { addWorkspaceCommands } from "./workspace-commands.ts";
+import { version } from "../version.ts";
+import type { ActionOf } from "./action-of.ts";
+import { readCommandLine } from "./command-line.ts";
+import { addKeyCommands } from "./keys/key-commands.ts";
+import { addMemberCommands } from "./members/member-commands.ts";
+import { addUserCommands } from "./users/user-commands.ts";
+import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
 
 /**
- * The `latchkey` command, for whoever operates the instance: it works on the same database as the server, beside
- * a running one too.
+ * The `latchkey` command for the operator of an instance. It works on the same database as the server, and can be used
+ * while a server runs. A command's code is loaded only when the command runs: `--help`, `--version` and usage errors
+ * load neither the database driver nor the validation library.
  */
-export function createProgram(readEnv: () => Env): Command {
+export function createProgram(loadEnv: () => Promise<Env>): Command {
   const program = new Command("latchkey")
-    .description("Operate a Latchkey instance: its schema, its users, their keys, their workspaces.")
+    .description("Operate a Latchkey instance: its schema, users, API keys, workspaces and members.")
+    .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
+    .helpOption("-h, --help", "print help for a command")
+    .helpCommand("help [command]", "print help for a command")
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
-  const perform = createPerformer(program, readEnv);
+  const actionOf: ActionOf =
+    (load) =>
+    async (...args) => {
+      const command = args.at(-1) as Command; // Commander passes the command last.
+      await (await load())(readCommandLine(command), loadEnv);
+    };
 
   program
     .command("migrate")
-    .description("bring the database's schema up to date")
-    .action(() => perform(async (_db, { applied }) => ({ applied })));
-  addUserCommands(program, perform);
-  addKeyCommands(program, perform);
-  addWorkspaceCommands(program, perform);
-  addMemberCommands(program, perform);
+    .description("create the database if there is none, and bring its schema up to date")
+    .action(actionOf(async () => (await import("./migrate.ts")).migrateTask));
+  addUserCommands(program, actionOf);
+  addKeyCommands(program, actionOf);
+  addWorkspaceCommands(program, actionOf);
+  addMemberCommands(program, actionOf);
   return program;
 }

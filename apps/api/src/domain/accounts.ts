@@ -1,14 +1,16 @@
 import { findPasswordFault, type PasswordOwner } from "@latchkey/auth/password-rules";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
-import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces, lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import {
   disableUser,
   enableUser,
+  findUser,
   findUserByEmail,
   insertUserWithPassword,
+  listUsers,
   type User,
 } from "@latchkey/db/users";
 import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
@@ -77,11 +79,10 @@ const disablingAttempts = 20;
 
 /**
  * Disables a user: their sessions end, and no node admits a key of theirs once this returns.
- * @param email in lower case.
  * @throws {AppError} NOT_FOUND; CONFLICT when that would leave other members without an owner.
  */
-export async function disableAccount(db: Db, email: string): Promise<UserId> {
-  const { id } = await getAccount(db, email);
+export async function disableAccount(db: Db, user: UserReference): Promise<UserId> {
+  const { id } = await getAccount(db, user);
   for (let attempt = 1; attempt <= disablingAttempts; attempt += 1) {
     if (await db.transaction().execute((trx) => disableUnlessMoreOwned(trx, id))) return id;
   }
@@ -122,18 +123,37 @@ async function requireOwnersWithout(trx: Trx, userId: UserId): Promise<readonly 
 
 /**
  * Enables a user again: their keys are good once this returns, and they may sign in; no earlier session comes back.
- * @param email in lower case.
  * @throws {AppError} NOT_FOUND
  */
-export async function enableAccount(db: Db, email: string): Promise<UserId> {
-  const { id } = await getAccount(db, email);
+export async function enableAccount(db: Db, user: UserReference): Promise<UserId> {
+  const { id } = await getAccount(db, user);
   await db.transaction().execute((trx) => enableUser(trx, id));
   return id;
 }
 
-/** @param email in lower case. @throws {AppError} NOT_FOUND */
-export async function getAccount(db: Db, email: string): Promise<User> {
-  const user = await findUserByEmail(db, email);
-  if (!user) throw new AppError("NOT_FOUND", { message: `There is no user with the address ${email}.` });
-  return user;
+/** Names a user by ID, or by email address in lower case. */
+export type UserReference = { readonly id: UserId } | { readonly email: string };
+
+/** @throws {AppError} NOT_FOUND */
+export async function getAccount(db: Db, user: UserReference): Promise<User> {
+  const found = await ("id" in user ? findUser(db, user.id) : findUserByEmail(db, user.email));
+  if (found) return found;
+  const name = "id" in user ? encodeId("user", user.id) : user.email;
+  throw new AppError("NOT_FOUND", { message: `There is no user ${name}.` });
+}
+
+/** How many users {@link listAccounts} holds in memory at a time. */
+const accountsPerPage = 100;
+
+/**
+ * Every user of the instance, in the order of their IDs, which is the order in which they were created; for the
+ * operator. A user who is created while the list is read may be missing from it.
+ */
+export async function* listAccounts(db: Db): AsyncGenerator<User> {
+  let after: UserId | undefined;
+  do {
+    const users = await listUsers(db, { after, limit: accountsPerPage });
+    yield* users;
+    after = users.length === accountsPerPage ? users.at(-1)?.id : undefined;
+  } while (after);
 }

@@ -17,12 +17,16 @@ import {
   findApiKey,
   findApiKeyOwner,
   listApiKeys,
+  listInstanceApiKeys,
+  type OwnedApiKey,
+  pageApiKeys,
 } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings, type KeySettings, pickSettings } from "@latchkey/db/key-settings";
 import { lockUsers } from "@latchkey/db/members";
+import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { enterAsUser } from "@latchkey/db/workspace-scope";
@@ -79,6 +83,31 @@ export async function listKeys(
   { search, page, pageSize }: { readonly search: string; readonly page: number; readonly pageSize: number },
 ): Promise<ApiKeyPage> {
   return await listApiKeys(db, userId, { search, offset: (page - 1) * pageSize, limit: pageSize });
+}
+
+/** How many keys a list for the operator holds in memory at a time. */
+const keysPerPage = 100;
+
+/** Every key of a user, oldest first; for the operator. A key that is created while the list is read may be missing. */
+export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<OwnedApiKey> {
+  const order = { sort: "createdAt", direction: "asc", limit: keysPerPage, filter: {} } as const;
+  let after: Position | undefined;
+  do {
+    const keys = await pageApiKeys(db, userId, { ...order, after });
+    for (const { position: _position, ...key } of keys) yield { ...key, userId };
+    const last = keys.length === keysPerPage ? keys.at(-1) : undefined;
+    after = last && { value: last.position, id: last.id };
+  } while (after);
+}
+
+/** Every key of the instance, in the order of their IDs; for the operator, like {@link listOwnedKeys}. */
+export async function* listInstanceKeys(db: Db): AsyncGenerator<OwnedApiKey> {
+  let after: KeyId | undefined;
+  do {
+    const keys = await listInstanceApiKeys(db, { after, limit: keysPerPage });
+    yield* keys;
+    after = keys.length === keysPerPage ? keys.at(-1)?.id : undefined;
+  } while (after);
 }
 
 /**

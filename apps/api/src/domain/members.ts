@@ -8,12 +8,14 @@ import {
   forgetMemberKeys,
   hasOtherOwner,
   insertMember,
+  listMembers,
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
-import type { Role, Trx } from "@latchkey/db/schema";
+import type { Position } from "@latchkey/db/page";
+import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
-import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { type Quotas, requireRoom } from "./quotas.ts";
 import { type Edit, enterToEdit, requireStillActing } from "./workspaces.ts";
@@ -23,6 +25,22 @@ export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId
   const member = await findMember(trx, scope, userId);
   if (!member) throw new AppError("NOT_FOUND", { message: "There is no such member." });
   return member;
+}
+
+/** How many members {@link listEveryMember} holds in memory at a time. */
+const membersPerPage = 100;
+
+/** Every member of a workspace, in the order in which they joined. A member who joins meanwhile may be missing. */
+export async function* listEveryMember(db: Db, scope: WorkspaceScope): AsyncGenerator<Member> {
+  const order = { sort: "joinedAt", direction: "asc", limit: membersPerPage, filter: {} } as const;
+  let after: Position | undefined;
+  do {
+    // The transaction ends before the page is handed out: the reader may take any amount of time.
+    const members = await inWorkspace(db, scope, (trx) => listMembers(trx, scope, { ...order, after }));
+    yield* members;
+    const last = members.length === membersPerPage ? members.at(-1) : undefined;
+    after = last && { value: last.position, id: last.userId };
+  } while (after);
 }
 
 /**
@@ -84,7 +102,7 @@ export async function addMember(
   edit: Edit,
   { userId, role }: { readonly userId: UserId; readonly role: Role },
   quotas: Quotas,
-): Promise<void> {
+): Promise<Member> {
   const { scope, origin } = edit;
   const permission = "members:manage";
   const { inside } = await enterToEdit(trx, edit, permission);
@@ -96,6 +114,7 @@ export async function addMember(
   // The workspace is locked, so that nobody else adds a member before this one is counted.
   requireRoom(quotas, "membersPerWorkspace", (await countMembers(inside, scope, {})) - 1);
   await appendAudit(inside, scope, origin, { action: "member.added", targetId: userId, after: { role } });
+  return await getMember(inside, scope, userId);
 }
 
 /**

@@ -136,9 +136,7 @@ export async function enterToEdit(
   const inside = await enterWorkspace(trx, scope);
   const isThere = await lockWorkspace(inside, scope);
   if (actor.kind === "command") {
-    if (isThere) return { inside, role: "owner" };
-    const id = encodeId("workspace", scope.workspaceId);
-    throw new AppError("NOT_FOUND", { message: `There is no workspace ${id}.` });
+    return isThere ? { inside, role: "owner" } : workspaceNotFound(scope.workspaceId);
   }
   const role = isThere
     ? await findRole(inside, { userId: actor.userId, workspaceId: scope.workspaceId })
@@ -208,6 +206,12 @@ export async function* listAllWorkspaces(db: Db, admissionDb: Db): AsyncGenerato
   } while (after);
 }
 
+/** @throws {AppError} NOT_FOUND */
+export async function getWorkspaceSummary(trx: Trx, id: WorkspaceId): Promise<WorkspaceSummary> {
+  const [summary] = await summarize(trx, [id]);
+  return summary ?? workspaceNotFound(id);
+}
+
 async function summarize(trx: Trx, ids: readonly WorkspaceId[]): Promise<WorkspaceSummary[]> {
   const summaries: WorkspaceSummary[] = [];
   for (const id of ids) {
@@ -218,4 +222,9 @@ async function summarize(trx: Trx, ids: readonly WorkspaceId[]): Promise<Workspa
     summaries.push({ ...workspace, memberCount: await countMembers(inside, scope, {}) });
   }
   return summaries;
+}
+
+/** For the operator alone: to everybody else a workspace that is not there is like one that is not theirs. */
+function workspaceNotFound(id: WorkspaceId): never {
+  throw new AppError("NOT_FOUND", { message: `There is no workspace ${encodeId("workspace", id)}.` });
 }

@@ -48,6 +48,16 @@ export async function findClusterPlace(dataDirectory: string): Promise<ClusterPl
   return await placeOf(dataDirectory, await recordPlace(dataDirectory, account));
 }
 
+/** Whether a data directory has a cluster, or says where one is. Changes nothing. */
+export async function hasClusterPlace(dataDirectory: string): Promise<boolean> {
+  if (await hasCluster(clusterBelow(dataDirectory))) return true;
+  const record = await readRecord(dataDirectory);
+  if (!record) return false;
+  // A home that no longer exists is reported when the cluster is opened.
+  const isHomeThere = await stat(record.directory).catch(() => undefined);
+  return !isHomeThere || (await hasCluster(clusterBelow(record.directory)));
+}
+
 /** Whether `directory` holds a cluster, or what may be another user's; one that appears under its name is complete. */
 export async function hasCluster(directory: string): Promise<boolean> {
   return await stat(join(directory, "PG_VERSION")).then(

@@ -1,4 +1,5 @@
 import type { ClusterConnection } from "./cluster-connection.ts";
+import { hasClusterPlace } from "./cluster-place.ts";
 import { prepareLoginRole } from "./login-role.ts";
 import { type OpenCluster, openCluster } from "./open-cluster.ts";
 import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
@@ -25,4 +26,12 @@ export async function openEmbeddedPostgres(
     await cluster.close();
     throw error;
   }
+}
+
+/**
+ * Whether a data directory has a cluster, in it or where it says that the cluster is. Creates nothing.
+ * @throws the system's error when the data directory can't be read.
+ */
+export async function hasEmbeddedPostgres(dataDirectory: string): Promise<boolean> {
+  return await hasClusterPlace(dataDirectory);
 }

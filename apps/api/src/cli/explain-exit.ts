@@ -1,0 +1,27 @@
+import type { ErrorCode } from "@latchkey/errors";
+import { CommanderError } from "commander";
+import { UsageError } from "./usage-error.ts";
+
+/** How the command ends: 0 for success, 1 for a command that failed, 2 for a command line that isn't valid. */
+export interface Exit {
+  readonly status: 0 | 1 | 2;
+  readonly error?: { readonly code: ErrorCode; readonly message: string };
+}
+
+/** Explains what the command threw. Commander throws for `--help` and `--version` too. */
+export async function explainExit(thrown: unknown): Promise<Exit> {
+  if (thrown instanceof UsageError)
+    return { status: 2, error: { code: "BAD_REQUEST", message: thrown.message } };
+  if (thrown instanceof CommanderError) {
+    if (thrown.exitCode === 0) return { status: 0 };
+    return { status: 2, error: { code: "BAD_REQUEST", message: explainMisuse(thrown) } };
+  }
+  const { explainFailure } = await import("./explain-failure.ts");
+  return { status: 1, error: explainFailure(thrown) };
+}
+
+function explainMisuse({ code, message }: CommanderError): string {
+  // Commander shows its help where a command is missing, and has no message for it.
+  if (code === "commander.help") return "A command is missing. --help lists the commands.";
+  return message.replace(/^error: /, "").replaceAll("\n", " ");
+}

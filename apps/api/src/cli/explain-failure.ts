@@ -1,0 +1,33 @@
+import type { ErrorCode, Issue } from "@latchkey/errors";
+import { EnvError } from "../env.ts";
+import { translateFailure } from "../failure.ts";
+import { NoInstanceError, StartError } from "../start-error.ts";
+
+/** A code of the closed list, and a message for the operator. */
+export interface Explanation {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+export function explainFailure(error: unknown): Explanation {
+  if (error instanceof NoInstanceError) return { code: "NOT_FOUND", message: error.message };
+  if (error instanceof StartError) return { code: "SERVICE_UNAVAILABLE", message: error.message };
+  if (error instanceof EnvError) return { code: "BAD_REQUEST", message: error.message };
+  const { code, message, issues } = translateFailure(error);
+  return { code, message: issues?.map(describeIssue).join(" ") ?? message };
+}
+
+/** The options that set what the domain names. */
+const options: Readonly<Record<string, string>> = {
+  expiresAt: "--expires-in",
+  workspaceIds: "--workspace",
+  permissions: "--permission",
+  isReadOnly: "--read-only",
+  ipRanges: "--ip",
+};
+
+function describeIssue({ path, message }: Issue): string {
+  if (path === "") return message;
+  const [member = ""] = path.split(".");
+  return `${options[member] ?? path}: ${message}`;
+}

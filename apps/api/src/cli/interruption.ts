@@ -1,0 +1,30 @@
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The command was told to stop before it was done. */
+export class Interruption extends Error {
+  override readonly name = "Interruption";
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`Interrupted by ${signal}`);
+    this.signal = signal;
+  }
+}
+
+/**
+ * Runs `work` with a promise that rejects on the first SIGINT, SIGTERM or SIGHUP. `work` closes what it has opened, so
+ * that a Postgres that the command started doesn't outlive it.
+ * @throws {Interruption}
+ */
+export async function untilInterrupted(work: (interrupted: Promise<never>) => Promise<void>): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // A signal that comes before `work` waits for it is found later; it is not an unhandled rejection.
+  promise.catch(() => undefined);
+  const interrupt = (signal: NodeJS.Signals): void => reject(new Interruption(signal));
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    await work(promise);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt);
+  }
+}

@@ -1,0 +1,22 @@
+import type { OwnedApiKey } from "@latchkey/db/api-keys";
+import type { KeyId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
+import { getKey, getKeyOwner, type KeyChanges, type KeyEdit, updateKey } from "../../domain/api-keys.ts";
+import { commandOrigin } from "../command-origin.ts";
+
+/** @throws {AppError} NOT_FOUND */
+export async function findEdit(db: Db, id: KeyId): Promise<KeyEdit> {
+  return { userId: await getKeyOwner(db, id), id, origin: commandOrigin };
+}
+
+/** @throws {AppError} NOT_FOUND */
+export async function getOwnedKey(db: Db, id: KeyId): Promise<OwnedApiKey> {
+  const userId = await getKeyOwner(db, id);
+  return { ...(await getKey(db, { userId, id })), userId };
+}
+
+/** Changes a key. @throws {AppError} what {@link updateKey} throws */
+export async function applyChanges(db: Db, edit: KeyEdit, changes: KeyChanges): Promise<OwnedApiKey> {
+  const changed = await db.transaction().execute((trx) => updateKey(trx, edit, changes));
+  return { ...changed, userId: edit.userId };
+}

@@ -1,0 +1,49 @@
+import type { OwnedApiKey } from "@latchkey/db/api-keys";
+import { encodeId } from "@latchkey/db/ids";
+import type { KeySettings } from "@latchkey/db/key-settings";
+import { presentKey } from "../../presenters/api-key.ts";
+import { formatTime } from "../format.ts";
+import type { View } from "../result.ts";
+
+/** A key in the command's JSON: as in the open API, with its owner. */
+export type PresentedKey = ReturnType<typeof presentOwnedKey>;
+
+export function presentOwnedKey(key: OwnedApiKey) {
+  return { ...presentKey(key), userId: encodeId("user", key.userId) };
+}
+
+/** A restriction as its option takes it. */
+export function formatLimit(limit: KeySettings["limit"]): string {
+  return limit ? `${limit.quota}/${limit.windowSeconds}s` : "none";
+}
+
+function statusOf({ isDisabled, expiresAt }: PresentedKey): string {
+  if (isDisabled) return "disabled";
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "expired" : "active";
+}
+
+const formatExpiry = ({ expiresAt }: PresentedKey): string => (expiresAt ? formatTime(expiresAt) : "never");
+
+function formatFormerSecrets({ formerSecrets }: PresentedKey): string {
+  const lines = formerSecrets.map(({ start, goodUntil }) => `${start}… until ${formatTime(goodUntil)}`);
+  return lines.join("\n") || "none";
+}
+
+export const keyView: View<PresentedKey> = [
+  { label: "ID", text: ({ id }) => id },
+  { label: "Status", text: statusOf },
+  { label: "Owner", text: ({ userId }) => userId },
+  { label: "Secret", text: ({ start }) => `${start}…` },
+  { label: "Created", text: ({ createdAt }) => formatTime(createdAt), isDetail: true },
+  { label: "Expires", text: formatExpiry },
+  { label: "Last used", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
+  { label: "Uses", text: ({ usageCount }) => String(usageCount) },
+  { label: "Rate limit", text: ({ limit }) => formatLimit(limit), isDetail: true },
+  { label: "Workspaces", text: ({ workspaceIds }) => workspaceIds?.join("\n") ?? "all", isDetail: true },
+  { label: "Permissions", text: ({ permissions }) => permissions?.join("\n") ?? "all", isDetail: true },
+  { label: "Read-only", text: ({ isReadOnly }) => (isReadOnly ? "yes" : "no"), isDetail: true },
+  { label: "IP ranges", text: ({ ipRanges }) => ipRanges?.join("\n") ?? "any", isDetail: true },
+  { label: "Old secrets", text: formatFormerSecrets, isDetail: true },
+  { label: "Name", text: ({ name }) => name },
+  { label: "Description", text: ({ description }) => description || "none", isDetail: true },
+];

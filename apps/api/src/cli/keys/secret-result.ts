@@ -1,0 +1,9 @@
+import { type ItemResult, itemOf } from "../result.ts";
+
+/** The only result that contains a key. */
+export function secretResult(id: string, key: string): ItemResult {
+  return itemOf({ id, key }, [
+    { label: "ID", text: () => id },
+    { label: "Key", text: () => key },
+  ]);
+}

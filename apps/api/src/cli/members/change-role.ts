@@ -1,0 +1,20 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { z } from "zod";
+import { getAccount } from "../../domain/accounts.ts";
+import { changeMemberRole } from "../../domain/members.ts";
+import { commandOrigin } from "../command-origin.ts";
+import { itemOf } from "../result.ts";
+import { defineTask } from "../task.ts";
+import { role, userReference, workspaceId } from "../values.ts";
+import { memberView, presentMemberOf } from "./member-view.ts";
+
+export const changeRoleTask = defineTask({
+  input: z.strictObject({ workspace: workspaceId, user: userReference, role }),
+  perform: async ({ db }, { workspace, user, role }) => {
+    const { id: userId } = await getAccount(db, user);
+    const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
+    const change = { userId, role, versions: undefined };
+    const changed = await db.transaction().execute((trx) => changeMemberRole(trx, edit, change));
+    return itemOf(presentMemberOf(workspace, changed), memberView);
+  },
+});

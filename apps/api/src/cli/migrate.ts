@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { itemOf } from "./result.ts";
+import { defineTask } from "./task.ts";
+
+export const migrateTask = defineTask({
+  input: z.strictObject({}),
+  mayCreate: true,
+  // Opening the database applied the migrations.
+  perform: ({ ground: { applied } }) =>
+    itemOf({ applied }, [{ label: "Applied", text: () => applied.join("\n") || "none" }]),
+});

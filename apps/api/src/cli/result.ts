@@ -1,0 +1,53 @@
+/** One line of a record, or one column of a table. */
+export interface Column<Item> {
+  readonly label: string;
+  readonly text: (item: Item) => string;
+  /** Whether it is part of a record only. */
+  readonly isDetail?: boolean;
+}
+
+/** How people see something: its columns, those of variable width last. */
+export type View<Item> = readonly Column<Item>[];
+
+/** A single result: an object for JSON, and labeled lines for people. */
+export interface ItemResult {
+  readonly kind: "item";
+  readonly json: object;
+  readonly lines: readonly (readonly [label: string, text: string])[];
+}
+
+/** A list of any length, which is printed while it is read. */
+export interface ListResult {
+  readonly kind: "list";
+  readonly headers: readonly string[];
+  readonly rows: AsyncIterable<{ readonly json: object; readonly cells: readonly string[] }>;
+  /** What people see in place of an empty table. */
+  readonly emptyText: string;
+}
+
+export type Result = ItemResult | ListResult;
+
+/** A result that people see as a view shows it. */
+export function itemOf<Item extends object>(item: Item, view: View<Item>): ItemResult {
+  return { kind: "item", json: item, lines: view.map(({ label, text }) => [label, text(item)]) };
+}
+
+/** A list of items as `present` shows them, which people see as a table. */
+export function listOf<Item, Presented extends object>(
+  items: AsyncIterable<Item>,
+  shape: {
+    readonly present: (item: Item) => Presented;
+    readonly view: View<Presented>;
+    readonly emptyText: string;
+  },
+): ListResult {
+  const { present, view, emptyText } = shape;
+  const columns = view.filter(({ isDetail }) => !isDetail);
+  async function* toRows() {
+    for await (const item of items) {
+      const json = present(item);
+      yield { json, cells: columns.map(({ text }) => text(json)) };
+    }
+  }
+  return { kind: "list", headers: columns.map(({ label }) => label), rows: toRows(), emptyText };
+}

@@ -1,0 +1,57 @@
+import { openDatabase } from "@latchkey/db/connection";
+import type { Db } from "@latchkey/db/schema";
+import type { z } from "zod";
+import { type Ground, openGround } from "../boot.ts";
+import type { Quotas } from "../domain/quotas.ts";
+import type { Env } from "../env.ts";
+import type { CommandLine } from "./command-line.ts";
+import { untilInterrupted } from "./interruption.ts";
+import { parseInput, type Secret } from "./parse-input.ts";
+import { print } from "./print.ts";
+import { readSecret } from "./read-secret.ts";
+import type { Result } from "./result.ts";
+
+/** What runs when a command is chosen. The environment is read after the command line was found to be valid. */
+export type Task = (line: CommandLine, loadEnv: () => Promise<Env>) => Promise<void>;
+
+/** What a task works on: the database, with its schema up to date. */
+export interface TaskContext {
+  readonly db: Db;
+  readonly ground: Ground;
+  /** Those of the command's own environment. */
+  readonly quotas: Quotas;
+}
+
+export interface TaskOptions<Schema extends z.ZodType> {
+  /** Arguments and options by name. They are parsed before the database is opened. */
+  readonly input: Schema;
+  /** Reads a secret from standard input into the member `name` of the input; errors name `option`. */
+  readonly secret?: Omit<Secret, "value">;
+  /** Checks the input further, before the database is opened. @throws {UsageError} */
+  readonly validate?: (input: z.output<Schema>) => Promise<void>;
+  /** Whether the command may create the database; every other command needs an existing one. */
+  readonly mayCreate?: boolean;
+  readonly perform: (context: TaskContext, input: z.output<Schema>) => Result | Promise<Result>;
+}
+
+/** Parses the command line, opens the database, performs the task, prints its result, and closes the database. */
+export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema>): Task {
+  const { input: schema, secret, validate, mayCreate = false, perform } = options;
+  return async (line, loadEnv) => {
+    const input = parseInput(schema, line, secret && { ...secret, value: await readSecret(process.stdin) });
+    await validate?.(input);
+    const env = await loadEnv();
+    await untilInterrupted(async (interrupted) => {
+      const ground = await openGround(env, { mayCreate });
+      if (ground.createdIn) process.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
+      const db = openDatabase(ground.connection, { applicationName: "latchkey command", maxConnections: 1 });
+      try {
+        const work = async () => print(await perform({ db, ground, quotas: env.quotas }, input), line.isJson);
+        await Promise.race([work(), interrupted]);
+      } finally {
+        await db.destroy();
+        await ground.close();
+      }
+    });
+  };
+}

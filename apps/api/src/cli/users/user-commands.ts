@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import type { ActionOf } from "../action-of.ts";
+
+export function addUserCommands(program: Command, actionOf: ActionOf): void {
+  const user = program.command("user").description("people who can sign in");
+  user
+    .command("create")
+    .description("create a user and their first workspace; create the database if there is none")
+    .requiredOption("--email <email>", "the email address that the user signs in with")
+    .requiredOption("--name <name>", "the user's name")
+    .requiredOption("--password-stdin", "read the password from standard input")
+    .option("--workspace <name>", "the name of the first workspace (default: after the user)")
+    .action(actionOf(async () => (await import("./create-user.ts")).createUserTask));
+  user
+    .command("list")
+    .description("list the users of the instance, oldest first")
+    .action(actionOf(async () => (await import("./list-users.ts")).listUsersTask));
+  user
+    .command("disable <user>")
+    .description("end a user's sessions and reject all of their API keys, until the user is enabled again")
+    .action(actionOf(async () => (await import("./set-user-disabled.ts")).disableUserTask));
+  user
+    .command("enable <user>")
+    .description("let a disabled user sign in again, and allow their API keys again")
+    .action(actionOf(async () => (await import("./set-user-disabled.ts")).enableUserTask));
+}

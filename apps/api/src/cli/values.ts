@@ -1,0 +1,59 @@
+import { isIpRange } from "@latchkey/auth/ip-ranges";
+import { permissions, roles } from "@latchkey/auth/permissions";
+import { decodeId } from "@latchkey/db/ids";
+import { z } from "zod";
+import type { UserReference } from "../domain/accounts.ts";
+import { email } from "../fields.ts";
+
+/** How the values of arguments and options are read. Each message says what is allowed. */
+
+export const keyId = idOf("key", "Expected the ID of an API key, such as key_01h455vb4pex5vsknk084sn02q.");
+
+export const workspaceId = idOf(
+  "workspace",
+  "Expected the ID of a workspace, such as ws_01h455vb4pex5vsknk084sn02q.",
+);
+
+/** A user, by ID or by email address in any letter case. */
+export const userReference = z.string().transform((text, context): UserReference => {
+  const id = decodeId("user", text);
+  if (id) return { id };
+  const address = email.safeParse(text);
+  if (address.success) return { email: address.data };
+  context.addIssue({
+    code: "custom",
+    message: "Expected an email address or the ID of a user, such as usr_01h455vb4pex5vsknk084sn02q.",
+  });
+  return z.NEVER;
+});
+
+export const role = z.enum(roles, `Expected ${listOf(roles)}.`);
+
+export const permission = z.enum(permissions, `Expected ${listOf(permissions)}.`);
+
+export const ipRange = z
+  .string()
+  .refine(isIpRange, "Expected an IP address or a range in CIDR notation, such as 203.0.113.0/24.");
+
+const secondsByUnit = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
+
+/** A duration such as `90s`, `15m`, `1h` or `30d`, in seconds. */
+export const duration = z
+  .string()
+  .regex(/^\d{1,9}[smhd]$/, "Expected <number><unit> with the unit s, m, h or d, for example 15m.")
+  .transform(
+    (text) => Number(text.slice(0, -1)) * secondsByUnit[text.slice(-1) as keyof typeof secondsByUnit], // The pattern has checked the unit.
+  );
+
+function idOf<Kind extends "key" | "workspace">(kind: Kind, message: string) {
+  return z.string().transform((text, context) => {
+    const id = decodeId(kind, text);
+    if (id) return id;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+}
+
+function listOf(choices: readonly string[]): string {
+  return new Intl.ListFormat("en", { type: "disjunction" }).format(choices);
+}
