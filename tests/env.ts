@@ -2,6 +2,8 @@
 export const env = {
   /** A Chromium to use in place of the bundled one. */
   chromePath: process.env.CHROME_PATH || undefined,
+  /** Where npm keeps its cache. */
+  home: process.env.HOME,
   /** How long each part of the soak goes on, in seconds. */
   soakSeconds: Number(process.env.SOAK_SECONDS || 60),
 } as const;

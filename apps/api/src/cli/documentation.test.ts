@@ -1,0 +1,46 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { projectRoot, readEnv } from "../env.ts";
+import { createProgram } from "./program.ts";
+
+// docs/command.md and the program describe the same commands.
+
+const program = createProgram(async () => readEnv({}));
+
+/** Each command by its usage, such as `latchkey key edit <id>`, with the flags of its options. */
+function listCommands(command: Command, path: string): [usage: string, flags: string[]][] {
+  if (command.commands.length > 0) {
+    return command.commands.flatMap((child) => listCommands(child, `${path} ${child.name()}`));
+  }
+  const args = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join("");
+  const flags = command.options.map((option) => option.flags + (option.mandatory ? " required" : ""));
+  return [[path + args, flags.sort()]];
+}
+
+function readReference(text: string): [usage: string, flags: string[]][] {
+  const sections = text.split(/^### /m).slice(1);
+  return sections.map((section) => {
+    const usage = /^`(.+)`\n/.exec(section)?.[1] ?? "";
+    const rows = [...section.matchAll(/^\| `(--[^`]+)` +\| (required; )?/gm)];
+    return [usage, rows.map(([, flags = "", required]) => flags + (required ? " required" : "")).sort()];
+  });
+}
+
+test("docs/command.md lists every command with its options, and no other", async () => {
+  const text = await readFile(join(projectRoot, "docs/command.md"), "utf8");
+  expect(readReference(text)).toEqual(listCommands(program, "latchkey"));
+});
+
+test("the README lists every command", async () => {
+  const text = await readFile(join(projectRoot, "README.md"), "utf8");
+  const rows = [...text.matchAll(/^\| (`(?:migrate|user|key|workspace|member)\b[^|]*)\|/gm)];
+  const listed = rows.flatMap(([, cell = ""]) => {
+    const [first = "", ...others] = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+    const [group = ""] = first.split(" ");
+    return [first, ...others.map((name) => `${group} ${name}`)];
+  });
+  const commands = listCommands(program, "").map(([usage]) => usage.replace(/ <.*/, "").trim());
+  expect(listed.sort()).toEqual(commands.sort());
+});

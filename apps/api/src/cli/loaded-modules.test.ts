@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+// A call of the command takes as long as the modules that it loads. These tests bound what is loaded, not the time.
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "latchkey-test-"));
+});
+
+afterAll(async () => {
+  await rm(directory, { recursive: true });
+});
+
+/** Prints the URL of each module that Node loads, before anything else is loaded. */
+const logLoads = `
+  import { registerHooks } from "node:module";
+  import { writeSync } from "node:fs";
+  registerHooks({ load(url, context, next) { writeSync(2, "loaded " + url + "\\n"); return next(url, context); } });`;
+
+/** The packages, and the number of modules, that a command line loads. */
+async function readLoads(args: readonly string[]): Promise<{ packages: string[]; count: number }> {
+  const hooks = `data:text/javascript,${encodeURIComponent(logLoads)}`;
+  const command = [join(import.meta.dirname, "latchkey.ts"), ...args];
+  const env = { DATA_DIR: join(directory, "data"), NODE_OPTIONS: "" };
+  const run = promisify(execFile)(process.execPath, ["--import", hooks, ...command], { env });
+  const { stderr } = await run.catch((error: { readonly stderr: string }) => error); // It has the output too.
+  const urls = [...stderr.matchAll(/^loaded (\S+)$/gm)].map(([, url = ""]) => url);
+  const packages = urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]);
+  return { packages: [...new Set(packages.filter((name) => name !== undefined))].sort(), count: urls.length };
+}
+
+test.each([
+  ["--version", ["--version"]],
+  ["--help", ["key", "edit", "--help"]],
+  ["a usage error", ["key", "create"]],
+])("%s loads nothing but the parser of command lines", async (_what, args) => {
+  const { packages, count } = await readLoads(args);
+  expect(packages).toEqual(["commander"]);
+  expect(count).toBeLessThan(40);
+});
+
+test("a command loads what it needs for the database and for validation, and nothing of the server", async () => {
+  const { packages } = await readLoads(["key", "list"]);
+  expect(packages).toEqual(expect.arrayContaining(["commander", "kysely", "pg", "zod"]));
+  const server = /^(better-auth|@better-auth|koa|@koa|@trpc|zod-openapi|pino|@scalar|jsonc-parser)(\/|$)/;
+  expect(packages.filter((name) => server.test(name))).toEqual([]);
+});

@@ -1,0 +1,166 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { request } from "node:http";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { env } from "../env.ts";
+import { createKey, signUp } from "../support/account.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { eventually, findPostmaster, isAlive } from "../support/postmaster.ts";
+import { bareEnvironment, projectRoot } from "../support/product.ts";
+
+// SIGTERM to the process that a person or a supervisor starts, and to nothing else.
+
+let place: Place;
+let started: ChildProcess | undefined;
+
+beforeAll(async () => {
+  place = await createPlace();
+});
+
+afterEach(() => {
+  // SIGTERM, so that Postgres stops too; after a test that passed nothing is there to be signalled.
+  started?.kill();
+});
+
+afterAll(async () => {
+  await place?.close();
+});
+
+const npx = ["npx", "-y", "pnpm@12", "start"];
+const server = [process.execPath, "apps/api/src/main.ts"];
+
+/** Starts a command and waits until the server in it is ready; its address. */
+async function start([file = "", ...args]: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
+  const child = spawn(file, args, {
+    cwd: projectRoot,
+    env: { ...bareEnvironment, HOME: env.home, PORT: "0", DATA_DIR: place.dataDirectory },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  started = child;
+  child.stderr?.resume();
+  const lines: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(line);
+    const url = /Latchkey .* is ready at (\S+)/.exec(line)?.[1];
+    if (!url) continue;
+    child.stdout.resume();
+    return { child, url };
+  }
+  throw new Error(`It ended before it was ready:\n${lines.join("\n")}`);
+}
+
+/** Every process below this one. */
+async function listDescendants(pid: number): Promise<readonly number[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid="]);
+  const processes = stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  const below = (parent: number): number[] =>
+    processes.flatMap(([child = 0, of]) => (of === parent ? [child, ...below(child)] : []));
+  return below(pid);
+}
+
+let people = 0;
+
+/** Sends the headers of a request, and its body later. */
+async function beginRequest(url: string): Promise<{ finish: () => Promise<number | undefined> }> {
+  people += 1;
+  const account = await signUp(url, `person-${people}@example.com`);
+  const { key } = await createKey(url, account, "in flight");
+  const body = JSON.stringify({ name: "In flight" });
+  const outgoing = request(`${url}/open/workspaces`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${key}`,
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(body),
+      Expect: "100-continue",
+    },
+  });
+  const answered = once(outgoing, "response");
+  outgoing.flushHeaders();
+  // The server has the headers and waits for the body.
+  await once(outgoing, "continue");
+  return {
+    async finish() {
+      outgoing.end(body);
+      const [response] = await answered;
+      await text(response);
+      return response.statusCode;
+    },
+  };
+}
+
+async function isListening(url: string): Promise<boolean> {
+  return await fetch(`${url}/healthz`, { headers: { Connection: "close" } }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** That SIGTERM to `pid` ends everything: the request is answered, Postgres is shut down, no process is left. */
+async function expectCleanStop(url: string, pid: number, exited: Promise<unknown>): Promise<void> {
+  const descendants = await listDescendants(pid);
+  const inFlight = await beginRequest(url);
+  process.kill(pid, "SIGTERM");
+  await eventually("the server stops listening", async () => !(await isListening(url)), 20_000);
+  expect(await inFlight.finish()).toBe(201);
+  await exited;
+  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  const log = await readFile(join(place.cluster, "postgres.log"), "utf8");
+  expect(log.trimEnd().split("\n").at(-1)).toContain("database system is shut down");
+  expect(descendants.length).toBeGreaterThan(0);
+  await eventually(
+    "every process is gone",
+    async () => (await Promise.all(descendants.map(isAlive))).every((alive) => !alive),
+    5_000,
+  );
+}
+
+test.each([
+  ["npx", npx],
+  ["the command for supervisors", server],
+])(
+  "SIGTERM to %s alone answers what is in flight, stops Postgres and leaves no process",
+  async (_what, command) => {
+    const { child, url } = await start(command);
+    const exited = once(child, "close");
+    await expectCleanStop(url, child.pid ?? 0, exited);
+    expect(await exited).toEqual([0, null]);
+  },
+);
+
+const isRoot = process.getuid?.() === 0;
+const namespace = [
+  ...["unshare", ...(isRoot ? [] : ["--user", "--map-current-user"])],
+  ...["--pid", "--fork", "--mount-proc", "--kill-child"],
+];
+
+/** Makes a command process 1 of a namespace, as in a container; an ordinary process where that isn't permitted. */
+async function inNamespace(command: readonly string[]): Promise<readonly string[]> {
+  const [file = "", ...args] = namespace;
+  const isPermitted = await promisify(execFile)(file, [...args, "true"]).then(
+    () => true,
+    () => false,
+  );
+  console.info(isPermitted ? "process 1 of a namespace" : "no namespaces here: an ordinary process");
+  return isPermitted ? [...namespace, ...command] : command;
+}
+
+test.each([
+  ["npx", npx],
+  ["the command for supervisors", server],
+])("so does SIGTERM to %s as process 1 of a container", async (_what, command) => {
+  const contained = await inNamespace(command);
+  const { child, url } = await start(contained);
+  const exited = once(child, "close");
+  const [first] = contained === command ? [child.pid] : await listDescendants(child.pid ?? 0);
+  await expectCleanStop(url, first ?? 0, exited);
+  expect(await exited).toEqual([0, null]);
+});
