@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { env } from "../env.ts";
 import { createKey, signUp } from "../support/account.ts";
 import { createPlace, type Place } from "../support/place.ts";
@@ -21,6 +21,8 @@ let started: ChildProcess | undefined;
 beforeAll(async () => {
   place = await createPlace();
 });
+
+vi.setConfig({ testTimeout: 120_000 });
 
 afterEach(() => {
   // SIGTERM, so that Postgres stops too; after a test that passed nothing is there to be signalled.
