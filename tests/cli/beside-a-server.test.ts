@@ -170,8 +170,7 @@ test.each([
 
 test("a password that is too short or easy to guess is rejected and not repeated", async () => {
   const rejected = { status: 2, code: "BAD_REQUEST" } as const;
-  const short = await place.command(newUser("short@example.com"), "short
-");
+  const short = await place.command(newUser("short@example.com"), "short\n");
   expectFailure(short, { ...rejected, message: "--password-stdin: Use at least 12 characters." });
   const common = await place.command(newUser("short@example.com"), "Password1234!");
   expectFailure(common, { ...rejected, message: /^--password-stdin: This password is too common\./ });

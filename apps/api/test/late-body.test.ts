@@ -4,7 +4,7 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import type { Trx } from "@latchkey/db/schema";
-import { disableUser, getUser } from "@latchkey/db/users";
+import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { TRPCClientError } from "@trpc/client";
 import { sql } from "kysely";
@@ -270,10 +270,8 @@ describe("the last owner of a workspace that others are members of", () => {
         .where("id", "=", userId)
         .executeTakeFirstOrThrow()
     ).disabled_at;
-  const disable = async ({ userId }: Person): Promise<string> => {
-    const { email } = await getUser(app.instance.db, userId);
-    return await outcomeOf(disableAccount(app.instance.db, email));
-  };
+  const disable = async ({ userId }: Person): Promise<string> =>
+    await outcomeOf(disableAccount(app.instance.db, { id: userId }));
 
   test("is not disabled, unless no other members are left", async () => {
     const { edit, first, second } = await addPair();

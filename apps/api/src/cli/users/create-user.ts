@@ -1,7 +1,7 @@
 import { hashPassword } from "@latchkey/auth/password";
 import { encodeId } from "@latchkey/db/ids";
-import { z } from "zod";
 import { AppError } from "@latchkey/errors";
+import { z } from "zod";
 import { createAccount, requireStrongPassword } from "../../domain/accounts.ts";
 import { email, newPassword, personName, workspaceName } from "../../fields.ts";
 import { itemOf } from "../result.ts";
