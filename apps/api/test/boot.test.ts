@@ -18,7 +18,7 @@ test("a database that does not come up in time ends the start with one sentence,
   const databaseUrl = `postgres://latchkey:swordfish@127.0.0.1:${port}/latchkey`;
   const started = openGround(
     { databaseUrl, dataDirectory: "/nowhere" },
-    { waitMs: 400, onWait: (message) => waits.push(message) },
+    { mayCreate: true, waitMs: 400, onWait: (message) => waits.push(message) },
   );
   const place = `The Postgres of DATABASE_URL (postgres://127.0.0.1:${port}/latchkey)`;
   const reason = `connect ECONNREFUSED 127.0.0.1:${port}`;
@@ -32,7 +32,8 @@ test("a host that never answers is given up on, at once where it is not waited f
   const { server, port } = await listen();
   onTestFinished(() => void server.close());
   const databaseUrl = `postgres://latchkey@127.0.0.1:${port}/latchkey`;
-  await expect(openGround({ databaseUrl, dataDirectory: "/nowhere" })).rejects.toMatchObject({
+  const started = openGround({ databaseUrl, dataDirectory: "/nowhere" }, { mayCreate: true });
+  await expect(started).rejects.toMatchObject({
     name: "StartError",
     message: expect.stringMatching(/latchkey\) cannot be used: [^(]*timeout\.$/),
   });
