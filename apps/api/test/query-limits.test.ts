@@ -45,8 +45,8 @@ test("a batch of tRPC calls may use the whole query string", async () => {
   const { email } = await app.addUser();
   await client.session.signIn.mutate({ email, password: "correct horse battery staple" });
   const search = "語".repeat(100);
-  const searches = await Promise.all([1, 2, 3].map((page) => client.apiKeys.list.query({ search, page })));
-  expect(searches.map(({ total }) => total)).toEqual([0, 0, 0]);
+  const searches = await Promise.all([1, 2].map((page) => client.apiKeys.list.query({ search, page })));
+  expect(searches.map(({ total }) => total)).toEqual([0, 0]);
 });
 
 /** Targets near the 16 KiB that Node accepts for the head of a request. */
