@@ -7,4 +7,4 @@ import { checkStories } from "../support/admission-model/check-stories.ts";
 
 test("no random story, told to two nodes, has an answer that is stale or a use that is not counted once", async () => {
   await checkStories({ runs: 30 });
-}, 120_000);
+}, 480_000);

@@ -56,7 +56,7 @@ export async function giveBackToBuckets(db: Db | Trx, uses: readonly BucketUse[]
 async function readWaitSeconds(db: Db, uses: readonly BucketUse[]): Promise<number> {
   const { rows } = await sql<{ waitSeconds: number }>`
     with asked as materialized (${asked(uses)})
-    select coalesce(max(extract(epoch from full_at - now() + refill - refill * capacity)), 0)::float8
+    select coalesce(max(extract(epoch from full_at - clock_timestamp() + refill - refill * capacity)), 0)::float8
       as "waitSeconds"
     from throttle_buckets join asked using (digest)`.execute(db);
   return Math.max(0, rows[0]?.waitSeconds ?? 0);
