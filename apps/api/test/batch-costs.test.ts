@@ -75,9 +75,9 @@ test("a password is checked by a call of its own", async () => {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
     });
-    return [response.status, response.headers.getSetCookie().length];
+    return [response.status, response.headers.getSetCookie().length > 0];
   };
-  expect(await signIn(2)).toEqual([400, 0]);
-  expect(await signIn(1, ["session.signOut"])).toEqual([400, 0]);
-  expect(await signIn(1)).toEqual([200, 1]);
+  expect(await signIn(2)).toEqual([400, false]);
+  expect(await signIn(1, ["session.signOut"])).toEqual([400, false]);
+  expect(await signIn(1)).toEqual([200, true]);
 });

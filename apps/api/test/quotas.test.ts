@@ -59,6 +59,15 @@ function count(replies: readonly Reply[]): Partial<Record<number, number>> {
   return counts;
 }
 
+/** Sends a request until it is not answered 503 or 409 any more, at most 50 times. */
+async function settle(send: () => Promise<Reply>): Promise<Reply> {
+  for (let time = 1; time < 50; time += 1) {
+    const reply = await send();
+    if (reply.status !== 503 && reply.status !== 409) return reply;
+  }
+  return await send();
+}
+
 const addKey = (userId: UserId) =>
   app.instance.db
     .transaction()
@@ -105,10 +114,13 @@ test("of 50 workspaces that one key creates at the same time, exactly the quota 
       { ...authorization, "Idempotency-Key": `team-${number}` },
       { name: `Team ${number}` },
     );
-  const { made } = await attempt(create);
-  // On a busy machine some wait too long for their turn. The user's first workspace counts.
-  const { 201: created, 422: rejected = 0, 503: late = 0, ...others } = count(made);
-  expect([created, rejected + late, others]).toEqual([3, attempts - 3, {}]);
+  const { made: replies } = await attempt(create);
+  // On a busy machine some wait too long for their turn, with 503. Sent again by its name, a request is carried out once.
+  const made = await Promise.all(
+    replies.map((reply, number) => (reply.status === 503 ? settle(() => create(number)) : reply)),
+  );
+  // The user's first workspace counts.
+  expect(count(made)).toEqual({ 201: 3, 422: attempts - 3 });
   const message =
     "The limit for workspaces owned by one user (4) is reached. Delete a workspace that is no longer used, or ask the operator to raise MAX_WORKSPACES_PER_USER.";
   const error = {
