@@ -1,0 +1,41 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { updateKey } from "../src/domain/api-keys.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+async function countWaiting(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.owner);
+  return rows[0]?.count ?? 0;
+}
+
+test("of two edits of one key at the same time, the second sees the first, and neither is lost", async () => {
+  const { userId, id } = await app.addKey();
+  const { db } = app.instance;
+  // The operator's: an edit by session or key locks the user too, which hides what the lock of the key does.
+  const edit = { userId, id, origin: commandOrigin };
+  const ipRanges = ["203.0.113.0/24"];
+  const isEdited = Promise.withResolvers<void>();
+  const mayCommit = Promise.withResolvers<void>();
+  const first = db.transaction().execute(async (trx) => {
+    await updateKey(trx, edit, { settings: { isReadOnly: true }, mayExpand: false });
+    isEdited.resolve();
+    await mayCommit.promise;
+  });
+  await isEdited.promise;
+  const second = db
+    .transaction()
+    .execute((trx) => updateKey(trx, edit, { settings: { ipRanges }, mayExpand: false }));
+  await expect.poll(countWaiting).toBe(1);
+  mayCommit.resolve();
+  await first;
+  expect(await second).toMatchObject({ isReadOnly: true, ipRanges });
+});
