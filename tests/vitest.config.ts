@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     exclude: ["system/**", "soak/**", "bench/**", "node_modules/**"],
+    globalSetup: "support/global-setup.ts",
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
     // Each file runs whole products; more than two at once would only wait for each other's processor time.

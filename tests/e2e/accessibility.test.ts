@@ -2,7 +2,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpenApi, createKey, signUp } from "../support/visitor.ts";
-import { mutate } from "./call.ts";
+import { proceduresOf } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 const stage = setStage();
@@ -138,15 +138,15 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   };
   const name = "Bound";
   const settings = { isReadOnly: true, ipRanges: ["203.0.113.0/24"] };
-  const created = await mutate(page, "apiKeys.create", { name, settings });
-  const { id, key } = created as { id: string; key: string }; // The router's type for this procedure.
+  const { apiKeys } = proceduresOf(page);
+  const { id, key } = await apiKeys.create.mutate({ name, settings });
   const requestId = `axe-${id}`;
   await fetch(`${stage.baseUrl}/open/me`, {
     headers: { Authorization: `Bearer ${key}`, "X-Request-Id": requestId },
   });
-  await mutate(page, "apiKeys.rotate", { id, overlapSeconds: 0 });
+  await apiKeys.rotate.mutate({ id, overlapSeconds: 0 });
   await callOpenApi(stage.baseUrl, key);
-  await mutate(page, "apiKeys.rotate", { id, overlapSeconds: 3_600 });
+  await apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
 
   await page.getByRole("link", { name }).click();
   await page.getByText("A rotated-out secret was used.").waitFor();
@@ -186,5 +186,5 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await dialog.getByText("Paste a key.").waitFor();
   await check("trying a key with an error");
   await close();
-  await mutate(page, "apiKeys.delete", { id });
+  await apiKeys.delete.mutate({ id });
 }

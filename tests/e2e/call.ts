@@ -1,39 +1,42 @@
+import type { AppRouter } from "@latchkey/api/router";
+import { createTRPCClient, httpLink, type TRPCClient } from "@trpc/client";
 import type { Page } from "playwright-core";
 
-/** Calls a mutation the way the page does, without its dialogs; answers the result. */
-export async function mutate(page: Page, procedure: string, input: unknown): Promise<unknown> {
-  return await request(page, `/trpc/${procedure}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(input),
+/** Calls procedures as the page does, with its session and without its dialogs. */
+export function proceduresOf(page: Page): TRPCClient<AppRouter> {
+  return createTRPCClient<AppRouter>({
+    links: [
+      httpLink({
+        url: "/trpc",
+        // What tRPC passes is plain data but for its signal, which is not passed on.
+        fetch: (url, options) => fetchInPage(page, String(url), options as PlainRequest),
+      }),
+    ],
   });
 }
 
-/** Calls a query the way the page does; answers the result. */
-export async function query(page: Page, procedure: string, input?: unknown): Promise<unknown> {
-  const search = input === undefined ? "" : `?input=${encodeURIComponent(JSON.stringify(input))}`;
-  return await request(page, `/trpc/${procedure}${search}`, {});
+interface PlainRequest {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
 }
 
-async function request(page: Page, path: string, options: RequestInit): Promise<unknown> {
-  const answer = await page.evaluate(
-    async ([address, init]) => (await fetch(address, init)).json(),
-    [path, options as never] as const, // What a page can be handed is plain data, as these options are.
+async function fetchInPage(page: Page, url: string, request: PlainRequest): Promise<Response> {
+  const { method, headers, body = null } = request;
+  const [status, text] = await page.evaluate(
+    async ([address, init]) => {
+      const response = await fetch(address, init);
+      return [response.status, await response.text()] as const;
+    },
+    [url, { method, headers, body }] as const,
   );
-  const { result } = answer as { result?: { data: unknown } }; // tRPC's own shape.
-  if (!result) throw new Error(`${path} was refused: ${JSON.stringify(answer)}`);
-  return result.data;
+  return new Response(text, { status });
 }
 
-interface SessionWorkspace {
-  readonly id: string;
-  readonly slug: string;
-}
-
-/** The first workspace of whoever is signed in. */
-export async function getWorkspace(page: Page): Promise<SessionWorkspace> {
-  const session = await query(page, "session.current");
-  const [workspace] = (session as { workspaces: SessionWorkspace[] }).workspaces; // The router's type for this procedure.
+/** The first workspace of the person who is signed in. */
+export async function getWorkspace(page: Page): Promise<{ readonly id: string; readonly slug: string }> {
+  const session = await proceduresOf(page).session.current.query();
+  const [workspace] = session?.workspaces ?? [];
   if (!workspace) throw new Error("They have no workspace.");
   return workspace;
 }

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signUp } from "../support/visitor.ts";
-import { getWorkspace, mutate, query } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 const stage = setStage();
@@ -13,16 +13,11 @@ interface Start {
   readonly key: string;
 }
 
-interface ToldKey {
-  readonly formerSecrets: readonly { readonly retiredAt: string; readonly goodUntil: string }[];
-}
-
 /** A newcomer on the page of a key that is held to `settings`. */
 async function openKey(name: string, settings: object = {}): Promise<Start> {
   const { page, complaints } = await stage.browser.open();
   await signUp(page, stage.baseUrl, `${name}@example.com`);
-  const created = await mutate(page, "apiKeys.create", { name: "Deploy pipeline", settings });
-  const { id, key } = created as { id: string; key: string }; // The router's type for this procedure.
+  const { id, key } = await proceduresOf(page).apiKeys.create.mutate({ name: "Deploy pipeline", settings });
   await page.goto(`${stage.baseUrl}/account/api-keys/${id}`);
   await page.getByRole("heading", { name: "Deploy pipeline", level: 1 }).waitFor();
   return { page, complaints, id, key };
@@ -112,7 +107,7 @@ test("saves an edit to the version that was seen and to no other, and shows the 
   const { page, id } = await openKey("conflict");
   await page.getByRole("button", { name: "Edit" }).click();
   await dialogOf(page).getByLabel("Name", { exact: true }).fill("Mine");
-  await mutate(page, "apiKeys.update", { id, version: 1, name: "Theirs" });
+  await proceduresOf(page).apiKeys.update.mutate({ id, version: 1, name: "Theirs" });
   await dialogOf(page).getByRole("button", { name: "Save" }).click();
   await dialogOf(page).getByText("This key was changed meanwhile").waitFor();
   expect(await dialogOf(page).getByLabel("Name", { exact: true }).inputValue()).toBe("Theirs");
@@ -141,7 +136,7 @@ test("rotates a key with the old secret still in use, and ends that at once", as
   const secrets = section(page, "Secrets");
   const former = secrets.getByRole("listitem").filter({ hasText: old.slice(0, 9) });
   await former.getByText("Last used").waitFor();
-  const told = (await query(page, "apiKeys.get", { id })) as ToldKey; // The router's type for this procedure.
+  const told = await proceduresOf(page).apiKeys.get.query({ id });
   const [overlap] = told.formerSecrets.map(
     ({ retiredAt, goodUntil }) => (Date.parse(goodUntil) - Date.parse(retiredAt)) / 3_600_000,
   );
@@ -190,7 +185,7 @@ test("explains a refusal by the id of its request, on the key's page and in the 
 
 test("explains a refusal by a key that is deleted since, and leads to no page of it", async () => {
   const { page, id, key } = await openKey("explain-deleted");
-  await mutate(page, "apiKeys.delete", { id });
+  await proceduresOf(page).apiKeys.delete.mutate({ id });
   const requestId = "nightly-job-0044";
   expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
   await page.goto(`${stage.baseUrl}/account/requests/${requestId}`);
@@ -256,7 +251,7 @@ test("shows what a key is held to in the list, however long its name is", async 
     ipRanges: ["192.0.2.0/24"],
   });
   const words = { name: "Long ".repeat(20).trim(), description: "Told of at length. ".repeat(9).trim() };
-  await mutate(page, "apiKeys.update", { id, ...words });
+  await proceduresOf(page).apiKeys.update.mutate({ id, ...words });
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   const cell = page.getByRole("rowheader", { name: "Long Long" });
   for (const name of ["Disabled", "Read only", "Narrowed"]) {

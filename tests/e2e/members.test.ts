@@ -2,7 +2,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findAccessibilityProblems } from "../support/accessibility.ts";
 import { createKey, signUp, visitor } from "../support/visitor.ts";
-import { getWorkspace, mutate, query } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 // Ada owns a workspace; Grace, Linus and Margaret come and go. Each test goes on where the one before ended.
@@ -152,9 +152,12 @@ test("says to whom the audit log and the settings are closed why", async () => {
 });
 
 test("says at the row that somebody else was first, and shows what they made of it", async () => {
-  const list = await query(ada, "members.list", { workspaceId: workspace.id, search: "linus" });
-  const { items } = list as { items: { userId: string; version: number }[] }; // The router's type for this procedure.
-  await mutate(ada, "members.changeRole", { workspaceId: workspace.id, role: "viewer", ...pick(items[0]) });
+  const { members } = proceduresOf(ada);
+  const workspaceId = workspace.id;
+  const [linus] = (await members.list.query({ workspaceId, search: "linus" })).items;
+  if (!linus) throw new Error("Linus is no member.");
+  const { userId, version } = linus;
+  await members.changeRole.mutate({ workspaceId, role: "viewer", userId, version });
   await roleOf(ada, "Linus Torvalds").click();
   await ada.getByRole("option", { name: "Admin" }).click();
   const words = ada.getByRole("alert").filter({ hasText: "Somebody else changed this role meanwhile." });
@@ -165,10 +168,6 @@ test("says at the row that somebody else was first, and shows what they made of 
   await ada.getByText("“Linus Torvalds” is now an admin.").waitFor();
   await words.waitFor({ state: "detached" });
 });
-
-function pick(member: { userId: string; version: number } | undefined) {
-  return { userId: member?.userId, version: member?.version };
-}
 
 test("refuses in words that the last owner leaves or lowers their own role", async () => {
   const refusal = dialogOf(ada).getByText("Make another member an owner first.");
@@ -341,12 +340,10 @@ test("gives power away once somebody else has it, and loses the pages that went 
 });
 
 test("shows more of a long audit log", async () => {
-  const { id: workspaceId, slug } = (await mutate(ada, "workspaces.create", { name: "Busy" })) as {
-    id: string;
-    slug: string;
-  }; // The router's type for this procedure.
+  const { workspaces } = proceduresOf(ada);
+  const { id: workspaceId, slug } = await workspaces.create.mutate({ name: "Busy" });
   for (let version = 1; version <= 59; version += 1) {
-    await mutate(ada, "workspaces.rename", { workspaceId, name: `Busy ${version}`, version });
+    await workspaces.rename.mutate({ workspaceId, name: `Busy ${version}`, version });
   }
   await ada.goto(`${stage.baseUrl}/w/${slug}/audit`);
   await ada.getByText("The latest 50 events").first().waitFor();

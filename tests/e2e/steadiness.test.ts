@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { OpenPage } from "../support/browser.ts";
 import { createKey, signUp } from "../support/visitor.ts";
-import { getWorkspace, mutate } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 let visit: OpenPage;
@@ -99,7 +99,7 @@ test("keeps the navigation as it was while a page loads again, whatever the pers
   expect(await open(`/w/${other.slug}`)).toEqual(asViewer);
 
   await stage.command(["member", "remove", ...membership.slice(0, 4)]);
-  await mutate(page, "workspaces.delete", { workspaceId: own.id });
+  await proceduresOf(page).workspaces.delete.mutate({ workspaceId: own.id });
   await open("/account/api-keys");
   expect(await open("/account/api-keys")).toEqual(["API keys"]);
 });

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { createKey, signUp } from "../support/visitor.ts";
-import { mutate, query } from "./call.ts";
+import { proceduresOf } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 // One visit, told in steps: each test goes on where the one before ended.
@@ -25,11 +25,11 @@ const path = () => new URL(page.url()).pathname;
 
 /** Somebody else, or the same person in another window, gives the workspace another name. */
 async function renameElsewhere(slug: string, name: string): Promise<void> {
-  const session = await query(page, "session.current");
-  const { workspaces } = session as { workspaces: { id: string; slug: string }[] }; // The router's type for this procedure.
-  const workspaceId = workspaces.find((workspace) => workspace.slug === slug)?.id;
-  const { version } = (await query(page, "workspaces.get", { workspaceId })) as { version: number }; // Here too.
-  await mutate(page, "workspaces.rename", { workspaceId, name, version });
+  const { session, workspaces } = proceduresOf(page);
+  const own = (await session.current.query())?.workspaces ?? [];
+  const workspaceId = own.find((workspace) => workspace.slug === slug)?.id ?? "none";
+  const { version } = await workspaces.get.query({ workspaceId });
+  await workspaces.rename.mutate({ workspaceId, name, version });
 }
 
 test("offers a new workspace from the header, and asks for its name", async () => {

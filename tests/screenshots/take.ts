@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { getWorkspace, mutate, query } from "../e2e/call.ts";
+import { getWorkspace, proceduresOf } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
 import { open, toUuid } from "../support/inspection.ts";
 import { clusterOf, connectionTo } from "../support/postmaster.ts";
@@ -70,17 +70,16 @@ async function signIn(page: Page): Promise<void> {
 /** Holds a key to a few things, lets it be refused, and gives it a day behind it; answers its id. */
 async function tellHistory(page: Page, name: string): Promise<string> {
   const { id: workspaceId } = await getWorkspace(page);
-  const list = await query(page, "apiKeys.list", { search: name });
-  const [found] = (list as { items: { id: string; version: number }[] }).items; // The router's type for this procedure.
+  const { apiKeys } = proceduresOf(page);
+  const [found] = (await apiKeys.list.query({ search: name })).items;
   if (!found) throw new Error(`There is no key ${name}.`);
   const settings = {
     isReadOnly: true,
     workspaceIds: [workspaceId],
     limit: { quota: 100, windowSeconds: 60 },
   };
-  await mutate(page, "apiKeys.update", { id: found.id, version: found.version, settings });
-  const rotated = await mutate(page, "apiKeys.rotate", { id: found.id, overlapSeconds: 86_400 });
-  const { key } = rotated as { key: string }; // The router's type for this procedure.
+  await apiKeys.update.mutate({ id: found.id, version: found.version, settings });
+  const { key } = await apiKeys.rotate.mutate({ id: found.id, overlapSeconds: 86_400 });
   await fetch(`${product.baseUrl}/open/workspaces/${workspaceId}`, {
     method: "PATCH",
     headers: { Authorization: `Bearer ${key}`, "X-Request-Id": "dashboard-refresh-0412" },

@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: import.meta.dirname,
+    globalSetup: "../support/global-setup.ts",
     reporters: ["default", "json"],
     outputFile: { json: "../.results/system.json" },
     maxWorkers: 1,

@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { env } from "../env.ts";
+import { projectRoot } from "./product.ts";
+
+const run = promisify(execFile);
+
+/** How long a build may take on a busy machine, in milliseconds. */
+const withinMs = 300_000;
+
+/**
+ * Builds the web app before tests that use it, so that they never meet the pages of yesterday's source. Turbo does nothing
+ * where the build is current. `turbo run test` has built it already.
+ */
+export default async function setup(): Promise<void> {
+  if (env.isRunByTurbo) return;
+  const turbo = join(projectRoot, "node_modules/.bin/turbo");
+  const build = ["run", "build", "--filter=@latchkey/web", "--output-logs=errors-only"];
+  try {
+    await run(turbo, build, { cwd: projectRoot, timeout: withinMs });
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string }; // What the program wrote.
+    throw new Error(`The web app could not be built:\n${stdout}${stderr}`, { cause: error });
+  }
+}
