@@ -18,6 +18,7 @@ import { openApi } from "./http/open-api.ts";
 import { createRoutes } from "./http/open-routes.ts";
 import { nameRequest, tellRequestId } from "./http/request-id.ts";
 import { noSniff, securityHeaders } from "./http/security-headers.ts";
+import { readStaticFiles } from "./http/static-files.ts";
 import { trpcMount } from "./http/trpc-mount.ts";
 import { webApp } from "./http/web-app.ts";
 import { renderErrorReference } from "./open/error-reference.ts";
@@ -62,8 +63,10 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(securityHeaders(instance.baseUrl));
   app.use(requireKnownHost(instance.baseUrl));
   app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
-  app.use(documentation(createOpenApiDocument(endpoints, instance.configuration), renderErrorReference()));
-  app.use(await webApp(webDirectory));
+  const files = await readStaticFiles(webDirectory);
+  const openApiDocument = createOpenApiDocument(endpoints, instance.configuration);
+  app.use(await documentation(files, { openApiDocument, errorReference: renderErrorReference() }));
+  app.use(webApp(files));
   const open = openApi({ instance: { ...instance, ...openPools }, recorder });
   return withCors(corsOrigins, admitFirst(gate, { open, app, answerFailure }));
 }

@@ -517,7 +517,7 @@ describe("requests that break HTTP itself", () => {
   );
 
   test("a client that asks for much more than it reads is let go, and others are served", async () => {
-    const requests = "GET /docs/reference.js HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200);
+    const requests = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200);
     const { hostname, port } = new URL(app.baseUrl);
     const socket = connect(Number(port), hostname);
     socket.on("error", () => undefined);

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { errorCatalogue, issueCatalogue } from "@latchkey/errors";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -34,6 +37,15 @@ afterAll(() => app.close());
 
 async function get(path: string, key: string | undefined = secret): Promise<Response> {
   return await fetch(app.baseUrl + path, key ? { headers: { Authorization: `Bearer ${key}` } } : {});
+}
+
+/** Sends a request as it is given, and decodes nothing. */
+async function send(path: string, headers: Record<string, string>) {
+  const outgoing = request(app.baseUrl + path, { headers });
+  outgoing.end();
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  const { length } = await buffer(response);
+  return { status: response.statusCode, headers: response.headers, length };
 }
 
 /** The `id`s of the elements of a page. */
@@ -84,4 +96,30 @@ test("a deprecated endpoint says so in its headers and in the OpenAPI document",
   expect(document.paths["/old"]?.get?.description).toContain("2027-07-01");
   expect(document.paths["/me"]?.get?.deprecated).toBeUndefined();
   expect((await get("/open/me")).headers.get("deprecation")).toBeNull();
+});
+
+test.each(["/openapi.json", "/docs", "/docs/errors"])(
+  "%s is compressed, and sent once to a client",
+  async (path) => {
+    const plain = await send(path, {});
+    const packed = await send(path, { "Accept-Encoding": "br, gzip" });
+    expect(packed.headers["content-encoding"]).toMatch(/^(br|gzip)$/);
+    for (const { headers } of [plain, packed]) {
+      expect(headers["cache-control"]).toBe("no-cache");
+      expect(headers.vary).toContain("Accept-Encoding");
+      expect(headers.etag).toEqual(expect.any(String));
+    }
+    if (path !== "/docs") expect(packed.length).toBeLessThan(plain.length / 2);
+    const again = await send(path, {
+      "Accept-Encoding": "br, gzip",
+      "If-None-Match": packed.headers.etag ?? "",
+    });
+    expect([again.status, again.length]).toEqual([304, 0]);
+    const other = await send(path, { "If-None-Match": packed.headers.etag ?? "" });
+    expect(other.status).toBe(200);
+  },
+);
+
+test("the templates of the pages aren't served by their file names", async () => {
+  for (const path of ["/docs.html", "/docs-errors.html"]) expect((await send(path, {})).status).toBe(404);
 });

@@ -185,6 +185,11 @@ async function createWebDirectory(): Promise<string> {
     join(directory, "page-paths.json"),
     JSON.stringify(["/", "/sign-in", "/w/$slug", "/w/$slug/members"]),
   );
+  await writeFile(join(directory, "docs.html"), "<!doctype html><title>Open API</title>");
+  await writeFile(
+    join(directory, "docs-errors.html"),
+    "<!doctype html><title>Errors</title><main><!-- error reference --></main>",
+  );
   await writeFile(join(directory, "assets/app-1a2b3c.js"), "export {};");
   await writeFile(join(directory, "assets/app-1a2b3c.js.br"), brotliCompressSync("export {};"));
   await writeFile(join(directory, "assets/app-1a2b3c.js.gz"), gzipSync("export {};"));

@@ -1,87 +1,63 @@
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
+import { type StaticFile, type StaticFiles, sendFile } from "./static-files.ts";
 
-// The package's own build for browsers; its `exports` name only the parts for bundlers.
-// In memory once, so that however many callers read it slowly hold neither files nor copies.
-const referenceScript = readFileSync(
-  join(dirname(fileURLToPath(import.meta.resolve("@scalar/api-reference"))), "browser/standalone.js"),
-);
+/** The pages of the web app's build that are served here, by their names in it. */
+export const documentationPages = { reference: "docs.html", errors: "docs-errors.html" } as const;
 
-const configuration = JSON.stringify({
-  url: "/openapi.json",
-  // A call goes to where the page came from, whatever address this is behind: no page of ours may call another.
-  servers: [{ url: "/open" }],
-  withDefaultFonts: false,
-  hideClientButton: true,
-  telemetry: false,
-  // What would lead to, or ask, somebody else's service.
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  showDeveloperTools: "never",
-}).replaceAll('"', "&quot;");
-
-const page = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Open API · Latchkey</title>
-  </head>
-  <body>
-    <script id="api-reference" data-configuration="${configuration}"></script>
-    <script src="/docs/reference.js"></script>
-  </body>
-</html>
-`;
-
-const paths = ["/openapi.json", "/docs", "/docs/errors", "/docs/reference.js"];
+/** Where the page of errors has what it documents. */
+const placeholder = "<!-- error reference -->";
 
 /**
- * The open API's description, for programs at `/openapi.json` and for people at `/docs`.
+ * The open API's description, for programs at `/openapi.json` and for people at `/docs` and `/docs/errors`. It is the
+ * same until the next release: it is compressed once, and a client that has it is answered 304.
+ * @param files the built web app.
  * @param errorReference what `/docs/errors` says, as HTML.
  */
-export function documentation(openApiDocument: object, errorReference: string): Middleware {
-  const json = JSON.stringify(openApiDocument);
-  const errorPage = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Errors · Latchkey</title>
-  </head>
-  <body>
-    <main>${errorReference}</main>
-  </body>
-</html>
-`;
+export async function documentation(
+  files: StaticFiles,
+  { openApiDocument, errorReference }: { readonly openApiDocument: object; readonly errorReference: string },
+): Promise<Middleware> {
+  const errors = getPage(files, documentationPages.errors).plain.toString();
+  const served: Readonly<Record<string, { readonly name: string; readonly file: StaticFile }>> = {
+    "/openapi.json": { name: ".json", file: await compress(JSON.stringify(openApiDocument)) },
+    "/docs": { name: ".html", file: await compress(getPage(files, documentationPages.reference).plain) },
+    "/docs/errors": {
+      name: ".html",
+      file: await compress(errors.replace(placeholder, () => errorReference)),
+    },
+  };
   return async (ctx, next) => {
-    if (!paths.includes(ctx.path)) return await next();
+    const found = Object.hasOwn(served, ctx.path) ? served[ctx.path] : undefined;
+    if (!found) return await next();
     if (ctx.method !== "GET" && ctx.method !== "HEAD") {
       throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, HEAD" } });
     }
-    switch (ctx.path) {
-      case "/openapi.json":
-        ctx.type = "json";
-        ctx.body = json;
-        return;
-      case "/docs":
-        ctx.type = "html";
-        ctx.body = page;
-        return;
-      case "/docs/errors":
-        ctx.type = "html";
-        ctx.body = errorPage;
-        return;
-      case "/docs/reference.js":
-        ctx.type = "js";
-        ctx.set("Cache-Control", "public, max-age=3600");
-        ctx.body = referenceScript;
-        return;
-      default:
-        return await next();
-    }
+    ctx.set("Cache-Control", "no-cache");
+    sendFile(ctx, found.name, found.file);
+  };
+}
+
+/** @throws an Error when the web app has not been built. */
+function getPage(files: StaticFiles, name: string): StaticFile {
+  const page = files.get(name);
+  if (!page) throw new Error(`There is no ${name}: the web app has not been built.`);
+  return page;
+}
+
+async function compress(content: string | Buffer): Promise<StaticFile> {
+  const plain = Buffer.from(content);
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(plain), promisify(gzip)(plain)]);
+  const etag = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
+  return {
+    etag,
+    plain,
+    compressed: new Map([
+      ["br", br],
+      ["gzip", gz],
+    ]),
   };
 }

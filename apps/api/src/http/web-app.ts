@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import { z } from "zod";
-import { readStaticFiles, type StaticFile, sendFile } from "./static-files.ts";
+import { documentationPages } from "./documentation.ts";
+import { type StaticFile, type StaticFiles, sendFile } from "./static-files.ts";
 
 const yearInSeconds = 365 * 86_400;
 
@@ -14,16 +13,15 @@ const pagePathsName = "page-paths.json";
  * Serves the built web app: its files, and its one page for the paths of its router. Every other path is 404, so that a
  * proxy that asks this server whether a request is allowed never takes a mistyped path for a yes.
  *
- * @param directory `apps/web/dist`.
+ * @param built the files in `apps/web/dist`.
  * @throws an Error when the web app has not been built.
  */
-export async function webApp(directory: string): Promise<Middleware> {
-  const files = new Map(await readStaticFiles(directory));
+export function webApp(built: StaticFiles): Middleware {
+  const files = new Map(built);
   const page = files.get(pageName);
-  if (!page) throw new Error(`There is no ${pageName} in ${directory}: the web app has not been built.`);
-  files.delete(pageName);
-  files.delete(pagePathsName);
-  const isPage = createPageMatcher(await readPagePaths(directory));
+  if (!page) throw new Error(`There is no ${pageName}: the web app has not been built.`);
+  const isPage = createPageMatcher(readPagePaths(files));
+  for (const name of [pageName, pagePathsName, ...Object.values(documentationPages)]) files.delete(name);
   const find = (path: string): { readonly name: string; readonly file: StaticFile } | undefined => {
     const name = readPlainName(path);
     if (name === undefined) return undefined;
@@ -45,8 +43,8 @@ export async function webApp(directory: string): Promise<Middleware> {
   };
 }
 
-async function readPagePaths(directory: string): Promise<readonly string[]> {
-  return z.array(z.string()).parse(JSON.parse(await readFile(join(directory, pagePathsName), "utf8")));
+function readPagePaths(files: StaticFiles): readonly string[] {
+  return z.array(z.string()).parse(JSON.parse(String(files.get(pagePathsName)?.plain)));
 }
 
 /** Matches a path as it was sent against the router's paths, in which `$name` stands for one segment. */
