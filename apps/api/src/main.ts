@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Admission } from "@latchkey/auth/admission";
+import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { loadCommonPasswords } from "@latchkey/auth/password-rules";
 import { createSessions } from "@latchkey/auth/sessions";
@@ -67,6 +68,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
   });
   stack.defer(() => admission.close());
   const recorder = new UsageRecorder({
+    clock: await DatabaseClock.read(webPools.db),
     connection: ground.connection,
     keepDays: env.historyDays,
     onFailure: (err) => log.error({ err }, "the history of keys cannot be written"),

@@ -7,6 +7,7 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Admission } from "@latchkey/auth/admission";
+import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { hashPassword } from "@latchkey/auth/password";
 import { createSessions } from "@latchkey/auth/sessions";
@@ -112,7 +113,11 @@ export async function startTestApp(
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
   const admission = new Admission({ connection: database.connection });
-  const recorder = new UsageRecorder({ connection: database.connection, flushEveryMs: 50 });
+  const recorder = new UsageRecorder({
+    clock: await DatabaseClock.read(db),
+    connection: database.connection,
+    flushEveryMs: 50,
+  });
   const admissionDb = openDatabase(database.connection, {
     applicationName: "test inspection",
     role: "latchkey_admission",

@@ -24,3 +24,11 @@ test.each([
 ])("refuses an id with %s", (_what, text) => {
   expect(decodeId("key", text)).toBeUndefined();
 });
+
+test("an ID begins with the time it is given, and is a UUIDv7", () => {
+  const at = new Date("2026-03-02T12:00:00.123Z");
+  const [one, other] = [createId("keyRefusal", at), createId("keyRefusal", at)];
+  expect(one).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(Number.parseInt(one.replaceAll("-", "").slice(0, 12), 16)).toBe(at.getTime());
+  expect(other).not.toBe(one);
+});

@@ -39,9 +39,18 @@ const prefixes = {
   keyRefusal: "ref",
 } as const satisfies Record<keyof Ids, string>;
 
-/** A fresh id. UUIDv7 begins with the time in milliseconds, so that new rows stand together in an index. */
-export function createId<Kind extends keyof Ids>(_kind: Kind): Ids[Kind] {
-  return randomUUIDv7() as Ids[Kind]; // A new UUID has no meaning yet: the caller's kind gives it one.
+/**
+ * A fresh id. UUIDv7 begins with the time in milliseconds, so that new rows stand together in an index.
+ * @param at the time to begin with; the node's own by default.
+ */
+export function createId<Kind extends keyof Ids>(_kind: Kind, at?: Date): Ids[Kind] {
+  const id = randomUUIDv7();
+  return (at ? withTime(id, at) : id) as Ids[Kind]; // A new UUID has no meaning yet: the caller's kind gives it one.
+}
+
+function withTime(id: string, at: Date): string {
+  const time = at.getTime().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}`;
 }
 
 /**

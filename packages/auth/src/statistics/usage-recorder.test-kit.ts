@@ -64,7 +64,7 @@ export function recorderKit(database: () => TestDatabase) {
       connection: database().connection,
       flushEveryMs: 3_600_000,
       onFailure: (error) => failures.push(error),
-      now: () => clock.now,
+      clock: { nowMs: () => clock.now.getTime(), synchronize: async () => undefined },
       ...options,
     });
     onTestFinished(() => recorder.close());

@@ -6,6 +6,7 @@ import { type KeyHistory, pruneKeyHistory, writeKeyHistory } from "@latchkey/db/
 import type { Db } from "@latchkey/db/schema";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type { Presented, Verdict } from "../admission/verdict.ts";
+import type { Clock } from "./database-clock.ts";
 import { HourCounters } from "./hour-counters.ts";
 import { MinuteNotes } from "./minute-notes.ts";
 import type { Outcome } from "./outcome.ts";
@@ -19,7 +20,8 @@ export interface UsageRecorderOptions {
   readonly keepDays?: number;
   /** Told of each failure to write or to prune. */
   readonly onFailure?: (error: unknown) => void;
-  readonly now?: () => Date;
+  /** The database's clock, so that every node counts a request in the same hour. */
+  readonly clock: Clock;
 }
 
 /** A request that was given a verdict. */
@@ -38,7 +40,8 @@ const notesAtOnce = 1_000;
 const maxRotatedOut = 1_000;
 /** As many as write all that may wait. */
 const maxRounds = 25;
-const pruneEveryMs = 60_000;
+/** How often the clock is synchronized, within which a monotonic clock drifts by a few milliseconds, and history pruned. */
+const maintainEveryMs = 60_000;
 const maxPruneSteps = 20;
 /** How long the last flush may take, and after it the database to end the connection, in milliseconds. */
 const lastFlushMs = 2_000;
@@ -58,7 +61,7 @@ export class UsageRecorder {
   readonly #connection: DatabaseConnection;
   readonly #keepDays: number;
   readonly #onFailure: (error: unknown) => void;
-  readonly #now: () => Date;
+  readonly #clock: Clock;
   readonly #counters: HourCounters;
   readonly #addresses = new MinuteNotes();
   /** By digest. */
@@ -70,7 +73,7 @@ export class UsageRecorder {
   #db: Db;
   /** The time as of the last tick, in milliseconds since 1970: to ask for it costs more than to count a request. */
   #nowMs: number;
-  #prunedAtMs: number;
+  #maintainedAtMs: number;
   /** The key that pruning came to. */
   #prunedUpTo: KeyId | undefined;
   /** What is under way on the connection, and what waits for it. */
@@ -82,11 +85,10 @@ export class UsageRecorder {
     this.#connection = options.connection;
     this.#keepDays = options.keepDays ?? 90;
     this.#onFailure = options.onFailure ?? (() => undefined);
-    this.#now = options.now ?? (() => new Date());
-    const now = this.#now();
-    this.#counters = new HourCounters(now);
-    this.#nowMs = now.getTime();
-    this.#prunedAtMs = this.#nowMs;
+    this.#clock = options.clock;
+    this.#nowMs = this.#clock.nowMs();
+    this.#counters = new HourCounters(new Date(this.#nowMs));
+    this.#maintainedAtMs = this.#nowMs;
     this.#db = this.#open();
     this.#timer = setInterval(() => this.#tick(), options.flushEveryMs ?? 1_000);
     this.#timer.unref();
@@ -141,9 +143,10 @@ export class UsageRecorder {
     const workspaceId = provenMember.has(reason) ? request.workspaceId : undefined;
     this.#counters.count(keyId, workspaceId, reason);
     const { method, path, requestId } = request;
-    const at = this.#now();
+    const at = new Date(this.#clock.nowMs());
     const address = request.address ?? null;
-    const id = createId("keyRefusal");
+    // Rejected requests are listed in the order of their IDs, so those need the time of the same clock.
+    const id = createId("keyRefusal", at);
     this.#refusals.add({ keyId, id, occurredAt: at, address, method, path, requestId, reason });
     if (reason !== "rotated-out" || retiredSecret === undefined) return;
     if (this.#rotatedOut.size < maxRotatedOut || this.#rotatedOut.has(retiredSecret))
@@ -154,15 +157,23 @@ export class UsageRecorder {
     this.#readClock();
     if (this.#isBusy) return;
     void this.#inTurn(async () => {
+      const isDue = this.#nowMs - this.#maintainedAtMs >= maintainEveryMs;
+      if (isDue) await this.#synchronize();
       await this.#write();
-      if (this.#nowMs - this.#prunedAtMs >= pruneEveryMs) await this.#prune();
+      if (isDue) await this.#prune();
     });
   }
 
   #readClock(): void {
-    const now = this.#now();
-    this.#nowMs = now.getTime();
-    this.#counters.turnTo(now);
+    this.#nowMs = this.#clock.nowMs();
+    this.#counters.turnTo(new Date(this.#nowMs));
+  }
+
+  /** The next synchronization is due a minute after the new time, so that a clock that was set back does not delay it. */
+  async #synchronize(): Promise<void> {
+    await this.#attempt((db) => this.#clock.synchronize(db));
+    this.#readClock();
+    this.#maintainedAtMs = this.#nowMs;
   }
 
   async #inTurn(work: () => Promise<unknown>): Promise<void> {
@@ -225,7 +236,6 @@ export class UsageRecorder {
 
   /** Goes on where it stopped a minute before, while there are hours to delete and keys to look at. */
   async #prune(): Promise<void> {
-    this.#prunedAtMs = this.#nowMs;
     for (let step = 0; step < maxPruneSteps && !this.#isClosed; step += 1) {
       const after = this.#prunedUpTo;
       const pruned = await this.#attempt((db) => pruneKeyHistory(db, { keepDays: this.#keepDays, after }));

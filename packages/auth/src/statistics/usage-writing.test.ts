@@ -222,3 +222,37 @@ test("prunes every minute what is over, and goes through all keys step by step",
   await expect.poll(listKeys).toEqual([keyId, ...live].sort());
   expect(failures).toEqual([]);
 });
+
+test("synchronizes its clock every minute, also after the clock was set back or the database was away", async () => {
+  const hourMs = 3_600_000;
+  const keyId = createId("key");
+  let nowMs = Date.parse("2026-03-02T12:30:00Z");
+  const steps = [-hourMs, new Error("away"), 0];
+  const synchronized: number[] = [];
+  const clock = {
+    nowMs: () => nowMs,
+    async synchronize() {
+      synchronized.push(nowMs);
+      const step = steps.shift() ?? 0;
+      if (step instanceof Error) throw step;
+      nowMs += step;
+    },
+  };
+  const { recorder, failures } = openRecorder({ flushEveryMs: 10, keepDays: 10_000, clock });
+  for (const count of [1, 2, 3]) {
+    nowMs += 60_000;
+    await expect.poll(() => synchronized.length).toBe(count);
+    recorder.record(admitted(keyId), request);
+    await recorder.flush();
+  }
+  const [first, second, third] = synchronized.map((ms) => new Date(ms).toISOString());
+  expect([first, second, third]).toEqual([
+    "2026-03-02T12:31:00.000Z",
+    "2026-03-02T11:32:00.000Z",
+    "2026-03-02T11:33:00.000Z",
+  ]);
+  expect((await readHours(keyId)).map(({ hour, count }) => [hour.toISOString(), count])).toEqual([
+    ["2026-03-02T11:00:00.000Z", 3],
+  ]);
+  expect(failures).toEqual([new Error("away")]);
+});
