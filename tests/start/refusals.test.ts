@@ -126,6 +126,33 @@ test("a data directory that may not be written", async () => {
   await expectRefusal(await place.run({ DATA_DIR: path }), /cannot write its data directory/);
 });
 
+test("a database that lost a policy, a grant and row-level security, each of which is named", async () => {
+  const damaged = await createPlace();
+  try {
+    const node = await damaged.start();
+    const client = await open(await connectionTo(damaged.cluster));
+    await client.query("drop policy named_workspace on audit_events");
+    await client.query("revoke select on members from latchkey_tenant");
+    await client.query("alter table workspaces disable row level security");
+    await client.end();
+    await node.stop();
+    const { status, stderr } = await damaged.run();
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      "Latchkey cannot start. The database no longer isolates tenants: " +
+        'row-level security of the table "workspaces" is disabled; the table "audit_events" lacks the policy "named_workspace"; ' +
+        'the role "latchkey_tenant" lacks select on the table "members". ' +
+        "To repair it, have the owner of the database run: " +
+        "alter table workspaces enable row level security, force row level security; " +
+        "create policy named_workspace on audit_events for all to latchkey_tenant using ((workspace_id = named_workspace())); " +
+        "grant select on members to latchkey_tenant;\n",
+    );
+    expect(await findPostmaster(damaged.cluster)).toBeUndefined();
+  } finally {
+    await damaged.close();
+  }
+});
+
 test("a schema that a newer Latchkey left behind", async () => {
   const newer = await createPlace();
   try {

@@ -5,7 +5,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { createDirectory } from "../support/product.ts";
+import { bareEnvironment, createDirectory, type Variables } from "../support/product.ts";
 import { findFreePort } from "./free-port.ts";
 
 const run = promisify(execFile);
@@ -17,6 +17,10 @@ export interface DebianPostgres {
   readonly databaseUrl: string;
   /** Another, empty database, with a role that may connect to it and nothing more. */
   readonly visitorUrl: string;
+  /** The superuser's. */
+  readonly superuserUrl: string;
+  /** Runs one of Debian's programs for Postgres, such as `pg_dump`. @returns what it printed. */
+  readonly run: (program: string, args: readonly string[], variables?: Variables) => Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
@@ -67,6 +71,11 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
     version: Number((await readFile(join(data, "PG_VERSION"), "utf8")).trim()),
     databaseUrl: `postgres://tenant:its%20own%20password@127.0.0.1:${port}/tenant`,
     visitorUrl: `postgres://visitor:its%20own%20password@127.0.0.1:${port}/visited`,
+    superuserUrl: admin,
+    async run(program, args, variables = {}) {
+      const env = { ...bareEnvironment, ...variables };
+      return (await run(join(bin, program), args, { env, maxBuffer: 2 ** 26 })).stdout;
+    },
     async stop() {
       server.kill("SIGINT");
       await once(server, "exit");

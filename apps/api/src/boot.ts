@@ -10,6 +10,7 @@ import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
 import { type MigrationNotice, migrate, SchemaMissingError } from "@latchkey/db/migrate";
 import { migrations } from "@latchkey/db/migrations";
 import { readServerVersion } from "@latchkey/db/server-version";
+import { requireTenantIsolation, TenantIsolationError } from "@latchkey/db/tenant-isolation";
 import { UnsuitableDatabaseError } from "@latchkey/db/unsuitable-database-error";
 import type { Env } from "./env.ts";
 import { NoInstanceError, StartError } from "./start-error.ts";
@@ -61,6 +62,7 @@ export async function openGround(
     const onNotice = (notice: MigrationNotice): void => void notices.push(describeNotice(notice));
     const applied = await migrate(server.connection, { mayCreate: options.mayCreate, onNotice });
     await requireRoles(server.connection);
+    await requireTenantIsolation(server.connection);
     const isNew = applied[0] === Object.keys(migrations)[0];
     return { ...server, applied, notices, createdIn: isNew ? describePlace(env) : undefined };
   } catch (error) {
@@ -152,8 +154,10 @@ function describeNotice({ kind, migrations }: MigrationNotice): string {
 }
 
 function explainMigration(error: unknown): unknown {
-  if (error instanceof UnsuitableDatabaseError || error instanceof RolesMissingError)
-    return new StartError(error.message, { cause: error });
+  const isKnown = [UnsuitableDatabaseError, RolesMissingError, TenantIsolationError].some(
+    (kind) => error instanceof kind,
+  );
+  if (error instanceof Error && isKnown) return new StartError(error.message, { cause: error });
   if (error instanceof Error && ("severity" in error || isSystemError(error))) {
     return new StartError(`The database cannot be brought up to date: ${reasonOf(error)}.`, { cause: error });
   }

@@ -60,7 +60,7 @@ test("of nodes that start at once, one migrates and the others wait for it", asy
   expect(applied.filter((names) => names.length > 0)).toEqual([Object.keys(migrations)]);
 });
 
-/** What a version may rely on: its tables and columns, what roles may do with them, and what it may leave out of a row. */
+/** What a version may rely on: its tables and columns, privileges and policies, and what it may leave out of a row. */
 async function describeContract(db: Db): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; facts: string }>`
     select 'column ' || table_name || '.' || column_name as name, data_type as facts
@@ -70,6 +70,9 @@ async function describeContract(db: Db): Promise<Map<string, string>> {
     from information_schema.column_privileges where table_schema = current_schema()
     union all
     select 'function ' || oid::regprocedure, '' from pg_proc where pronamespace = current_schema()::regnamespace
+    union all
+    select 'policy ' || tablename || '.' || policyname, concat_ws(' ', roles, cmd, permissive, qual, with_check)
+    from pg_policies where schemaname = current_schema()
     union all
     select 'rules of ' || conrelid::regclass, string_agg(pg_get_constraintdef(oid), '; ' order by conname)
     from pg_constraint where connamespace = current_schema()::regnamespace group by conrelid

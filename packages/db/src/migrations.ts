@@ -5,6 +5,7 @@ import * as narrowedKeys from "./migrations/0003-narrowed-keys.ts";
 import * as accounts from "./migrations/0004-accounts.ts";
 import * as retriedRotation from "./migrations/0006-retried-rotation.ts";
 import * as migrationChecksums from "./migrations/0008-migration-checksums.ts";
+import * as restorableDumps from "./migrations/0009-restorable-dumps.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -26,4 +27,5 @@ export const migrations: Migrations = {
   "0004-accounts": accounts,
   "0006-retried-rotation": retriedRotation,
   "0008-migration-checksums": migrationChecksums,
+  "0009-restorable-dumps": restorableDumps,
 };

@@ -154,10 +154,11 @@ test("somebody sees the workspaces they belong to, and in them no other member",
   });
 });
 
-test("every table with a workspace_id, and the one of workspaces, is under forced row-level security with a policy", async () => {
-  const { rows } = await sql<{ name: string; isForced: boolean; policies: number }>`
+test("every table with a workspace_id, and the one of workspaces, is under forced row-level security with a policy, and shows its rows to backups", async () => {
+  const { rows } = await sql<{ name: string; isForced: boolean; policies: number; backups: number }>`
     select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as "isForced",
-      (select count(*) from pg_policy where polrelid = c.oid and polname in ('named_workspace', 'own_keys')) as policies
+      (select count(*) from pg_policy where polrelid = c.oid and polname in ('named_workspace', 'own_keys')) as policies,
+      (select count(*) from pg_policy where polrelid = c.oid and polname = 'backup') as backups
     from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and (
       c.relname = 'workspaces'
@@ -167,7 +168,7 @@ test("every table with a workspace_id, and the one of workspaces, is under force
   expect(rows).toEqual(
     [...tables.map(([name]) => name), "key_usage_hours"]
       .sort()
-      .map((name) => ({ name, isForced: true, policies: 1 })),
+      .map((name) => ({ name, isForced: true, policies: 1, backups: 1 })),
   );
 });
 

@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { startupOptions } from "./connection.ts";
+import type { ClusterConnection } from "./embedded/cluster-connection.ts";
+import { createEmptyDatabase } from "./migrate.test-kit.ts";
+import { migrate } from "./migrate.ts";
+import type { Db } from "./schema.ts";
+import { requireTenantIsolation } from "./tenant-isolation.ts";
+
+// What a dump meets: the owner of a database who is no superuser, an empty search_path, row-level security.
+
+const tables = ["workspaces", "members", "audit_events", "key_usage_hours"];
+const schema = "Keys of 2026";
+
+/** A database with an ordinary owner and Latchkey's tables in a schema other than `public`. */
+async function createOwnedDatabase(
+  membership = "with inherit false",
+): Promise<{ readonly owner: ClusterConnection; readonly superuser: Db }> {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate((await createEmptyDatabase()).connection);
+  const user = `owner_${randomUUID()}`;
+  const password = "a password for tests";
+  await sql`create role ${sql.id(user)} login password ${sql.lit(password)}`.execute(db);
+  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(user)} ${sql.raw(membership)}`.execute(db);
+  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(user)}`.execute(db);
+  await sql`create schema ${sql.id(schema)} authorization ${sql.id(user)}`.execute(db);
+  await sql`alter database ${sql.id(connection.database)} set search_path = ${sql.id(schema)}`.execute(db);
+  const owner = { ...connection, user, password };
+  await migrate(owner);
+  return { owner, superuser: db };
+}
+
+/** One row in each table under row-level security. @returns the ID of the user that it all belongs to. */
+async function addTenant(db: Db): Promise<string> {
+  const [user, workspace, key] = [randomUUID(), randomUUID(), randomUUID()];
+  const hash = Buffer.alloc(32);
+  await db.transaction().execute(async (trx) => {
+    await sql`set local search_path = ${sql.id(schema)}`.execute(trx);
+    await sql`insert into users (id, email, name) values (${user}, 'ada@example.com', 'Ada')`.execute(trx);
+    await sql`insert into workspaces (id, name, slug) values (${workspace}, 'Payments', 'payments')`.execute(
+      trx,
+    );
+    await sql`insert into members (workspace_id, user_id, role) values (${workspace}, ${user}, 'owner')`.execute(
+      trx,
+    );
+    await sql`
+      insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
+      values (${workspace}, ${user}, 'workspace.created', 'command', 'workspace', ${workspace})`.execute(trx);
+    await sql`
+      insert into api_keys (id, user_id, name, start, hash) values (${key}, ${user}, 'CI', 'lk_', ${hash})`.execute(
+      trx,
+    );
+    await sql`
+      insert into key_usage_hours (key_id, hour, outcome, count) values (${key}, now(), 'admitted', 3)`.execute(
+      trx,
+    );
+  });
+  return user;
+}
+
+/** Counts the rows of a table on a connection of its own, with an empty search_path. */
+async function countRows(
+  table: string,
+  connection: ClusterConnection,
+  settings: Readonly<Record<string, string>>,
+): Promise<number> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  try {
+    await client.query("set search_path = ''");
+    for (const [name, value] of Object.entries(settings))
+      await client.query("select set_config($1, $2, false)", [name, value]);
+    return (await client.query(`select from "${schema}".${table}`)).rowCount ?? 0;
+  } finally {
+    await client.end();
+  }
+}
+
+const refusal = {
+  code: "42501",
+  message: "row-level security hides the rows of tenants from the owner of the database",
+};
+
+test("the owner reads the rows of all tenants in a session for backups, and gets an error in any other", async () => {
+  const { owner, superuser } = await createOwnedDatabase();
+  await addTenant(superuser);
+  for (const table of tables) {
+    expect(await countRows(table, owner, { "latchkey.backup": "on" }), table).toBe(1);
+    for (const settings of [{}, { "latchkey.backup": "off" }])
+      await expect(countRows(table, owner, settings), table).rejects.toMatchObject(refusal);
+  }
+});
+
+test("an owner that inherits from the roles of the product sees every row or gets an error, never a part", async () => {
+  const { owner, superuser } = await createOwnedDatabase("with inherit true");
+  const user = await addTenant(superuser);
+  for (const table of tables)
+    expect(await countRows(table, owner, { "latchkey.backup": "on" }), table).toBe(1);
+  // Admission's policies show these; the other tables show what the session names, and then fail.
+  for (const table of ["members", "key_usage_hours"])
+    expect(await countRows(table, owner, {}), table).toBe(1);
+  for (const table of ["workspaces", "audit_events"])
+    await expect(countRows(table, owner, {}), table).rejects.toMatchObject(refusal);
+  await superuser.transaction().execute(async (trx) => {
+    await sql`set local search_path = ${sql.id(schema)}`.execute(trx);
+    await sql`insert into workspaces (id, name, slug) values (gen_random_uuid(), 'Of nobody', 'nobody')`.execute(
+      trx,
+    );
+  });
+  await expect(countRows("workspaces", owner, { "latchkey.user_id": user })).rejects.toMatchObject(refusal);
+});
+
+test("the roles of the product see no more in a session for backups", async () => {
+  const { owner, superuser } = await createOwnedDatabase();
+  await addTenant(superuser);
+  const tenant = { ...owner, options: startupOptions("latchkey_tenant") };
+  for (const table of tables)
+    expect(await countRows(table, tenant, { "latchkey.backup": "on" }), table).toBe(0);
+});
+
+test("policies and the trigger work with an empty search_path, in a schema other than public", async () => {
+  const { owner, superuser } = await createOwnedDatabase();
+  const user = await addTenant(superuser);
+  const tenant = { ...owner, options: startupOptions("latchkey_tenant") };
+  for (const table of ["workspaces", "members", "key_usage_hours"])
+    expect(await countRows(table, tenant, { "latchkey.user_id": user }), table).toBe(1);
+  const client = new pg.Client(tenant);
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query("set search_path = ''");
+  await client.query(
+    `insert into "${schema}".users (id, email, name) values (gen_random_uuid(), 'grace@example.com', 'Grace')`,
+  );
+  const { rows } = await client.query(`select email, is_operator from "${schema}".users order by email`);
+  expect(rows).toEqual([
+    { email: "ada@example.com", is_operator: true },
+    { email: "grace@example.com", is_operator: false },
+  ]);
+  await requireTenantIsolation(owner);
+});

@@ -1,0 +1,166 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import type { Db } from "./schema.ts";
+import { findGaps, listGrants, requireTenantIsolation } from "./tenant-isolation.ts";
+import { functions, policies, triggers } from "./tenant-isolation-rules.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const run = (db: Db, statement: string) => sql.raw(statement).execute(db);
+
+async function describeIsolation(): Promise<string> {
+  return await requireTenantIsolation(database.connection).then(
+    () => "isolated",
+    (error: Error) => error.message,
+  );
+}
+
+/** Each statement damages the database; the start then says this and advises that. */
+const damages: readonly (readonly [statement: string, what: string, remedy: string])[] = [
+  [
+    "drop policy named_workspace on members",
+    'the table "members" lacks the policy "named_workspace"',
+    "create policy named_workspace on members for all to latchkey_tenant using ((workspace_id = named_workspace()));",
+  ],
+  [
+    "drop policy backup on audit_events",
+    'the table "audit_events" lacks the policy "backup"',
+    "create policy backup on audit_events for select to pg_database_owner using (require_backup());",
+  ],
+  [
+    "alter policy own_memberships on workspaces using (true)",
+    'the policy "own_memberships" of the table "workspaces" has been changed',
+    "drop policy own_memberships on workspaces; create policy own_memberships on workspaces for select to latchkey_tenant using (is_own_workspace(id));",
+  ],
+  [
+    "alter policy named_workspace on workspaces to public",
+    'the policy "named_workspace" of the table "workspaces" has been changed',
+    "drop policy named_workspace on workspaces; create policy named_workspace on workspaces for all to latchkey_tenant using ((id = named_workspace()));",
+  ],
+  [
+    "alter policy named_workspace on audit_events with check (true)",
+    'the policy "named_workspace" of the table "audit_events" has been changed',
+    "drop policy named_workspace on audit_events; create policy named_workspace on audit_events for all to latchkey_tenant using ((workspace_id = named_workspace()));",
+  ],
+  [
+    "alter table workspaces disable row level security",
+    'row-level security of the table "workspaces" is disabled',
+    "alter table workspaces enable row level security, force row level security;",
+  ],
+  [
+    "alter table key_usage_hours no force row level security",
+    'row-level security of the table "key_usage_hours" is not forced',
+    "alter table key_usage_hours enable row level security, force row level security;",
+  ],
+  [
+    "revoke delete on sessions from latchkey_tenant",
+    'the role "latchkey_tenant" lacks delete on the table "sessions"',
+    "grant delete on sessions to latchkey_tenant;",
+  ],
+  [
+    "revoke update (use_count, last_used_at) on key_counters from latchkey_admission",
+    'the role "latchkey_admission" lacks update (last_used_at, use_count) on the table "key_counters"',
+    "grant update (last_used_at, use_count) on key_counters to latchkey_admission;",
+  ],
+  [
+    "revoke usage on schema public from latchkey_tenant, public",
+    'the role "latchkey_tenant" lacks usage on the schema "public"',
+    'grant usage on schema "public" to latchkey_tenant;',
+  ],
+  [
+    "revoke execute on function named_user() from public",
+    'the role "latchkey_tenant" lacks execute on the function "named_user()"',
+    "grant execute on function named_user() to latchkey_tenant;",
+  ],
+  [
+    "alter table users disable trigger name_first_user_operator",
+    'the trigger "name_first_user_operator" of the table "users" is disabled',
+    "alter table users enable trigger name_first_user_operator;",
+  ],
+];
+
+test.each(damages)(
+  "after `%s`, it says so, and what it advises repairs it",
+  async (statement, what, remedy) => {
+    expect(await describeIsolation()).toBe("isolated");
+    await run(database.owner, statement);
+    const message = await describeIsolation();
+    expect(message).toContain(what);
+    expect(message).toContain(remedy);
+    const advice = /have the owner of the database run: (.*)$/.exec(message)?.[1] ?? "";
+    await run(database.owner, advice);
+    expect(await describeIsolation()).toBe("isolated");
+  },
+);
+
+test("names everything that is missing, also what no statement can bring back", async () => {
+  const other = await createTestDatabase(inject("postgres"));
+  await run(other.owner, "drop table key_refusals");
+  await run(other.owner, "drop trigger name_first_user_operator on users");
+  await run(other.owner, "drop function is_own_key cascade");
+  await run(other.owner, "revoke select on members from latchkey_admission, latchkey_tenant");
+  await expect(requireTenantIsolation(other.connection)).rejects.toMatchObject({
+    name: "TenantIsolationError",
+    message:
+      'The database no longer isolates tenants: the table "key_refusals" is missing; ' +
+      'the table "key_usage_hours" lacks the policy "own_keys"; ' +
+      'the role "latchkey_admission" lacks select (role, user_id, workspace_id) on the table "members"; ' +
+      'the role "latchkey_tenant" lacks select on the table "members"; the function "is_own_key(uuid)" is missing; ' +
+      'the table "users" lacks the trigger "name_first_user_operator". ' +
+      "Restore the database from a backup, or repair it by hand.",
+  });
+  await other.drop();
+});
+
+test("a role that bypasses row-level security is found", async () => {
+  class Rollback extends Error {}
+  const damage = database.owner.transaction().execute(async (trx) => {
+    // Rolled back, because the role belongs to the cluster and other test files use it.
+    await sql`alter role latchkey_tenant bypassrls`.execute(trx);
+    expect(await findGaps(trx)).toEqual([
+      {
+        what: 'the role "latchkey_tenant" bypasses row-level security',
+        remedy: "alter role latchkey_tenant nosuperuser nobypassrls;",
+      },
+    ]);
+    throw new Rollback();
+  });
+  await expect(damage).rejects.toThrow(Rollback);
+});
+
+test("the rules are those of the migrations: a new grant, policy, function or trigger is added to them", async () => {
+  const { owner } = database;
+  const fresh = await createTestDatabase(inject("postgres"));
+  const granted = await sql`
+    select rolname as role, relname as "table", lower(privilege_type) as privilege, null as "column"
+    from pg_class cross join aclexplode(relacl) acl join pg_roles on pg_roles.oid = grantee
+    where relnamespace = current_schema()::regnamespace and rolname ~ '^latchkey_(tenant|admission)$'
+    union all
+    select rolname, relname, lower(privilege_type), attname
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    cross join aclexplode(attacl) acl join pg_roles on pg_roles.oid = grantee
+    where relnamespace = current_schema()::regnamespace and rolname ~ '^latchkey_(tenant|admission)$'`.execute(
+    fresh.owner,
+  );
+  const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
+  expect(sorted(listGrants())).toEqual(sorted(granted.rows));
+  const found = await sql`
+    select tablename as "table", policyname as name, array_to_string(roles, ', ') as role, lower(cmd) as command, qual as using
+    from pg_policies where schemaname = current_schema()`.execute(fresh.owner);
+  expect(sorted(policies)).toEqual(sorted(found.rows));
+  const signatures = await sql<{ name: string }>`
+    select oid::regprocedure::text as name from pg_proc where pronamespace = current_schema()::regnamespace
+    order by 1`.execute(owner);
+  expect(signatures.rows.map(({ name }) => name)).toEqual(functions);
+  const names = await sql<{ name: string; table: string }>`
+    select tgname as name, tgrelid::regclass::text as table from pg_trigger where not tgisinternal`.execute(
+    owner,
+  );
+  expect(Object.fromEntries(names.rows.map(({ name, table }) => [name, table]))).toEqual(triggers);
+  await fresh.drop();
+});

@@ -1,0 +1,200 @@
+import { sql } from "kysely";
+import { type DatabaseConnection, openDatabase } from "./connection.ts";
+import type { Db } from "./schema.ts";
+import { functions, grants, type PolicyRule, policies, triggers } from "./tenant-isolation-rules.ts";
+
+/** Something that the migrations set up and that the database doesn't have. */
+interface Gap {
+  /** Part of a sentence. */
+  readonly what: string;
+  /** The statement that fixes it, if there is one. */
+  readonly remedy?: string;
+}
+
+/** The database lacks grants, policies, functions or row-level security that its migrations have set up. */
+export class TenantIsolationError extends Error {
+  override readonly name = "TenantIsolationError";
+
+  constructor(gaps: readonly Gap[]) {
+    const remedies = gaps.flatMap(({ remedy }) => remedy ?? []);
+    const advice =
+      remedies.length === gaps.length
+        ? `To repair it, have the owner of the database run: ${remedies.join(" ")}`
+        : "Restore the database from a backup, or repair it by hand.";
+    super(`The database no longer isolates tenants: ${gaps.map(({ what }) => what).join("; ")}. ${advice}`);
+  }
+}
+
+/**
+ * Checks that everything that isolates tenants is as the migrations set it up. What a newer version or the operator has
+ * added is not looked at. Requires that the roles exist.
+ * @throws {TenantIsolationError} that names everything that is missing.
+ */
+export async function requireTenantIsolation(connection: DatabaseConnection): Promise<void> {
+  const db = openDatabase(connection, {
+    applicationName: "latchkey start",
+    role: "login",
+    maxConnections: 1,
+  });
+  try {
+    const gaps = await findGaps(db);
+    if (gaps.length > 0) throw new TenantIsolationError(gaps);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** What is missing, as seen by the owner of the database. */
+export async function findGaps(db: Db): Promise<readonly Gap[]> {
+  const tables = await readTables(db);
+  const expected = Object.values(grants).flatMap((tablesOfRole) => Object.keys(tablesOfRole));
+  const missing = [...new Set(expected)].filter((name) => !tables.has(name));
+  return [
+    ...missing.map((name) => ({ what: `the table "${name}" is missing` })),
+    ...(await findRoleGaps(db)),
+    ...findSecurityGaps(tables),
+    ...(await findPolicyGaps(db)).filter(({ table }) => tables.has(table)),
+    ...(await findGrantGaps(db)).filter(({ table }) => tables.has(table)),
+    ...(await findFunctionGaps(db)),
+    ...(await findTriggerGaps(db)),
+  ];
+}
+
+type Tables = ReadonlyMap<string, { readonly isEnabled: boolean; readonly isForced: boolean }>;
+
+async function readTables(db: Db): Promise<Tables> {
+  const { rows } = await sql<{ name: string; isEnabled: boolean; isForced: boolean }>`
+    select relname as name, relrowsecurity as "isEnabled", relforcerowsecurity as "isForced"
+    from pg_class where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')`.execute(
+    db,
+  );
+  return new Map(rows.map(({ name, ...security }) => [name, security]));
+}
+
+async function findRoleGaps(db: Db): Promise<Gap[]> {
+  const { rows } = await sql<{ name: string; schema: string; isExempt: boolean; hasUsage: boolean }>`
+    select rolname as name, current_schema()::text as schema, rolsuper or rolbypassrls as "isExempt",
+      has_schema_privilege(oid, to_regnamespace(quote_ident(current_schema())), 'usage') as "hasUsage"
+    from pg_roles where rolname = any(${Object.keys(grants)}) order by 1`.execute(db);
+  return rows.flatMap(({ name, schema, isExempt, hasUsage }) => [
+    ...(isExempt
+      ? [
+          {
+            what: `the role "${name}" bypasses row-level security`,
+            remedy: `alter role ${name} nosuperuser nobypassrls;`,
+          },
+        ]
+      : []),
+    ...(hasUsage
+      ? []
+      : [
+          {
+            what: `the role "${name}" lacks usage on the schema "${schema}"`,
+            remedy: `grant usage on schema "${schema}" to ${name};`,
+          },
+        ]),
+  ]);
+}
+
+function findSecurityGaps(tables: Tables): Gap[] {
+  return [...new Set(policies.map(({ table }) => table))].flatMap((name) => {
+    const security = tables.get(name);
+    if (!security || (security.isEnabled && security.isForced)) return [];
+    const what = `row-level security of the table "${name}" is ${security.isEnabled ? "not forced" : "disabled"}`;
+    return [{ what, remedy: `alter table ${name} enable row level security, force row level security;` }];
+  });
+}
+
+async function findPolicyGaps(db: Db): Promise<(Gap & { readonly table: string })[]> {
+  const { rows } = await sql<PolicyRule & { readonly isOther: boolean }>`
+    select tablename as table, policyname as name, array_to_string(roles, ', ') as role, lower(cmd) as command,
+      qual as using, permissive <> 'PERMISSIVE' or with_check is not null as "isOther"
+    from pg_policies where schemaname = current_schema()`.execute(db);
+  return policies.flatMap((rule) => {
+    const { table, name, role, command, using } = rule;
+    const found = rows.find((row) => row.table === table && row.name === name);
+    const create = `create policy ${name} on ${table} for ${command} to ${role} using (${using});`;
+    if (!found) return [{ table, what: `the table "${table}" lacks the policy "${name}"`, remedy: create }];
+    const isSame = found.role === role && found.command === command && found.using === using;
+    if (isSame && !found.isOther) return [];
+    const what = `the policy "${name}" of the table "${table}" has been changed`;
+    return [{ table, what, remedy: `drop policy ${name} on ${table}; ${create}` }];
+  });
+}
+
+/** A privilege on a table, or on one of its columns. */
+interface Grant {
+  readonly role: string;
+  readonly table: string;
+  readonly privilege: string;
+  readonly column: string | null;
+}
+
+/** Every privilege that the rules grant. */
+export function listGrants(): Grant[] {
+  return Object.entries(grants).flatMap(([role, tables]) =>
+    Object.entries(tables).flatMap(([table, privileges]) =>
+      [...privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].flatMap(([, privilege = "", columns]) =>
+        (columns?.split(", ") ?? [null]).map((column) => ({ role, table, privilege, column })),
+      ),
+    ),
+  );
+}
+
+async function findGrantGaps(db: Db): Promise<(Gap & { readonly table: string })[]> {
+  const { rows } = await sql<{ role: string; table: string; privilege: string; columns: string | null }>`
+    select role, "table", privilege, string_agg("column", ', ' order by "column") as columns
+    from jsonb_to_recordset(${JSON.stringify(listGrants())}::jsonb)
+      as expected (role text, "table" text, privilege text, "column" text)
+    left join pg_class on relname = "table" and relnamespace = to_regnamespace(quote_ident(current_schema()))
+    left join pg_attribute on attrelid = pg_class.oid and attname = "column" and not attisdropped
+    where not coalesce(
+      case when "column" is null then has_table_privilege(role, pg_class.oid, privilege)
+        else has_column_privilege(role, pg_class.oid, attnum, privilege) end,
+      false
+    )
+    group by role, "table", privilege order by "table", role, privilege`.execute(db);
+  return rows.map(({ role, table, privilege, columns }) => {
+    const lacking = columns ? `${privilege} (${columns})` : privilege;
+    return {
+      table,
+      what: `the role "${role}" lacks ${lacking} on the table "${table}"`,
+      remedy: `grant ${lacking} on ${table} to ${role};`,
+    };
+  });
+}
+
+async function findFunctionGaps(db: Db): Promise<Gap[]> {
+  const { rows } = await sql<{ signature: string; role: string | null }>`
+    select signature, role from unnest(${functions}::text[]) signature
+    left join unnest(${Object.keys(grants)}::text[]) role on to_regprocedure(signature) is not null
+    where to_regprocedure(signature) is null or not has_function_privilege(role, to_regprocedure(signature), 'execute')
+    order by 1, 2`.execute(db);
+  return rows.map(({ signature, role }) =>
+    role === null
+      ? { what: `the function "${signature}" is missing` }
+      : {
+          what: `the role "${role}" lacks execute on the function "${signature}"`,
+          remedy: `grant execute on function ${signature} to ${role};`,
+        },
+  );
+}
+
+async function findTriggerGaps(db: Db): Promise<Gap[]> {
+  const { rows } = await sql<{ name: string; table: string; isEnabled: boolean }>`
+    select tgname as name, relname as table, tgenabled in ('O', 'A') as "isEnabled"
+    from pg_trigger join pg_class on pg_class.oid = tgrelid
+    where relnamespace = to_regnamespace(quote_ident(current_schema())) and not tgisinternal`.execute(db);
+  return Object.entries(triggers).flatMap(([name, table]) => {
+    const found = rows.find((row) => row.name === name && row.table === table);
+    if (found?.isEnabled) return [];
+    return found
+      ? [
+          {
+            what: `the trigger "${name}" of the table "${table}" is disabled`,
+            remedy: `alter table ${table} enable trigger ${name};`,
+          },
+        ]
+      : [{ what: `the table "${table}" lacks the trigger "${name}"` }];
+  });
+}

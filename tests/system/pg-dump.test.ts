@@ -1,0 +1,139 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { callProcedure, createKey, signUp } from "../support/account.ts";
+import { callOpen } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { authSecret } from "../support/product.ts";
+import { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
+
+// What docs/backup.md says about pg_dump, with an owner that is no superuser, to another server with another owner.
+
+let place: Place;
+let source: DebianPostgres;
+let target: DebianPostgres;
+let file: string;
+
+beforeAll(async () => {
+  place = await createPlace();
+  file = join(place.directory, "latchkey.dump");
+  [source, target] = await Promise.all([startDebianPostgres(), startDebianPostgres()]);
+});
+
+afterAll(async () => {
+  await place?.close();
+  await source?.stop();
+  await target?.stop();
+});
+
+async function query(connectionString: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Every row of every table as JSON, by table. */
+async function readRows(superuserUrl: string, database: string): Promise<Record<string, unknown>> {
+  const url = new URL(`/${database}`, superuserUrl).href;
+  const tables = await query(
+    url,
+    "select tablename as name from pg_tables where schemaname = 'public' order by 1",
+  );
+  const rows: Record<string, unknown> = {};
+  for (const { name } of tables)
+    rows[String(name)] = await query(url, `select to_jsonb(t) as row from "${name}" t order by t::text`);
+  return rows;
+}
+
+/** Policies, functions, grants and row-level security, as text. */
+async function describeProtection(superuserUrl: string, database: string): Promise<unknown> {
+  return await query(
+    new URL(`/${database}`, superuserUrl).href,
+    `select 'policy' as kind, tablename || '.' || policyname as name, concat_ws(' ', roles, cmd, qual, with_check) as facts from pg_policies
+    union all select 'function', oid::regprocedure::text, pg_get_functiondef(oid) from pg_proc where pronamespace = 'public'::regnamespace
+    union all select 'trigger', tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
+    union all select 'wall', relname, concat_ws(' ', relrowsecurity, relforcerowsecurity) from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r'
+    union all select 'grant', relname, string_agg(concat_ws(' ', grantee::regrole, privilege_type), ', ' order by grantee::regrole::text, privilege_type)
+      from pg_class, aclexplode(relacl) where relnamespace = 'public'::regnamespace and grantee::regrole::text like 'latchkey%' group by relname
+    union all select 'column grant', attrelid::regclass || '.' || attname, string_agg(concat_ws(' ', grantee::regrole, privilege_type), ', ' order by grantee::regrole::text, privilege_type)
+      from pg_attribute, aclexplode(attacl) where grantee::regrole::text like 'latchkey%' group by attrelid, attname
+    union all select 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'public'::regnamespace
+    order by 1, 2`,
+  );
+}
+
+const dumpArguments = (path: string) => ["--format=custom", "--enable-row-security", `--file=${path}`];
+
+test("pg_dump as the owner has every tenant, and fails instead of leaving some out", async () => {
+  const node = await place.start({ DATABASE_URL: source.databaseUrl, AUTH_SECRET: authSecret });
+  const ada = await signUp(node.baseUrl, "ada@example.com");
+  const grace = await signUp(node.baseUrl, "grace@example.com");
+  const { key } = await createKey(node.baseUrl, ada, "CI");
+  await createKey(node.baseUrl, grace, "unused");
+  for (let use = 0; use < 3; use += 1) expect((await callOpen(node.baseUrl, key)).status).toBe(200);
+  await node.stop();
+
+  const { databaseUrl } = source;
+  for (const args of [["--format=custom"], dumpArguments(file).slice(0, 2)])
+    await expect(source.run("pg_dump", [...args, "--file=/dev/null", databaseUrl])).rejects.toThrow(
+      /row-level security/,
+    );
+  await source.run("pg_dump", [...dumpArguments(file), databaseUrl], { PGOPTIONS: "-c latchkey.backup=on" });
+
+  // The roles belong to the server, not to the database.
+  const owner = "a password of the other owner";
+  for (const statement of [
+    "create role latchkey_tenant nologin",
+    "create role latchkey_admission nologin",
+    `create role other login password '${owner}'`,
+    "grant latchkey_tenant, latchkey_admission to other",
+    "create database other owner other",
+  ])
+    await query(target.superuserUrl, statement);
+  const url = new URL("/other", target.databaseUrl);
+  url.username = "other";
+  url.password = owner;
+  await target.run("pg_restore", [
+    "--no-owner",
+    "--exit-on-error",
+    "--single-transaction",
+    `--dbname=${url}`,
+    file,
+  ]);
+
+  expect(await readRows(target.superuserUrl, "other")).toEqual(await readRows(source.superuserUrl, "tenant"));
+  expect((await readRows(target.superuserUrl, "other")).workspaces).toHaveLength(2);
+  expect(await describeProtection(target.superuserUrl, "other")).toEqual(
+    await describeProtection(source.superuserUrl, "tenant"),
+  );
+
+  const restored = await place.start({ DATABASE_URL: url.href, AUTH_SECRET: authSecret });
+  expect((await callOpen(restored.baseUrl, key)).status).toBe(200);
+  const list = { path: "apiKeys.list", kind: "query", input: {}, cookie: ada.cookie } as const;
+  expect((await callProcedure(restored.baseUrl, list)).data).toMatchObject({
+    total: 1,
+    items: [{ name: "CI", usageCount: 4 }],
+  });
+});
+
+test("pg_dump as a role with BYPASSRLS needs no options", async () => {
+  for (const statement of [
+    "create role backup login bypassrls password 'a password for tests'",
+    "grant pg_read_all_data to backup",
+  ])
+    await query(source.superuserUrl, statement);
+  const url = new URL(source.databaseUrl);
+  url.username = "backup";
+  url.password = "a password for tests";
+  const path = join(place.directory, "bypassrls.dump");
+  await source.run("pg_dump", ["--format=custom", `--file=${path}`, url.href]);
+  const data = await source.run("pg_restore", ["--data-only", "--table=workspaces", "--file=-", path]);
+  expect(data.split("\n").filter((line) => /^[0-9a-f-]{36}\t/.test(line))).toHaveLength(2);
+  await rm(path);
+});
