@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
+import { ReconnectBackoff } from "./reconnect-backoff.ts";
 import type { Database } from "./schema.ts";
 
 /** How to reach a Postgres: a URL, or the parts of one. */
@@ -43,6 +44,7 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
   const { role = "latchkey_tenant", statementTimeoutMs = 5_000 } = options;
   const settings = options.isReadOnly ? ["default_transaction_read_only=on"] : [];
   const pool = new pg.Pool({
+    Client: createBackoffClient(new ReconnectBackoff()),
     ...clientConfig(connection, options.applicationName),
     ...(role === "login" ? {} : { options: startupOptions(role, settings) }),
     max: options.maxConnections ?? 10,
@@ -57,6 +59,21 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
   // One that breaks while in use tells the query under way; without a listener of ours it would end the process too.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/** A client class for one pool, whose connections share the pauses after failed attempts. */
+function createBackoffClient(backoff: ReconnectBackoff): new () => pg.ClientBase {
+  return class extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: (error: Error) => void): void;
+    override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+      const connected = backoff.attempt(() => super.connect());
+      if (!callback) return connected;
+      // Despite the declared type, the pool's callback expects no argument after a success.
+      connected.then(() => (callback as (error?: Error) => void)(), callback);
+      return undefined;
+    }
+  };
 }
 
 /** The options a connection starts with: its role, and settings as `name=value` without spaces. */

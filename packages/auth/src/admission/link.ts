@@ -1,4 +1,5 @@
 import { clientConfig, type DatabaseConnection, startupOptions } from "@latchkey/db/connection";
+import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
 import pg from "pg";
 import { sessionSettings } from "./statement.ts";
 
@@ -13,6 +14,7 @@ const goodbyeMs = 500;
  */
 export class AdmissionLink {
   readonly #connection: DatabaseConnection;
+  readonly #backoff = new ReconnectBackoff();
   #client: pg.Client | undefined;
   #connecting: Promise<pg.Client> | undefined;
   /** How many answers the database owes, or the connection made for one. */
@@ -52,11 +54,13 @@ export class AdmissionLink {
     client?.connection.stream.destroy();
   }
 
-  /** Makes a new connection, one for all who ask meanwhile. */
+  /** Opens a connection that all concurrent callers share; fails immediately during the pause after a failed attempt. */
   #connect(): Promise<pg.Client> {
-    this.#connecting ??= this.#open().finally(() => {
-      this.#connecting = undefined;
-    });
+    this.#connecting ??= this.#backoff
+      .attempt(() => this.#open())
+      .finally(() => {
+        this.#connecting = undefined;
+      });
     return this.#connecting;
   }
 

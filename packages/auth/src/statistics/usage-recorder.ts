@@ -3,6 +3,7 @@ import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import { databaseFailure } from "@latchkey/db/database-failure";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import { type KeyHistory, pruneKeyHistory, writeKeyHistory } from "@latchkey/db/key-history";
+import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
 import type { Db } from "@latchkey/db/schema";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type { Presented, Verdict } from "../admission/verdict.ts";
@@ -78,6 +79,8 @@ export class UsageRecorder {
   #prunedUpTo: KeyId | undefined;
   /** What is under way on the connection, and what waits for it. */
   #turns: Promise<void> = Promise.resolve();
+  /** Skips ticks after a failure, for at most 3 s, so that writing resumes within 5 s after the database is back. */
+  readonly #backoff = new ReconnectBackoff({ firstMs: 1_000, maxMs: 3_000 });
   #isBusy = false;
   #isClosed = false;
 
@@ -155,7 +158,7 @@ export class UsageRecorder {
 
   #tick(): void {
     this.#readClock();
-    if (this.#isBusy) return;
+    if (this.#isBusy || !this.#backoff.isDue) return;
     void this.#inTurn(async () => {
       const isDue = this.#nowMs - this.#maintainedAtMs >= maintainEveryMs;
       if (isDue) await this.#synchronize();
@@ -248,8 +251,11 @@ export class UsageRecorder {
   /** A connection on which something failed is given up: one that is silent would be so for the next as well. */
   async #attempt<Result>(work: (db: Db) => Promise<Result>): Promise<Result | "away" | "failed"> {
     try {
-      return await work(this.#db);
+      const result = await work(this.#db);
+      this.#backoff.succeed();
+      return result;
     } catch (error) {
+      if (databaseFailure(error) && !isDefiniteAbort(error)) this.#backoff.fail(error);
       this.#onFailure(error);
       if (!this.#isClosed) {
         this.#db.destroy().catch(() => undefined);

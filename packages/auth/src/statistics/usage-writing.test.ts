@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import { listKeyAddresses, listKeyRefusals } from "@latchkey/db/key-history";
+import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
@@ -94,6 +95,21 @@ test("what Postgres does not take is dropped, and is not in the way of what come
   await recorder.flush();
   expect(failures).toHaveLength(1);
   expect(await sum(keyId)).toBe(1);
+});
+
+test("makes few attempts to reach an unavailable Postgres, and writes within five seconds after it is back", async () => {
+  const gate = await createDatabaseGate(database.connection);
+  onTestFinished(gate.close);
+  const keyId = createId("key");
+  const { recorder, failures } = openRecorder({ connection: gate.connection, flushEveryMs: 10 });
+  recorder.record(admitted(keyId), request);
+  const startedAt = performance.now();
+  await expect.poll(() => failures.length, { timeout: 10_000, interval: 10 }).toBeGreaterThanOrEqual(3);
+  // Two pauses, of at least 500 and 1,000 ms; without them there would be an attempt every 10 ms.
+  expect(performance.now() - startedAt).toBeGreaterThan(1_400);
+  expect(gate.arrivals()).toBe(failures.length);
+  gate.open();
+  await expect.poll(() => sum(keyId), { timeout: 5_000 }).toBe(1);
 });
 
 test("writes by itself, one flush at a time", async () => {

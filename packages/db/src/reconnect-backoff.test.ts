@@ -1,0 +1,92 @@
+import { sql } from "kysely";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { openDatabase } from "./connection.ts";
+import { ReconnectBackoff, type ReconnectBackoffOptions } from "./reconnect-backoff.ts";
+import { createDatabaseGate } from "./testing/database-gate.ts";
+
+const unavailable = new Error("unavailable");
+
+function createBackoff(options: ReconnectBackoffOptions = {}) {
+  let nowMs = 0;
+  const backoff = new ReconnectBackoff({ now: () => nowMs, random: () => 0.999_999, ...options });
+  return {
+    backoff,
+    pass(milliseconds: number) {
+      nowMs += milliseconds;
+    },
+    /** Makes a failing attempt; returns the pause after it, in milliseconds. */
+    async failAndMeasure(): Promise<number> {
+      await expect(backoff.attempt(() => Promise.reject(unavailable))).rejects.toBe(unavailable);
+      const failedAt = nowMs;
+      while (!backoff.isDue) nowMs += 1;
+      return nowMs - failedAt;
+    },
+  };
+}
+
+test("the pause doubles with every failure, up to one second, and starts over after a success", async () => {
+  const { backoff, failAndMeasure } = createBackoff();
+  const pauses: number[] = [];
+  for (let round = 0; round < 7; round += 1) pauses.push(await failAndMeasure());
+  expect(pauses).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
+  expect(await backoff.attempt(async () => "connected")).toBe("connected");
+  expect(await failAndMeasure()).toBe(100);
+});
+
+test("half of the pause is random", async () => {
+  expect(await createBackoff({ random: () => 0 }).failAndMeasure()).toBe(50);
+  expect(await createBackoff({ random: () => 0.5 }).failAndMeasure()).toBe(75);
+});
+
+test("attempts during the pause, or while another one is in flight, fail immediately with the last failure", async () => {
+  const { backoff, failAndMeasure, pass } = createBackoff();
+  let attempts = 0;
+  const tryIt = () =>
+    backoff.attempt(() => {
+      attempts += 1;
+      return Promise.reject(new Error(`attempt ${attempts}`));
+    });
+  await expect(tryIt()).rejects.toThrow("attempt 1");
+  await expect(tryIt()).rejects.toThrow("attempt 1");
+  pass(100);
+  const outcomes = await Promise.allSettled([tryIt(), tryIt(), tryIt()]);
+  expect(outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.message)).toEqual([
+    "attempt 2",
+    "attempt 1",
+    "attempt 1",
+  ]);
+  expect(attempts).toBe(2);
+  pass(200);
+  expect(await failAndMeasure()).toBe(400);
+});
+
+test("concurrent attempts that started before the first failure count as one failure", async () => {
+  const { backoff, pass, failAndMeasure } = createBackoff();
+  const rejects = Array.from({ length: 10 }, () => Promise.withResolvers<never>());
+  const attempts = rejects.map(({ promise }) => backoff.attempt(() => promise));
+  pass(1);
+  for (const { reject } of rejects) reject(unavailable);
+  await Promise.allSettled(attempts);
+  pass(100);
+  expect(backoff.isDue).toBe(true);
+  expect(await failAndMeasure()).toBe(200);
+});
+
+test("a pool makes few attempts to reach an unavailable database, and connects soon after it is back", async () => {
+  const gate = await createDatabaseGate({ ...inject("postgres"), database: "postgres" });
+  onTestFinished(gate.close);
+  const db = openDatabase(gate.connection, { applicationName: "test", role: "login" });
+  onTestFinished(() => db.destroy());
+  const query = () => sql`select 1 as one`.execute(db);
+  const until = performance.now() + 1_000;
+  let failures = 0;
+  while (performance.now() < until) {
+    await expect(query()).rejects.toThrow("Connection terminated unexpectedly");
+    failures += 1;
+  }
+  expect(failures).toBeGreaterThan(100);
+  expect(gate.arrivals()).toBeGreaterThan(1);
+  expect(gate.arrivals()).toBeLessThan(8);
+  gate.open();
+  await expect.poll(query, { timeout: 5_000, interval: 20 }).toMatchObject({ rows: [{ one: 1 }] });
+});

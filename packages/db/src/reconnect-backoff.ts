@@ -1,0 +1,76 @@
+export interface ReconnectBackoffOptions {
+  /** The longest pause after the first failure, in milliseconds; each further failure doubles it. 100 by default. */
+  readonly firstMs?: number;
+  /** The longest pause, in milliseconds, and so how late the end of an outage can be noticed. 1,000 by default. */
+  readonly maxMs?: number;
+  /** Reads a monotonic clock, in milliseconds. */
+  readonly now?: () => number;
+  /** Returns a number from 0 up to, but not including, 1. */
+  readonly random?: () => number;
+}
+
+/**
+ * Limits how often a node tries to connect to an unavailable database. After each failed attempt there is a pause, which
+ * doubles with every failure. Half of the pause is random, so that nodes that lost the database together don't reconnect
+ * at the same time. During the pause, attempts fail immediately with the last failure, so that no requests pile up.
+ */
+export class ReconnectBackoff {
+  readonly #firstMs: number;
+  readonly #maxMs: number;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  #failures = 0;
+  #lastFailure: unknown;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  #retryAtMs = Number.NEGATIVE_INFINITY;
+  #isTrying = false;
+
+  constructor(options: ReconnectBackoffOptions = {}) {
+    this.#firstMs = options.firstMs ?? 100;
+    this.#maxMs = options.maxMs ?? 1_000;
+    this.#now = options.now ?? (() => performance.now());
+    this.#random = options.random ?? Math.random;
+  }
+
+  /** Whether an attempt can be made: the last one succeeded, or the pause is over. */
+  get isDue(): boolean {
+    return this.#now() >= this.#retryAtMs;
+  }
+
+  /**
+   * Calls `connect` if an attempt is due. After a failure, only one attempt is in flight at a time.
+   * @throws what `connect` throws, or the last failure if no attempt is due.
+   */
+  async attempt<Connection>(connect: () => Promise<Connection>): Promise<Connection> {
+    if (this.#failures > 0 && (this.#isTrying || !this.isDue)) throw this.#lastFailure;
+    const startedAtMs = this.#now();
+    this.#isTrying = true;
+    try {
+      const connection = await connect();
+      this.succeed();
+      return connection;
+    } catch (error) {
+      // Concurrent attempts that started before the first failure count as one failure.
+      if (this.#failures === 0 || startedAtMs >= this.#failedAtMs) this.fail(error);
+      throw error;
+    } finally {
+      this.#isTrying = false;
+    }
+  }
+
+  /** Ends the pause: the database is available. */
+  succeed(): void {
+    this.#failures = 0;
+    this.#lastFailure = undefined;
+    this.#retryAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Starts a pause: the database is unavailable. */
+  fail(error: unknown): void {
+    const longestMs = Math.min(this.#firstMs * 2 ** this.#failures, this.#maxMs);
+    this.#failures += 1;
+    this.#lastFailure = error;
+    this.#failedAtMs = this.#now();
+    this.#retryAtMs = this.#failedAtMs + longestMs * (0.5 + this.#random() / 2);
+  }
+}

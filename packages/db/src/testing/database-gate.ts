@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { ClusterConnection } from "../embedded/cluster-connection.ts";
+
+/** A proxy in front of a cluster that can reject connections, and counts them. */
+export interface DatabaseGate {
+  /** The same connection through the gate. */
+  readonly connection: ClusterConnection;
+  /** The number of connections so far, including rejected ones. */
+  readonly arrivals: () => number;
+  /** Starts to forward connections. */
+  readonly open: () => void;
+  /** Ends all connections; new ones are still forwarded. */
+  readonly sever: () => void;
+  readonly close: () => void;
+}
+
+/** Creates a gate on loopback that rejects connections until it is opened. */
+export async function createDatabaseGate(target: ClusterConnection): Promise<DatabaseGate> {
+  const sockets = new Set<Socket>();
+  let isOpen = false;
+  let arrivals = 0;
+  const server = createServer((near) => {
+    arrivals += 1;
+    near.on("error", () => undefined);
+    if (!isOpen) return void near.destroy();
+    const far = connect(`${target.host}/.s.PGSQL.${target.port}`).on("error", () => undefined);
+    for (const socket of [near, far]) sockets.add(socket.on("close", () => sockets.delete(socket)));
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const sever = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const { port } = server.address() as AddressInfo; // It listens on TCP.
+  return {
+    connection: { ...target, host: "127.0.0.1", port },
+    arrivals: () => arrivals,
+    open() {
+      isOpen = true;
+    },
+    sever,
+    close() {
+      sever();
+      server.close();
+    },
+  };
+}
