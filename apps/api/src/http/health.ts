@@ -3,8 +3,8 @@ import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 
 /** `/healthz` says that the process lives; `/readyz` that it can admit requests: 200 or 503. */
-export function health(admission: Admission, isDraining: () => boolean): Middleware {
-  // However many ask, the database is asked once at a time: nobody needs a key for this.
+export function health(admission: Pick<Admission, "isAvailable">, isDraining: () => boolean): Middleware {
+  // Concurrent probes share one query, because anyone can send them without a key.
   let asking: Promise<boolean> | undefined;
   const isAvailable = (): Promise<boolean> => {
     asking ??= admission.isAvailable().finally(() => {

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { callProcedure, createKey, signUp } from "../support/account.ts";
+import { open } from "../support/inspection.ts";
+import { callOpen } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo } from "../support/postmaster.ts";
+
+// The settings of every kind of connection that a node opens, as Postgres reports them: an event trigger publishes them at
+// each login. The expected values are literals, so that a change to the product's constants fails this test.
+
+interface Login {
+  /** Its `application_name`. */
+  readonly name: string;
+  readonly role: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Publishes settings made by the connection or for its login, and those that durability depends on. */
+const publishLogins = `
+create function publish_login() returns event_trigger language plpgsql security definer as $$
+begin
+  perform pg_notify('logins', json_build_object(
+    'name', current_setting('application_name'),
+    'role', current_setting('role'),
+    'settings', (
+      select json_object_agg(name, current_setting(name) order by name) from pg_settings
+      where (source in ('client', 'user', 'database', 'database user', 'session') and name <> 'application_name')
+        or name in ('fsync', 'synchronous_commit')
+    )
+  )::text);
+end $$;
+create event trigger publish_login on login execute function publish_login();`;
+
+/** Every connection has these. */
+const common = { client_encoding: "UTF8", fsync: "on", synchronous_commit: "on" };
+
+const pool = { ...common, statement_timeout: "5s", idle_in_transaction_session_timeout: "10s" };
+const reads = { ...pool, statement_timeout: "1s", default_transaction_read_only: "on" };
+
+const expected: readonly Login[] = [
+  {
+    name: "latchkey migrate",
+    role: "none",
+    settings: { ...pool, statement_timeout: "10min", lock_timeout: "100ms" },
+  },
+  { name: "latchkey start", role: "none", settings: pool },
+  { name: "latchkey start", role: "latchkey_tenant", settings: common },
+  { name: "latchkey start", role: "latchkey_admission", settings: common },
+  { name: "latchkey", role: "latchkey_tenant", settings: pool },
+  { name: "latchkey reads", role: "latchkey_tenant", settings: reads },
+  { name: "latchkey open", role: "latchkey_tenant", settings: pool },
+  { name: "latchkey open reads", role: "latchkey_tenant", settings: reads },
+  { name: "latchkey purge", role: "latchkey_tenant", settings: pool },
+  { name: "latchkey statistics", role: "latchkey_admission", settings: pool },
+  { name: "latchkey inspection", role: "latchkey_admission", settings: pool },
+  {
+    name: "latchkey admission",
+    role: "latchkey_admission",
+    settings: {
+      ...common,
+      enable_hashjoin: "off",
+      enable_memoize: "off",
+      enable_mergejoin: "off",
+      enable_seqscan: "off",
+      jit: "off",
+      lock_timeout: "100ms",
+      plan_cache_mode: "force_generic_plan",
+      statement_timeout: "1400ms",
+    },
+  },
+];
+
+let place: Place;
+let inspector: Awaited<ReturnType<typeof open>>;
+/** By name and role. */
+const logins = new Map<string, Login>();
+const keyOf = ({ name, role }: Login): string => `${name} as ${role}`;
+
+beforeAll(async () => {
+  place = await createPlace();
+  // The first node creates the database and keeps Postgres running.
+  await place.start();
+  inspector = await open(await connectionTo(place.cluster));
+  inspector.on("notification", ({ payload = "" }) => {
+    const login = JSON.parse(payload) as Login; // As published.
+    logins.set(keyOf(login), login);
+  });
+  await inspector.query("listen logins");
+  await inspector.query(publishLogins);
+});
+
+afterAll(async () => {
+  await inspector?.end();
+  await place?.close();
+});
+
+test("every kind of connection has its role and its settings", async () => {
+  const node = await place.start();
+  const account = await signUp(node.baseUrl);
+  const { key } = await createKey(node.baseUrl, account, "first");
+  expect((await callOpen(node.baseUrl, key, "/open/workspaces")).status).toBe(200);
+  const created = await fetch(`${node.baseUrl}/open/workspaces`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "Payments" }),
+  });
+  expect(created.status).toBe(201);
+  const input = { key, method: "GET", path: "/open/me" };
+  const call = { path: "keyHistory.tryOut", kind: "mutation", input, cookie: account.cookie } as const;
+  expect((await callProcedure(node.baseUrl, call)).code).toBeUndefined();
+
+  // Statistics are written within a second.
+  await expect
+    .poll(() => [...logins.keys()], { timeout: 15_000 })
+    .toEqual(expect.arrayContaining(expected.map(keyOf)));
+  const product = [...logins.values()].filter(({ name }) => name !== "latchkey login role");
+  const byKey = (one: Login, other: Login): number => keyOf(one).localeCompare(keyOf(other));
+  expect(product.sort(byKey)).toEqual([...expected].sort(byKey));
+});
