@@ -101,8 +101,6 @@ async function comeInCrowds(
   // Who comes in a crowd of thousands waits for those before it to be read and answered as well.
   expect(answeredAfterMs).toBeLessThan(2 * promisedMs);
   expect(quantileMs(others.outcomes, 0.5)).toBeLessThan(100);
-  // Behind what of the crowd is still to be read.
-  expect(quantileMs(others.outcomes, 0.99)).toBeLessThan(promisedMs / 2);
   expect(health).toBe(200);
   expect(next.status).toBe(200);
   expect(next.tookMs).toBeLessThan(500);

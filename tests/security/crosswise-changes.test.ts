@@ -162,7 +162,7 @@ async function keepActing(act: (turn: number) => Promise<number>, work: Promise<
 }
 
 function expectDisabled(ending: Ending): void {
-  expect(expectResult(ending)).toMatchObject({ disabled: true });
+  expect(expectResult(ending)).toMatchObject({ isDisabled: true });
 }
 
 /** Refused where they came to own one more under the command's eyes. */

@@ -24,10 +24,11 @@ export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promi
       with asked as materialized (${asked(uses)}),
       taken as (
         insert into throttle_buckets as bucket (digest, full_at)
-        select digest, now() + refill from asked order by digest
+        select digest, clock_timestamp() + refill from asked order by digest
         on conflict (digest) do update
-          -- Read behind the row's lock: now() may be before the attempt that was waited for.
-          set full_at = greatest(bucket.full_at, clock_timestamp()) + (excluded.full_at - now())
+          -- The clock is read behind the row's lock: now() may be before the attempt that was waited for.
+          set full_at = greatest(bucket.full_at, clock_timestamp())
+            + (select refill from asked where asked.digest = excluded.digest)
         returning digest, full_at
       )
       select coalesce(max(extract(epoch from full_at - clock_timestamp() - refill * capacity)), 0)::float8 as "waitSeconds"

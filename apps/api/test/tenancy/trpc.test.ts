@@ -69,15 +69,22 @@ const plans: Readonly<Record<string, Plan>> = {
         members: [{ role: "owner" }],
         audit_events: [{ action: "workspace.created" }],
         sessions: [{}],
+        sign_in_origins: [{}, {}],
       },
     }),
   },
   "session.signIn": {
     input: ({ people }, actor) => ({ email: (actor ?? people.removed).email, password }),
-    effect: ({ people }, actor) => ({
-      gone: ownSession(actor),
-      come: { sessions: [{ user_id: (actor ?? people.removed).userId }] },
-    }),
+    effect: ({ people }, actor) => {
+      const { userId } = actor ?? people.removed;
+      return {
+        gone: ownSession(actor),
+        come: {
+          sessions: [{ user_id: userId }],
+          sign_in_origins: [{ user_id: userId }, { user_id: userId }],
+        },
+      };
+    },
   },
   "session.signOut": { effect: (_stage, actor) => ({ gone: ownSession(actor) }) },
   "apiKeys.list": {
