@@ -48,21 +48,28 @@ for (const path of expected) {
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 
-/** A line for each test that did not pass, and each file that was not loaded. */
+/** The most lines that are printed of one failure: a property's message has its counterexample below the first line. */
+const maxLines = 15;
+
+/** A text for each test that did not pass, and each file that was not loaded. */
 function listFailures(report: Report): string[] {
   return report.testResults.flatMap(({ name, message, assertionResults }) => {
     const file = relative(root, name);
     const failures = assertionResults
       .filter(({ status }) => status !== "passed")
-      .map(({ fullName, status, failureMessages }) =>
-        [`${file} > ${fullName}`, failureMessages[0] ?? status].map(firstLine).join(": "),
+      .map(
+        ({ fullName, status, failureMessages }) =>
+          `${file} > ${fullName}: ${shorten(failureMessages[0] ?? status)}`,
       );
-    return message === "" ? failures : [`${file}: ${firstLine(message)}`, ...failures];
+    return message === "" ? failures : [`${file}: ${shorten(message)}`, ...failures];
   });
 }
 
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
+function shorten(text: string): string {
+  return text
+    .split("\n", maxLines)
+    .map((line) => line.slice(0, 1_000))
+    .join("\n    ");
 }
 
 function readReport(path: string): Report | undefined {

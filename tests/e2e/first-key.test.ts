@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { readQueryCaches } from "../support/query-caches.ts";
 import { callOpenApi, createKey, readClipboard, visitor } from "../support/visitor.ts";
 import { setStage } from "./set-stage.ts";
 
@@ -71,6 +72,13 @@ test("shows a new key once, ready to copy", async () => {
   await dialog().getByRole("button", { name: "Copy API key" }).click();
   await dialog().getByText("Copied").first().waitFor();
   expect(await readClipboard(page)).toBe(key);
+});
+
+test("has the key in no address and in no cache while it is shown", async () => {
+  const caches = await readQueryCaches(page);
+  expect(caches).toContain("apiKeys");
+  expect(caches).not.toContain(key);
+  expect(await page.evaluate(() => `${location.href} ${JSON.stringify(history.state)}`)).not.toContain(key);
 });
 
 test("gives a curl line that works as it stands", async () => {

@@ -1,0 +1,42 @@
+import type { Page } from "playwright-core";
+
+/** A node of the tree that React keeps beside the elements of a page. */
+interface Fiber {
+  readonly child: Fiber | null;
+  readonly sibling: Fiber | null;
+  readonly memoizedProps: { readonly client?: CacheOwner } | null;
+}
+
+/** The part of TanStack Query's client that holds the results of queries and mutations. */
+interface CacheOwner {
+  readonly getQueryCache: () => Cache;
+  readonly getMutationCache: () => Cache;
+}
+
+interface Cache {
+  readonly getAll: () => readonly { readonly queryKey?: unknown; readonly state: unknown }[];
+}
+
+/**
+ * The keys and states of every query and mutation that the web app has cached, as JSON.
+ * @throws an Error if the page has no query client.
+ */
+export async function readQueryCaches(page: Page): Promise<string> {
+  return await page.evaluate(() => {
+    const elements = [...document.querySelectorAll("body > *")];
+    const containers = elements.flatMap((element) =>
+      Object.entries(element).filter(([name]) => name.startsWith("__reactContainer$")),
+    );
+    const fibers = containers.map(([, fiber]) => fiber as Fiber); // React's own property.
+    for (let index = 0; index < fibers.length; index += 1) {
+      const { child, sibling, memoizedProps } = fibers[index] as Fiber; // The index is below the length.
+      const client = memoizedProps?.client;
+      if (client && "getQueryCache" in client) {
+        const cached = [...client.getQueryCache().getAll(), ...client.getMutationCache().getAll()];
+        return JSON.stringify(cached.map(({ queryKey, state }) => ({ queryKey, state })));
+      }
+      fibers.push(...[child, sibling].filter((fiber) => fiber !== null));
+    }
+    throw new Error("The page has no query client.");
+  });
+}
