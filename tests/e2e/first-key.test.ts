@@ -78,7 +78,7 @@ test("has the key in no address and in no cache while it is shown", async () => 
   const caches = await readQueryCaches(page);
   expect(caches).toContain("apiKeys");
   expect(caches).not.toContain(key);
-  expect(await page.evaluate(() => `${location.href} ${JSON.stringify(history.state)}`)).not.toContain(key);
+  expect(await page.evaluate("location.href + JSON.stringify(history.state)")).not.toContain(key);
 });
 
 test("gives a curl line that works as it stands", async () => {

@@ -22,8 +22,7 @@ interface Cache {
  * @throws an Error if the page has no query client.
  */
 export async function readQueryCaches(page: Page): Promise<string> {
-  return await page.evaluate(() => {
-    const elements = [...document.querySelectorAll("body > *")];
+  return await page.locator("body > *").evaluateAll((elements) => {
     const containers = elements.flatMap((element) =>
       Object.entries(element).filter(([name]) => name.startsWith("__reactContainer$")),
     );
