@@ -76,6 +76,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
   stack.defer(() => recorder.close());
   const purger = new Purger({
     connection: ground.connection,
+    historyDays: env.historyDays,
     onFailure: (err, rule) => log.error({ err }, `${rule} cannot be purged`),
   });
   stack.defer(() => purger.close());

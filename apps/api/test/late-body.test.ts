@@ -106,7 +106,7 @@ test.each([
     if (how === "removed") await inTransaction((trx) => removeMember(trx, edit, { userId }));
     if (how === "demoted")
       await inTransaction((trx) =>
-        changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }),
+        changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, app.instance.quotas),
       );
     if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
     if (how === "key deleted") await app.deleteKey({ userId, id });
@@ -195,7 +195,7 @@ test("of an owner's requests at once with the demotion, none is carried out afte
     let isDemoted = false;
     const reads = Array.from({ length: 20 }, () => fetch(app.baseUrl + workspace, { headers }));
     const demotion = inTransaction((trx) =>
-      changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }),
+      changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, app.instance.quotas),
     ).then(() => {
       isDemoted = true;
     });
@@ -276,7 +276,12 @@ describe("the last owner of a workspace that others are members of", () => {
   test("is not disabled, unless no other members are left", async () => {
     const { edit, first, second } = await addPair();
     await inTransaction((trx) =>
-      changeMemberRole(trx, edit, { userId: second.userId, role: "admin", versions: undefined }),
+      changeMemberRole(
+        trx,
+        edit,
+        { userId: second.userId, role: "admin", versions: undefined },
+        app.instance.quotas,
+      ),
     );
     expect([await disable(first), await disabledAt(first)]).toEqual(["CONFLICT", null]);
     await inTransaction((trx) => removeMember(trx, edit, { userId: second.userId }));
@@ -292,7 +297,7 @@ describe("the last owner of a workspace that others are members of", () => {
   test("is not disabled when the workspace becomes theirs at the same moment", async () => {
     const { edit, first, second } = await addPair();
     const give = (userId: UserId, role: "owner" | "viewer") => (trx: Trx) =>
-      changeMemberRole(trx, edit, { userId, role, versions: undefined });
+      changeMemberRole(trx, edit, { userId, role, versions: undefined }, app.instance.quotas);
     await inTransaction(give(second.userId, "viewer"));
     const commit = await hold(async (trx) => {
       await give(second.userId, "owner")(trx);

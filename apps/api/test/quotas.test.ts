@@ -1,10 +1,10 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import type { UserId } from "@latchkey/db/ids";
+import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
-import { addMember, removeMember } from "../src/domain/members.ts";
+import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import type { Quotas } from "../src/domain/quotas.ts";
 import { createWorkspace, remove } from "../src/domain/workspaces.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -141,6 +141,48 @@ test("of 50 workspaces that are made for one owner over all connections, exactly
   const { userId } = await app.addUser();
   const { made, failures } = await attempt(() => addWorkspace(userId));
   expect([made.length, failures.filter(isQuotaExceeded).length]).toEqual([3, attempts - 3]);
+});
+
+test("of workspaces that are created for a user and handed over to them at the same time, exactly the quota are theirs", async () => {
+  const { userId } = await app.addUser();
+  const owners = await Promise.all([0, 1].map(async () => (await app.addUser()).userId));
+  const shared = await Promise.all([0, 1, 2, 3].map((index) => addWorkspace(owners[index % 2] as UserId))); // There are two.
+  const { db } = app.instance;
+  const editOf = (id: WorkspaceId) => ({ scope: openAsOperator(id), origin: commandOrigin });
+  for (const { id } of shared) {
+    const member = { userId, role: "admin" } as const;
+    await db.transaction().execute((trx) => addMember(trx, editOf(id), member, quotas));
+  }
+  const promote = (id: WorkspaceId) => {
+    const change = { userId, role: "owner", versions: undefined } as const;
+    return db.transaction().execute((trx) => changeMemberRole(trx, editOf(id), change, quotas));
+  };
+  const outcomes = await Promise.allSettled([
+    ...shared.map(({ id }) => promote(id)),
+    ...shared.map(() => addWorkspace(userId)),
+  ]);
+  const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  // The account came with a workspace.
+  expect([outcomes.length - failures.length, failures.filter(isQuotaExceeded).length]).toEqual([3, 5]);
+  const rejected = shared.findIndex((_, index) => outcomes[index]?.status === "rejected");
+  const { secret } = await app.addKey(owners[rejected % 2]);
+  const id = encodeId("workspace", shared[rejected]?.id as WorkspaceId); // One of four must have been rejected.
+  const path = `/open/workspaces/${id}/members/${encodeId("user", userId)}`;
+  const response = await fetch(app.baseUrl + path, {
+    method: "PATCH",
+    headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ role: "owner" }),
+  });
+  expect(response.status).toBe(422);
+  expect(await response.json()).toMatchObject({
+    error: { code: "UNPROCESSABLE_CONTENT", issues: [{ code: "quota_exceeded" }] },
+  });
+  // Nobody can be added as an owner either, and any other role is free.
+  const workspace = await addWorkspace(owners[0] as UserId); // There are two.
+  const add = (role: "owner" | "admin") =>
+    db.transaction().execute((trx) => addMember(trx, editOf(workspace.id), { userId, role }, quotas));
+  await expect(add("owner")).rejects.toSatisfy(isQuotaExceeded);
+  expect(await add("admin")).toMatchObject({ role: "admin" });
 });
 
 test("of 50 users who are added to a workspace at the same time, exactly the quota come in", async () => {

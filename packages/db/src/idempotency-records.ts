@@ -23,10 +23,8 @@ export interface IdempotencyRecord {
   readonly issuedHash: Buffer | null;
 }
 
-/** Records are kept for a day. */
-const lifetime = sql.raw("interval '24 hours'");
-/** How many that are over are removed with each that is written. */
-const prunedAtOnce = 10;
+/** How long a repeated request is recognized, in hours. */
+export const idempotencyLifetimeHours = 24;
 
 /**
  * Takes the name for this transaction; false when another one, not yet ended, has it. Whoever has it sees what the
@@ -56,23 +54,16 @@ export async function findIdempotencyRecord(
     .where("method", "=", name.method)
     .where("path", "=", name.path)
     .where("key", "=", name.key)
-    .where("created_at", ">", sql<Date>`now() - ${lifetime}`)
+    .where("created_at", ">", sql<Date>`now() - make_interval(hours => ${idempotencyLifetimeHours})`)
     .executeTakeFirst();
 }
 
-/** Keeps an answer, in place of one whose time is over, and removes a few others whose time is over. */
+/** Keeps an answer, in place of an expired one that has not been purged yet. */
 export async function insertIdempotencyRecord(
   trx: Trx,
   name: IdempotencyName,
   record: IdempotencyRecord,
 ): Promise<void> {
-  await sql`
-    delete from idempotency_records
-    where (user_id, method, path, key) in (
-      select user_id, method, path, key from idempotency_records
-      where created_at <= now() - ${lifetime}
-      order by created_at limit ${prunedAtOnce} for update skip locked
-    )`.execute(trx);
   const answer = {
     request_hash: record.requestHash,
     status: record.status,

@@ -456,8 +456,8 @@ test("prunes what is told of keys that are gone, a few keys at a time, and of no
   await write({
     addresses: keyIds
       .filter((keyId) => keyId !== keys.get("justRefused"))
-      .map((keyId) => ({ keyId, address: "192.0.2.1", lastSeenAt: noon })),
-    refusals: keyIds.map((keyId) => refused(keyId)),
+      .map((keyId) => ({ keyId, address: "192.0.2.1", lastSeenAt: ago(1) })),
+    refusals: keyIds.map((keyId) => ({ ...refused(keyId), occurredAt: ago(1) })),
   });
   const visited: (KeyId | undefined)[] = [];
   let after: KeyId | undefined;
@@ -472,4 +472,25 @@ test("prunes what is told of keys that are gone, a few keys at a time, and of no
     expect(await listKeyAddresses(database.db, keyId), name).toHaveLength(isKept ? 1 : 0);
     expect(await listKeyRefusals(database.db, keyId), name).toHaveLength(isKept ? 1 : 0);
   }
+});
+
+test("prunes addresses and rejected requests of live keys that are too old, but for those that a node is writing", async () => {
+  await sql`truncate key_addresses, key_refusals`.execute(database.owner);
+  const keyId = await addKey(await addUser());
+  const addresses = [
+    { keyId, address: "192.0.2.1", lastSeenAt: ago(31) },
+    { keyId, address: "192.0.2.2", lastSeenAt: ago(29) },
+    { keyId, address: "192.0.2.3", lastSeenAt: ago(40) },
+  ];
+  const recent = ago(29);
+  const refusals = [ago(31), recent].map((occurredAt) => ({ ...refused(keyId), occurredAt }));
+  await write({ addresses, refusals });
+  const release = await hold("select from key_addresses where address = '192.0.2.3' for update", []);
+  await pruneKeyHistory(nodes[0], { keepDays: 30 });
+  await release();
+  const kept = await listKeyAddresses(database.db, keyId);
+  expect(kept.map(({ address }) => address)).toEqual(["192.0.2.2", "192.0.2.3"]);
+  expect(await listKeyRefusals(database.db, keyId)).toMatchObject([{ occurredAt: recent }]);
+  await pruneKeyHistory(nodes[0], { keepDays: 30 });
+  expect(await listKeyAddresses(database.db, keyId)).toHaveLength(1);
 });

@@ -246,7 +246,7 @@ function selectRefusals(db: Db) {
 }
 
 export interface PruneStep {
-  /** Hours are kept for so many days, by the database's clock, and what is told of keys after they were deleted. */
+  /** How many days history is kept, by the database's clock, and all history of a key after its deletion. */
   readonly keepDays: number;
   /** How many hours to delete at most; 1,000 unless told. A tenth as many keys are looked at. */
   readonly atOnce?: number;
@@ -255,7 +255,9 @@ export interface PruneStep {
 }
 
 /**
- * A step of pruning: deletes the oldest hours, and the addresses and refusals of those of the next keys that are gone.
+ * A step of pruning: deletes the oldest hours, and of the next keys the addresses and rejected requests that are too old,
+ * or all of them for a key that was deleted or purged. Rows that a node is writing are skipped, so that the order in which
+ * they are found can't deadlock with the order in which they are written.
  * @param db a connection in the admission role.
  * @returns how many hours it has deleted, and the key that it came to, undefined after the last one. While another node
  *   prunes it does nothing, and answers 0 and `after`.
@@ -274,17 +276,37 @@ export async function pruneKeyHistory(
         select ctid from key_usage_hours where hour < ${latest} order by hour limit ${atOnce}
       ))`.execute(trx);
     const looked = await lookAtKeys(trx, { latest, after, atMost: Math.ceil(atOnce / 10) });
-    for (const table of ["key_addresses", "key_refusals"])
-      await sql`delete from ${sql.table(table)} where key_id = any(${looked.gone}::uuid[])`.execute(trx);
+    await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { latest, ...looked });
+    await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { latest, ...looked });
     return { hours: Number(numAffectedRows), next: looked.next };
   });
+}
+
+interface LookedAt {
+  readonly seen: readonly KeyId[];
+  /** Those of them that were deleted long ago, or purged. */
+  readonly gone: readonly KeyId[];
+  readonly next: KeyId | undefined;
+}
+
+async function deleteOld(
+  trx: Trx,
+  { table, time }: { readonly table: "key_addresses" | "key_refusals"; readonly time: string },
+  { latest, seen, gone }: LookedAt & { readonly latest: RawBuilder<unknown> },
+): Promise<void> {
+  await sql`
+    delete from ${sql.table(table)} where ctid = any(array(
+      select ctid from ${sql.table(table)}
+      where key_id = any(${seen}::uuid[]) and (${sql.ref(time)} < ${latest} or key_id = any(${gone}::uuid[]))
+      for update skip locked
+    ))`.execute(trx);
 }
 
 /** The next keys that have addresses or refusals, in the order of their ids. */
 async function lookAtKeys(
   trx: Trx,
   step: { readonly latest: RawBuilder<unknown>; readonly after: KeyId | undefined; readonly atMost: number },
-): Promise<{ readonly gone: readonly KeyId[]; readonly next: KeyId | undefined }> {
+): Promise<LookedAt> {
   const { latest, after = "00000000-0000-0000-0000-000000000000", atMost } = step;
   const next = (table: string) => sql`
     (select distinct key_id from ${sql.table(table)} where key_id > ${after} order by 1 limit ${atMost})`;
@@ -295,5 +317,9 @@ async function lookAtKeys(
     from (${next("key_addresses")} union ${next("key_refusals")} order by 1 limit ${atMost}) seen
     order by 1`.execute(trx);
   const gone = rows.flatMap(({ keyId, isGone }) => (isGone ? [keyId] : []));
-  return { gone, next: rows.length < atMost ? undefined : rows.at(-1)?.keyId };
+  return {
+    seen: rows.map(({ keyId }) => keyId),
+    gone,
+    next: rows.length < atMost ? undefined : rows.at(-1)?.keyId,
+  };
 }

@@ -6,6 +6,7 @@ import * as accounts from "./migrations/0004-accounts.ts";
 import * as retriedRotation from "./migrations/0006-retried-rotation.ts";
 import * as migrationChecksums from "./migrations/0008-migration-checksums.ts";
 import * as restorableDumps from "./migrations/0009-restorable-dumps.ts";
+import * as purgedKeys from "./migrations/0010-purged-keys.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -28,4 +29,5 @@ export const migrations: Migrations = {
   "0006-retried-rotation": retriedRotation,
   "0008-migration-checksums": migrationChecksums,
   "0009-restorable-dumps": restorableDumps,
+  "0010-purged-keys": purgedKeys,
 };

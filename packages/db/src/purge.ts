@@ -1,4 +1,5 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
+import { idempotencyLifetimeHours } from "./idempotency-records.ts";
 import type { Database, Db } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
 
@@ -10,44 +11,104 @@ export interface PurgeRule {
   readonly deleteSome: (db: Db, limit: number) => Promise<number>;
 }
 
-/** Everything that is purged, in the tenant role. Whether a row has expired is judged by the database's clock. */
-export const purgeRules: readonly PurgeRule[] = [
-  expired("expired sessions", { table: "sessions", key: "id", time: "expires_at" }),
-  expired("expired verifications", { table: "verifications", key: "id", time: "expires_at" }),
-  expired("throttle buckets", { table: "throttle_buckets", key: "digest", time: "full_at" }),
-  expired("sign-in origins", {
-    table: "sign_in_origins",
-    key: "digest",
-    time: "last_used_at",
-    keepDays: originLifetimeDays,
-  }),
-];
+/**
+ * Everything that is purged, in the tenant role. Whether a row has expired is judged by the database's clock. The history
+ * of keys isn't among it: only the admission role may delete that, in `pruneKeyHistory`.
+ * @param options.historyDays how many days a key is kept after its deletion.
+ */
+export function createPurgeRules({ historyDays }: { readonly historyDays: number }): readonly PurgeRule[] {
+  return [
+    expired("expired sessions", { table: "sessions", time: "expires_at" }),
+    expired("expired verifications", { table: "verifications", time: "expires_at" }),
+    expired("throttle buckets", { table: "throttle_buckets", time: "full_at" }),
+    expired("sign-in origins", {
+      table: "sign_in_origins",
+      time: "last_used_at",
+      keepHours: originLifetimeDays * 24,
+    }),
+    expired("idempotency records", {
+      table: "idempotency_records",
+      time: "created_at",
+      keepHours: idempotencyLifetimeHours,
+    }),
+    secretsOfDeletedKeys(historyDays),
+    deletedKeys(historyDays),
+  ];
+}
 
 interface Expiry {
   readonly table: keyof Database;
-  /** The primary key. */
-  readonly key: string;
   /** The column with the time that a row has expired by, which needs an index. */
   readonly time: string;
-  /** How long after that time the row is kept, in days; 0 by default. */
-  readonly keepDays?: number;
+  /** How long after that time the row is kept, in hours; 0 by default. */
+  readonly keepHours?: number;
 }
 
 /**
  * Deletes the oldest of the rows that have expired. Rows that another node is deleting or changing are skipped, so that
- * nodes neither wait for each other nor deadlock.
+ * nodes neither wait for each other nor deadlock. A locked row can't move, so that its `ctid` identifies it.
  */
-function expired(name: string, { table, key, time, keepDays = 0 }: Expiry): PurgeRule {
+function expired(name: string, { table, time, keepHours = 0 }: Expiry): PurgeRule {
   return {
     name,
     async deleteSome(db, limit) {
       const { numAffectedRows = 0n } = await sql`
-        delete from ${sql.table(table)} where ${sql.ref(key)} = any(array(
-          select ${sql.ref(key)} from ${sql.table(table)}
-          where ${sql.ref(time)} <= now() - make_interval(days => ${keepDays})
+        delete from ${sql.table(table)} where ctid = any(array(
+          select ctid from ${sql.table(table)}
+          where ${sql.ref(time)} <= now() - make_interval(hours => ${keepHours})
           order by ${sql.ref(time)} limit ${limit} for update skip locked
         ))`.execute(db);
       return Number(numAffectedRows);
     },
   };
+}
+
+/** A rule of its own, because a key can have 100 former secrets: `limit` bounds the rows of one statement. */
+function secretsOfDeletedKeys(historyDays: number): PurgeRule {
+  return {
+    name: "former secrets of deleted keys",
+    async deleteSome(db, limit) {
+      const { numAffectedRows = 0n } = await sql`
+        delete from retired_secrets where hash = any(array(
+          select secret.hash from api_keys key
+          join retired_secrets secret on secret.key_id = key.id
+          where ${wasDeleted(historyDays)}
+          limit ${limit} for update of secret skip locked
+        ))`.execute(db);
+      return Number(numAffectedRows);
+    },
+  };
+}
+
+/**
+ * Deletes keys and, by a trigger, their counters, which it locks first. A key or counter that another transaction has
+ * locked is left for a later round: since the statement waits for nothing, it can't deadlock with admission, which locks
+ * counters in the order of their keys. Admission doesn't wait for it either: the deletion moved the version, so that no
+ * later statement matches the counter.
+ */
+function deletedKeys(historyDays: number): PurgeRule {
+  return {
+    name: "deleted keys",
+    async deleteSome(db, limit) {
+      const { rows } = await sql<{ purged: number }>`
+        with expired as materialized (
+          select id from api_keys key
+          where ${wasDeleted(historyDays)}
+            and not exists (select from retired_secrets where key_id = key.id)
+          order by deleted_at limit ${limit} for update skip locked
+        ),
+        counters as materialized (
+          select key_id from key_counters where key_id in (select id from expired) for update skip locked
+        ),
+        purged as (
+          delete from api_keys where id in (select key_id from counters) returning id
+        )
+        select count(*) as purged from purged`.execute(db);
+      return rows[0]?.purged ?? 0;
+    },
+  };
+}
+
+function wasDeleted(days: number): RawBuilder<unknown> {
+  return sql`key.deleted_at <= now() - make_interval(days => ${days})`;
 }

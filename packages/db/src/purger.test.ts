@@ -67,6 +67,16 @@ test("deletes throttle buckets that are full again", async () => {
   expect((await sql`select from throttle_buckets`.execute(database.owner)).rows).toHaveLength(1);
 });
 
+test("deletes idempotency records after 24 hours", async () => {
+  await sql`
+    insert into idempotency_records (user_id, method, path, key, request_hash, status, answer, created_at)
+    select ${userId}, 'POST', '/open/workspaces', age, sha256(''), 201, 'null', now() - age::interval
+    from unnest(array['24 hours', '23 hours 59 minutes']) as age`.execute(database.owner);
+  await createPurger().run();
+  const { rows } = await sql`select key from idempotency_records`.execute(database.owner);
+  expect(rows).toEqual([{ key: "23 hours 59 minutes" }]);
+});
+
 test("deletes at most 10,000 rows per kind and round, 500 per statement", async () => {
   const limits: number[] = [];
   const rule: PurgeRule = {
@@ -150,6 +160,8 @@ test.each([
   ["verifications", "expires_at"],
   ["throttle_buckets", "full_at"],
   ["sign_in_origins", "last_used_at"],
+  ["idempotency_records", "created_at"],
+  ["api_keys", "deleted_at"],
 ])("finds expired rows of %s by an index", async (table, column) => {
   await database.owner.transaction().execute(async (trx) => {
     await sql`set local enable_seqscan = off`.execute(trx);

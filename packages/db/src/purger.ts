@@ -1,11 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
-import { type PurgeRule, purgeRules } from "./purge.ts";
+import { createPurgeRules, type PurgeRule } from "./purge.ts";
 import type { Db } from "./schema.ts";
 
 export interface PurgerOptions {
   readonly connection: DatabaseConnection;
-  /** What to delete; all of {@link purgeRules} by default. */
+  /** How many days a key is kept after its deletion; 90 by default. */
+  readonly historyDays?: number;
+  /** What to delete; everything of {@link createPurgeRules} by default. */
   readonly rules?: readonly PurgeRule[];
   /** Time between two rounds, in milliseconds; 60,000 by default. */
   readonly everyMs?: number;
@@ -34,7 +36,8 @@ export class Purger {
 
   constructor({
     connection,
-    rules = purgeRules,
+    historyDays = 90,
+    rules = createPurgeRules({ historyDays }),
     everyMs = 60_000,
     onFailure = () => undefined,
   }: PurgerOptions) {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId, type UserId } from "./ids.ts";
-import { purgeRules } from "./purge.ts";
+import { createPurgeRules } from "./purge.ts";
 import { findKnownOrigins, rememberOrigins } from "./sign-in-origins.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
@@ -59,7 +59,7 @@ test("forgets an origin 90 days after its last use", async () => {
   await setAge("old", "90 days 1 second");
   await setAge("recent", "89 days 23 hours");
   expect(await isKnown("old", "recent")).toEqual([false, true]);
-  const rule = purgeRules.find(({ name }) => name === "sign-in origins");
+  const rule = createPurgeRules({ historyDays: 90 }).find(({ name }) => name === "sign-in origins");
   expect(await rule?.deleteSome(database.db, 100)).toBe(1);
   expect(await isKnown("old", "recent")).toEqual([false, true]);
   await rememberOrigins(database.db, user, [digestOf("old")]);

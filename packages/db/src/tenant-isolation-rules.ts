@@ -120,6 +120,7 @@ export const policies: readonly PolicyRule[] = [
 
 /** The functions by their signatures; every role may execute them. */
 export const functions: readonly string[] = [
+  "delete_counters_of_keys()",
   "is_own_key(uuid)",
   "is_own_workspace(uuid)",
   "name_first_user_operator()",
@@ -129,4 +130,7 @@ export const functions: readonly string[] = [
 ];
 
 /** The triggers by their names, with the table of each. */
-export const triggers: Readonly<Record<string, string>> = { name_first_user_operator: "users" };
+export const triggers: Readonly<Record<string, string>> = {
+  delete_counters_of_keys: "api_keys",
+  name_first_user_operator: "users",
+};

@@ -9,13 +9,20 @@ import {
   hasOtherOwner,
   insertMember,
   listMembers,
+  listOwnedWorkspaces,
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
-import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import {
+  enterAsUser,
+  enterWorkspace,
+  inWorkspace,
+  type WorkspaceScope,
+  type WorkspaceTrx,
+} from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { type Quotas, requireRoom } from "./quotas.ts";
 import { type Edit, enterToEdit, requireStillActing } from "./workspaces.ts";
@@ -46,12 +53,13 @@ export async function* listEveryMember(db: Db, scope: WorkspaceScope): AsyncGene
 /**
  * Gives a member another role. Once this is committed it is in force for their keys and sessions, on every node.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN when either role holds more than the actor's own,
- *   CONFLICT for the last owner.
+ *   CONFLICT for the last owner, UNPROCESSABLE_CONTENT for a new owner who owns as many workspaces as the quota allows.
  */
 export async function changeMemberRole(
   trx: Trx,
   edit: Edit,
   change: { readonly userId: UserId; readonly role: Role; readonly versions: Versions },
+  quotas: Quotas,
 ): Promise<Member> {
   const { scope, origin } = edit;
   const { userId, role, versions } = change;
@@ -60,6 +68,7 @@ export async function changeMemberRole(
   if (member.role === role && (versions?.includes(member.version) ?? true)) return member;
   if (!(await updateMemberRole(inside, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
+  if (role === "owner") await requireRoomToOwn(trx, { scope, userId }, quotas);
   await appendAudit(inside, scope, origin, {
     action: "member.role-changed",
     targetId: userId,
@@ -95,7 +104,7 @@ export async function removeMember(
 
 /**
  * Adds a user to a workspace.
- * @throws {AppError} CONFLICT for a member, UNPROCESSABLE_CONTENT at the quota, and what {@link enterToEdit} throws.
+ * @throws {AppError} CONFLICT for a member, UNPROCESSABLE_CONTENT at a quota, and what {@link enterToEdit} throws.
  */
 export async function addMember(
   trx: Trx,
@@ -113,6 +122,7 @@ export async function addMember(
   }
   // The workspace is locked, so that nobody else adds a member before this one is counted.
   requireRoom(quotas, "membersPerWorkspace", (await countMembers(inside, scope, {})) - 1);
+  if (role === "owner") await requireRoomToOwn(trx, { scope, userId }, quotas);
   await appendAudit(inside, scope, origin, { action: "member.added", targetId: userId, after: { role } });
   return await getMember(inside, scope, userId);
 }
@@ -132,6 +142,22 @@ async function prepare(trx: Trx, edit: Edit, userId: UserId) {
   const mayLeave = isOneself && allowsPermission(restrictions, "members:manage");
   const mayGive = (granted: Role): boolean => mayGrant(role, restrictions, granted);
   return { inside, member, mayGive, mayLeave };
+}
+
+/**
+ * Checks that a user who was just made an owner owns no more workspaces than the quota allows. The user is locked, so that
+ * a workspace created or handed over at the same time comes before this one or counts it.
+ * @throws {AppError} UNPROCESSABLE_CONTENT
+ */
+async function requireRoomToOwn(
+  trx: Trx,
+  { scope, userId }: { readonly scope: WorkspaceScope; readonly userId: UserId },
+  quotas: Quotas,
+): Promise<void> {
+  // A transaction sees either one workspace or where one user belongs.
+  const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
+  await enterWorkspace(trx, scope);
+  requireRoom(quotas, "workspacesPerUser", owned.length - 1);
 }
 
 /** @throws {AppError} CONFLICT where nobody else owns the workspace and can sign in. */

@@ -17,7 +17,7 @@ export interface UsageRecorderOptions {
   readonly connection: DatabaseConnection;
   /** How often what was recorded is written, in milliseconds; 1,000 unless told. */
   readonly flushEveryMs?: number;
-  /** How many days hours are kept, and what is told of a key after it was deleted; 90 unless told. */
+  /** How many days history is kept, and all history of a key after its deletion; 90 by default. */
   readonly keepDays?: number;
   /** Told of each failure to write or to prune. */
   readonly onFailure?: (error: unknown) => void;

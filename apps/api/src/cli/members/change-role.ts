@@ -10,11 +10,11 @@ import { memberView, presentMemberOf } from "./member-view.ts";
 
 export const changeRoleTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, user: userReference, role }),
-  perform: async ({ db }, { workspace, user, role }) => {
+  perform: async ({ db, quotas }, { workspace, user, role }) => {
     const { id: userId } = await getAccount(db, user);
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const change = { userId, role, versions: undefined };
-    const changed = await db.transaction().execute((trx) => changeMemberRole(trx, edit, change));
+    const changed = await db.transaction().execute((trx) => changeMemberRole(trx, edit, change, quotas));
     return itemOf(presentMemberOf(workspace, changed), memberView);
   },
 });

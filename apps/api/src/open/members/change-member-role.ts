@@ -19,9 +19,12 @@ export const changeMemberRole = defineEndpoint({
     ifMatch: true,
   },
   response: { status: 200, schema: member, hasEtag: true },
-  errors: ["NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED"],
-  handle: async ({ params: { userId }, body }, { transact, access: { scope }, origin, ifMatch }) => {
+  errors: ["NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
+  handle: async (
+    { params: { userId }, body },
+    { transact, access: { scope }, origin, ifMatch, instance: { quotas } },
+  ) => {
     const demand = { userId, role: body.role, versions: ifMatch };
-    return presentMember(await transact((trx) => change(trx, { scope, origin }, demand)));
+    return presentMember(await transact((trx) => change(trx, { scope, origin }, demand, quotas)));
   },
 });
