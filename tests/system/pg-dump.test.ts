@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
-import { authSecret } from "../support/product.ts";
+import { authSecret, runCommand } from "../support/product.ts";
 import { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 
 // What docs/backup.md says about pg_dump, with an owner that is no superuser, to another server with another owner.
@@ -136,4 +136,20 @@ test("pg_dump as a role with BYPASSRLS needs no options", async () => {
   const data = await source.run("pg_restore", ["--data-only", "--table=workspaces", "--file=-", path]);
   expect(data.split("\n").filter((line) => /^[0-9a-f-]{36}\t/.test(line))).toHaveLength(2);
   await rm(path);
+});
+
+test("latchkey backup of this Postgres is restored into the embedded one", async () => {
+  const path = join(place.directory, "latchkey.backup");
+  const made = await runCommand(["backup", path], { DATABASE_URL: source.databaseUrl });
+  expect(made).toMatchObject({ status: 0, stderr: "" });
+  expect(await place.command(["restore", path])).toMatchObject({
+    status: 0,
+    stderr: `Created a Latchkey database in ${place.dataDirectory}.\n`,
+  });
+  const listed = await Promise.all([
+    place.command(["key", "list", "--json"]),
+    runCommand(["key", "list", "--json"], { DATABASE_URL: source.databaseUrl }),
+  ]);
+  expect(listed[0].stdout).toBe(listed[1].stdout);
+  expect(JSON.parse(listed[0].stdout).data).toHaveLength(2);
 });

@@ -1,3 +1,4 @@
+import { BackupError, type BackupErrorKind } from "@latchkey/db/backup-error";
 import type { ErrorCode, Issue } from "@latchkey/errors";
 import { EnvError } from "../env.ts";
 import { translateFailure } from "../failure.ts";
@@ -12,10 +13,24 @@ export interface Explanation {
 export function explainFailure(error: unknown): Explanation {
   if (error instanceof NoInstanceError) return { code: "NOT_FOUND", message: error.message };
   if (error instanceof StartError) return { code: "SERVICE_UNAVAILABLE", message: error.message };
+  if (error instanceof BackupError) return { code: backupCodes[error.kind], message: error.message };
   if (error instanceof EnvError) return { code: "BAD_REQUEST", message: error.message };
   const { code, message, issues } = translateFailure(error);
   return { code, message: issues?.map(describeIssue).join(" ") ?? message };
 }
+
+const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {
+  "damaged-file": "BAD_REQUEST",
+  "newer-version": "CONFLICT",
+  "unsuitable-schema": "CONFLICT",
+  "unsuitable-login": "FORBIDDEN",
+  "database-not-empty": "CONFLICT",
+  "database-in-use": "CONFLICT",
+  "rejected-rows": "CONFLICT",
+  "file-exists": "CONFLICT",
+  "file-refused": "BAD_REQUEST",
+  "file-missing": "NOT_FOUND",
+};
 
 /** The options that set what the domain names. */
 const options: Readonly<Record<string, string>> = {

@@ -39,6 +39,7 @@ test.each([
   ["--version", ["--version"]],
   ["--help", ["key", "edit", "--help"]],
   ["a usage error", ["key", "create"]],
+  ["a usage error of a backup", ["backup"]],
 ])("%s loads nothing but the parser of command lines", async (_what, args) => {
   const { packages, count } = await readLoads(args);
   expect(packages).toEqual(["commander"]);
@@ -50,4 +51,10 @@ test("a command loads what it needs for the database and for validation, and not
   expect(packages).toEqual(expect.arrayContaining(["commander", "kysely", "pg", "zod"]));
   const server = /^(better-auth|@better-auth|koa|@koa|@trpc|zod-openapi|pino|@scalar|jsonc-parser)(\/|$)/;
   expect(packages.filter((name) => server.test(name))).toEqual([]);
+  expect(packages).not.toContain("pg-copy-streams");
+});
+
+test("a backup loads what it streams rows with", async () => {
+  const { packages } = await readLoads(["backup", join(directory, "file")]);
+  expect(packages).toEqual(expect.arrayContaining(["commander", "pg", "pg-copy-streams"]));
 });

@@ -15,7 +15,7 @@ import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
  */
 export function createProgram(loadEnv: () => Promise<Env>): Command {
   const program = new Command("latchkey")
-    .description("Operate a Latchkey instance: its schema, users, API keys, workspaces and members.")
+    .description("Operate a Latchkey instance: its schema, backups, users, API keys, workspaces and members.")
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
     .helpOption("-h, --help", "print help for a command")
@@ -33,6 +33,14 @@ export function createProgram(loadEnv: () => Promise<Env>): Command {
     .command("migrate")
     .description("create the database if there is none, and bring its schema up to date")
     .action(actionOf(async () => (await import("./migrate.ts")).migrateTask));
+  program
+    .command("backup <file>")
+    .description("write a backup of the instance to a new file; a server may be running")
+    .action(actionOf(async () => (await import("./backups/backup.ts")).backupTask));
+  program
+    .command("restore <file>")
+    .description("restore a backup into an empty database; create the database if there is none")
+    .action(actionOf(async () => (await import("./backups/restore.ts")).restoreTask));
   addUserCommands(program, actionOf);
   addKeyCommands(program, actionOf);
   addWorkspaceCommands(program, actionOf);

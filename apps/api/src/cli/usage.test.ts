@@ -54,6 +54,13 @@ test.each([
   ["a missing value", ["key", "create", ...user, "--name"], /argument missing/],
   ["an unknown option", ["migrate", "--force"], /unknown option '--force'/],
   ["a missing argument", ["key", "delete"], /missing required argument 'id'/],
+  ["a backup without a file", ["backup"], /missing required argument 'file'/],
+  ["a restore of two files", ["restore", "a", "b"], /too many arguments/],
+  [
+    "a backup to a file without a name",
+    ["backup", ""],
+    '<file>: "" is not valid. Expected the path of a file.',
+  ],
   ["workspace without its command", ["workspace"], /^A command is missing/],
   ["a workspace without an owner", ["workspace", "create", "--name", "n"], /'--owner <user>' not specified/],
   ["a workspace without a name", ["workspace", "create", "--owner", "a@b.c"], /'--name <name>' not/],

@@ -23,7 +23,7 @@ export type JoinAttempt =
 const answerWithinMilliseconds = 10_000;
 
 /** "latchkey" as a number; any constant would do. */
-const presenceLock = "7809644653498852729";
+export const presenceLock = "7809644653498852729";
 
 /**
  * Tries once to be present on a cluster.

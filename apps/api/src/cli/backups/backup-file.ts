@@ -1,0 +1,125 @@
+import { constants } from "node:fs";
+import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { BackupError } from "@latchkey/db/backup-error";
+import { isSystemError } from "../../database-server.ts";
+
+/** @throws {BackupError} `file-exists` */
+export async function requireNoFile(path: string): Promise<void> {
+  const found = await translating(path, () => stat(path)).catch((error: unknown) => {
+    if (error instanceof BackupError && error.kind === "file-missing") return undefined;
+    throw error;
+  });
+  if (found) throw fileExists(path);
+}
+
+/**
+ * Writes a compressed backup. The file appears under its name when it is complete and on disk, with access for its owner
+ * only; until then, and after a crash, it is `<path>.partial`.
+ * @throws {BackupError} `file-exists`, `file-refused`, or what `chunks` throws.
+ * @returns the size of the file in bytes.
+ */
+export async function writeBackupFile(
+  path: string,
+  chunks: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<number> {
+  const partial = `${path}.partial`;
+  const file = await translating(partial, () => open(partial, "wx", 0o600));
+  try {
+    const size = await translating(partial, async () => {
+      try {
+        await pipeline(Readable.from(chunks), createGzip(), writeTo(file), { signal });
+        await file.sync();
+        return (await file.stat()).size;
+      } finally {
+        await file.close();
+      }
+    });
+    await translating(path, () => publish(partial, path));
+    return size;
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+/** A last step for a pipeline that leaves the file open, so that it can be synchronized. */
+function writeTo(file: FileHandle): (chunks: AsyncIterable<Buffer>) => Promise<void> {
+  return async (chunks) => {
+    for await (const chunk of chunks) await file.writeFile(chunk);
+  };
+}
+
+/** Gives the file its name, which must be free, and makes that survive a crash of the machine. */
+async function publish(partial: string, path: string): Promise<void> {
+  try {
+    // Unlike a renamed file, a link never replaces a file that has appeared in the meantime.
+    await link(partial, path);
+  } catch (error) {
+    if (!isSystemError(error) || !["EPERM", "ENOTSUP", "ENOSYS"].includes(error.code)) throw error;
+    // A file system without links.
+    await requireNoFile(path);
+    await rename(partial, path);
+  }
+  const directory = await open(dirname(path), constants.O_RDONLY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** A backup that is open for reading; it can be read several times, and is the same file each time. */
+export interface BackupFile {
+  /** The backup from its beginning, uncompressed. */
+  readonly read: () => AsyncIterable<Buffer>;
+  readonly close: () => Promise<void>;
+}
+
+/** @throws {BackupError} `file-missing`, `file-refused` */
+export async function openBackupFile(path: string, signal: AbortSignal): Promise<BackupFile> {
+  const file = await translating(path, () => open(path, "r"));
+  return {
+    async *read() {
+      const compressed = file.createReadStream({ start: 0, autoClose: false, signal });
+      const gunzip = createGunzip();
+      // What goes wrong ends the stream that is read.
+      pipeline(compressed, gunzip).catch((error: Error) => gunzip.destroy(error));
+      try {
+        yield* gunzip;
+      } catch (error) {
+        throw translate(path, error);
+      }
+    },
+    close: () => file.close(),
+  };
+}
+
+async function translating<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw translate(path, error);
+  }
+}
+
+/** The operating system's refusals as a `BackupError`; everything else as it is. */
+function translate(path: string, error: unknown): unknown {
+  if (!isSystemError(error)) return error;
+  if (error.code === "EEXIST") return fileExists(path);
+  if (error.code === "ENOENT")
+    return new BackupError("file-missing", `There is no file or directory ${path}.`, { cause: error });
+  return new BackupError("file-refused", `${path} can't be read or written: ${error.message}.`, {
+    cause: error,
+  });
+}
+
+function fileExists(path: string): BackupError {
+  const advice = path.endsWith(".partial")
+    ? "another backup writes it, or was killed; delete it if none is running"
+    : "choose another name; a backup never replaces a file";
+  return new BackupError("file-exists", `${path} exists; ${advice}.`);
+}

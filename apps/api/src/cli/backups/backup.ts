@@ -1,0 +1,39 @@
+import { resolve } from "node:path";
+import { type DumpOptions, dumpDatabase } from "@latchkey/db/dump-database";
+import { SchemaMissingError } from "@latchkey/db/migrate";
+import { z } from "zod";
+import { explainingUnsuitable } from "../../boot.ts";
+import { noInstanceIn } from "../../database-server.ts";
+import { version } from "../../version.ts";
+import { itemOf } from "../result.ts";
+import { defineServerTask } from "../server-task.ts";
+import { requireNoFile, writeBackupFile } from "./backup-file.ts";
+
+/** Writes a backup of the instance; changes nothing in the database, not even its schema. */
+export const backupTask = defineServerTask({
+  input: z.strictObject({ file: z.string().min(1, "Expected the path of a file.") }),
+  prepare: async ({ file }) => {
+    const path = resolve(file);
+    await requireNoFile(path);
+    return path;
+  },
+  mayCreate: false,
+  perform: async ({ server, env, signal }, path) => {
+    let summary = { createdAt: "", rowCount: 0 };
+    const onEnd: DumpOptions["onEnd"] = ({ createdAt }, rowCount) => {
+      summary = { createdAt, rowCount };
+    };
+    try {
+      const chunks = dumpDatabase(server.connection, { product: version, onEnd });
+      const sizeBytes = await explainingUnsuitable(() => writeBackupFile(path, chunks, signal));
+      return itemOf({ file: path, ...summary, sizeBytes }, [
+        { label: "File", text: ({ file }) => file },
+        { label: "Snapshot", text: ({ createdAt }) => createdAt },
+        { label: "Rows", text: ({ rowCount }) => String(rowCount) },
+        { label: "Size", text: (backup) => `${backup.sizeBytes} bytes` },
+      ]);
+    } catch (error) {
+      throw error instanceof SchemaMissingError ? noInstanceIn(env) : error;
+    }
+  },
+});

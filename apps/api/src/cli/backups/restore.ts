@@ -1,0 +1,47 @@
+import { resolve } from "node:path";
+import { readBackup } from "@latchkey/db/read-backup";
+import { restoreDatabase } from "@latchkey/db/restore-database";
+import { z } from "zod";
+import { describeNotice, explainingUnsuitable } from "../../boot.ts";
+import { describePlace } from "../../database-server.ts";
+import { itemOf } from "../result.ts";
+import { defineServerTask } from "../server-task.ts";
+import { openBackupFile } from "./backup-file.ts";
+import { namingFile } from "./naming-file.ts";
+
+/** Restores a backup into an empty database, which it creates if there is none. */
+export const restoreTask = defineServerTask({
+  input: z.strictObject({ file: z.string().min(1, "Expected the path of a file.") }),
+  // The whole file is checked before a database is created for it.
+  prepare: async ({ file }, signal) => {
+    const path = resolve(file);
+    const backup = await openBackupFile(path, signal);
+    try {
+      const { header } = await namingFile(path, () => readBackup(backup.read()));
+      return { path, backup, header };
+    } catch (error) {
+      await backup.close();
+      throw error;
+    }
+  },
+  mayCreate: true,
+  perform: async ({ server, env, signal }, { path, backup, header }) => {
+    const { connection, isEmbedded } = server;
+    const restored = namingFile(path, () =>
+      restoreDatabase(connection, {
+        header,
+        openBackup: backup.read,
+        isEmbedded,
+        onNotice: (notice) => process.stderr.write(`${describeNotice(notice)}\n`),
+        signal,
+      }),
+    );
+    const { rowCount, isNew } = await explainingUnsuitable(() => restored).finally(backup.close);
+    if (isNew) process.stderr.write(`Created a Latchkey database in ${describePlace(env)}.\n`);
+    return itemOf({ file: path, createdAt: header.createdAt, rowCount }, [
+      { label: "File", text: (summary) => summary.file },
+      { label: "Snapshot", text: ({ createdAt }) => createdAt },
+      { label: "Rows", text: (summary) => String(summary.rowCount) },
+    ]);
+  },
+});

@@ -1,0 +1,54 @@
+import type { z } from "zod";
+import { type DatabaseServer, openServer } from "../database-server.ts";
+import type { Env } from "../env.ts";
+import { untilInterrupted } from "./interruption.ts";
+import { parseInput } from "./parse-input.ts";
+import { print } from "./print.ts";
+import type { Result } from "./result.ts";
+import type { Task } from "./task.ts";
+
+/** What a task on a server works on. The schema of its database may be missing or of another version. */
+export interface ServerTaskContext {
+  readonly server: DatabaseServer;
+  readonly env: Env;
+  /** Aborts when the command is interrupted. The server is closed after the task has ended. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A command that doesn't need, or mustn't get, a schema that is up to date: it parses the command line, prepares without the
+ * database, opens the server, performs the task, prints its result, and closes the server.
+ */
+export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
+  readonly input: Schema;
+  /** What has to be found to be valid before a database is opened or created. */
+  readonly prepare: (input: z.output<Schema>, signal: AbortSignal) => Promise<Prepared>;
+  /** Whether the command may create the embedded Postgres. */
+  readonly mayCreate: boolean;
+  readonly perform: (context: ServerTaskContext, prepared: Prepared) => Promise<Result>;
+}): Task {
+  const { input: schema, prepare, mayCreate, perform } = options;
+  return async (line, loadEnv) => {
+    const input = parseInput(schema, line);
+    const env = await loadEnv();
+    await untilInterrupted(async (interrupted) => {
+      const stopping = new AbortController();
+      interrupted.catch((reason: unknown) => stopping.abort(reason));
+      const { signal } = stopping;
+      const work = async (): Promise<void> => {
+        const prepared = await prepare(input, signal);
+        signal.throwIfAborted();
+        const server = await openServer(env, { mayCreate });
+        try {
+          await print(await perform({ server, env, signal }, prepared), line.isJson);
+        } finally {
+          await server.close();
+        }
+      };
+      // The task cleans up after itself, so it is not left behind when a signal comes.
+      const [outcome] = await Promise.allSettled([work()]);
+      signal.throwIfAborted();
+      if (outcome.status === "rejected") throw outcome.reason;
+    });
+  };
+}

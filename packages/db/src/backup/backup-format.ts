@@ -1,0 +1,81 @@
+import { BackupError } from "./backup-error.ts";
+import { type BackupTable, backupTables } from "./backup-tables.ts";
+
+/**
+ * A backup is text, compressed with gzip: the header as one line of JSON; the rows of each table of the header as `COPY`
+ * writes them, each table ended by a line with `\.`; the trailer as one line of JSON. It is encoded in UTF-8.
+ */
+export interface BackupHeader {
+  readonly format: "latchkey-backup";
+  /** The version of this format. */
+  readonly version: number;
+  /** The version of Latchkey that made the backup. */
+  readonly product: string;
+  /** When the snapshot was taken, by the clock of the database, in ISO 8601. */
+  readonly createdAt: string;
+  /** What the database had run; the checksum is null where none is recorded. */
+  readonly migrations: readonly { readonly name: string; readonly checksum: string | null }[];
+  readonly tables: readonly { readonly name: BackupTable; readonly columns: readonly string[] }[];
+}
+
+/** The last line of a backup. */
+export interface BackupTrailer {
+  /** How many rows each table has. */
+  readonly rows: Readonly<Record<string, number>>;
+  /** SHA-256 in hexadecimal of everything before this line. */
+  readonly sha256: string;
+}
+
+export const formatName = "latchkey-backup";
+export const formatVersion = 1;
+
+/** The line after the last row of a table. `COPY` escapes backslashes, so that no row is like it. */
+export const endOfRows = Buffer.from("\\.\n");
+
+/** @throws {BackupError} `damaged-file`, `newer-version` */
+export function parseHeader(line: string): BackupHeader {
+  const header = parseJson(line);
+  if (!isObject(header) || header.format !== formatName)
+    throw new BackupError("damaged-file", "It is not a backup made by `latchkey backup`.");
+  if (header.version !== formatVersion) {
+    throw new BackupError(
+      "newer-version",
+      `It was made by a newer version of Latchkey (${header.product}), whose backups this version can't read.`,
+    );
+  }
+  const { tables, migrations } = header;
+  const areTables =
+    Array.isArray(tables) &&
+    tables.every((table) => isObject(table) && isBackupTable(table.name) && Array.isArray(table.columns));
+  if (!areTables || !Array.isArray(migrations)) throw damage("its header is not valid");
+  return header as unknown as BackupHeader; // What is used before the checksum is verified has been checked.
+}
+
+/** @throws {BackupError} `damaged-file` */
+export function parseTrailer(line: string): BackupTrailer {
+  const trailer = parseJson(line);
+  if (!isObject(trailer) || typeof trailer.sha256 !== "string" || !isObject(trailer.rows))
+    throw damage("its last line is not valid");
+  return trailer as unknown as BackupTrailer; // Checked above; the counts are compared with numbers.
+}
+
+/** @param reason part of a sentence. */
+export function damage(reason: string, cause?: unknown): BackupError {
+  return new BackupError("damaged-file", `It is truncated or damaged: ${reason}.`, { cause });
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function isBackupTable(name: unknown): name is BackupTable {
+  return backupTables.some((table) => table === name);
+}

@@ -1,0 +1,124 @@
+import { createHash, randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import type { ClusterConnection } from "../embedded/cluster-connection.ts";
+import { createEmptyDatabase } from "../migrate.test-kit.ts";
+import type { Db } from "../schema.ts";
+import { backupTables } from "./backup-tables.ts";
+import { type DumpOptions, dumpDatabase } from "./dump-database.ts";
+
+/** A database without a schema whose owner is no superuser. */
+export interface OwnedDatabase {
+  readonly owner: ClusterConnection;
+  readonly superuser: Db;
+}
+
+/** The roles exist: the run's template database was migrated. */
+export async function createOwnedDatabase(): Promise<OwnedDatabase> {
+  const { connection, db } = await createEmptyDatabase();
+  const user = `owner_${randomUUID()}`;
+  const password = "a password for tests";
+  await sql`create role ${sql.id(user)} login password ${sql.lit(password)}`.execute(db);
+  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(user)} with inherit false`.execute(db);
+  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(user)}`.execute(db);
+  return { owner: { ...connection, user, password }, superuser: db };
+}
+
+/** Text that a format which doesn't escape would break. */
+export const awkwardText = "tab\t, line\nfeed, \r, \\, \\., \\N, “quotes”, 🗝, \u0001";
+
+/** Two tenants with a row in every table; the operator is not the first row of its table. */
+export async function fill(db: Db): Promise<void> {
+  await sql`
+    insert into users (id, email, name) values
+      ('01900000-0000-7000-8000-000000000001', 'ada@example.com', 'Ada'),
+      ('01900000-0000-7000-8000-000000000002', 'grace@example.com', ${awkwardText})`.execute(db);
+  // Moves the operator behind the other user.
+  await sql`update users set image = '\\.' where is_operator`.execute(db);
+  await sql`
+    insert into accounts (id, user_id, account_id, provider_id, password)
+    select id, id, id::text, 'credential', 'hash' from users`.execute(db);
+  await sql`
+    insert into sessions (id, user_id, token, expires_at) select id, id, id::text, now() + interval '1 day' from users`.execute(
+    db,
+  );
+  await sql`
+    insert into sign_in_origins (digest, user_id, last_used_at) select sha256(email::bytea), id, 'infinity' from users`.execute(
+    db,
+  );
+  await sql`
+    insert into verifications (id, identifier, value, expires_at) values (gen_random_uuid(), '\\.', '', now())`.execute(
+    db,
+  );
+  await sql`insert into throttle_buckets (digest, full_at) values (sha256('x'), now())`.execute(db);
+  await sql`
+    insert into idempotency_records (user_id, method, path, key, request_hash, status, answer)
+    select id, 'POST', '/open/api-keys', 'name', sha256('x'), 201, json_build_object('text', name) from users`.execute(
+    db,
+  );
+  await sql`insert into workspaces (id, name, slug) select id, name, id::text from users`.execute(db);
+  await sql`insert into members (workspace_id, user_id, role) select id, id, 'owner' from users`.execute(db);
+  await sql`
+    insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id, after)
+    select id, id, 'workspace.created', 'command', 'workspace', id, jsonb_build_object('name', name) from users`.execute(
+    db,
+  );
+  await sql`
+    insert into api_keys (id, user_id, name, description, start, hash, workspace_ids, permissions, ip_ranges)
+    select id, id, name, '', 'lk_', sha256(email::bytea), array[id], '{}', array['192.0.2.0/24', null] from users`.execute(
+    db,
+  );
+  await sql`
+    insert into retired_secrets (hash, key_id, start, good_until) select sha256(hash), id, 'lk_', now() from api_keys`.execute(
+    db,
+  );
+  await sql`
+    insert into key_counters (key_id, version, use_count, last_used_at) select id, 7, 9007199254740991, now() from api_keys`.execute(
+    db,
+  );
+  await sql`
+    insert into key_usage_hours (key_id, hour, outcome, count) select id, date_trunc('hour', now()), 'admitted', 3 from api_keys`.execute(
+    db,
+  );
+  await sql`insert into key_addresses (key_id, address, last_seen_at) select id, '192.0.2.1', now() from api_keys`.execute(
+    db,
+  );
+  await sql`
+    insert into key_refusals (key_id, id, occurred_at, method, path, request_id, reason)
+    select id, id, now(), 'GET', '/open/me', 'x', 'expired' from api_keys`.execute(db);
+}
+
+/** Every row of every table, as text. */
+export async function readTables(db: Db): Promise<Record<string, readonly string[]>> {
+  const tables: Record<string, readonly string[]> = {};
+  for (const table of backupTables) {
+    const { rows } = await sql<{ row: string }>`
+      select t::text as row from ${sql.table(table)} t order by 1`.execute(db);
+    tables[table] = rows.map(({ row }) => row);
+  }
+  return tables;
+}
+
+/** A whole backup in memory. */
+export async function dump(
+  connection: ClusterConnection,
+  options: Partial<DumpOptions> = {},
+): Promise<Buffer> {
+  return Buffer.concat(
+    await Array.fromAsync(dumpDatabase(connection, { product: "1.2.3-test", ...options })),
+  );
+}
+
+/** A backup in chunks of this many bytes, so that lines are cut anywhere. */
+export async function* inChunks(backup: Buffer, bytes: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < backup.length; at += bytes) yield backup.subarray(at, at + bytes);
+}
+
+/** The backup with another trailer, whose checksum is right for what precedes it. */
+export function reseal(backup: Buffer, change: (text: string) => string): Buffer {
+  const text = backup.toString("utf8");
+  const start = text.lastIndexOf("\n", text.length - 2) + 1;
+  const trailer = JSON.parse(text.slice(start));
+  const body = change(text.slice(0, start));
+  const sha256 = createHash("sha256").update(body).digest("hex");
+  return Buffer.from(`${body}${JSON.stringify({ ...trailer, sha256 })}\n`);
+}

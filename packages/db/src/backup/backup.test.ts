@@ -1,0 +1,283 @@
+import { type Kysely, sql } from "kysely";
+import { expect, inject, test } from "vitest";
+import { openDatabase } from "../connection.ts";
+import { tryJoin } from "../embedded/presence.ts";
+import { migrate } from "../migrate.ts";
+import { migrations } from "../migrations.ts";
+import type { Db } from "../schema.ts";
+import { requireTenantIsolation } from "../tenant-isolation.ts";
+import {
+  awkwardText,
+  createOwnedDatabase,
+  dump,
+  fill,
+  inChunks,
+  type OwnedDatabase,
+  readTables,
+  reseal,
+} from "./backup.test-kit.ts";
+import { backupTables } from "./backup-tables.ts";
+import { dumpDatabase } from "./dump-database.ts";
+import { readBackup } from "./read-backup.ts";
+import { type RestoreOptions, restoreDatabase } from "./restore-database.ts";
+
+async function createSource(): Promise<OwnedDatabase> {
+  const database = await createOwnedDatabase();
+  await migrate(database.owner);
+  await fill(database.superuser);
+  return database;
+}
+
+async function restore(
+  { owner }: OwnedDatabase,
+  backup: Buffer,
+  options: Partial<RestoreOptions> = {},
+): Promise<{ readonly rowCount: number; readonly isNew: boolean }> {
+  const { header } = await readBackup(inChunks(backup, 65_536));
+  const openBackup = () => inChunks(backup, 1_000);
+  return await restoreDatabase(owner, { header, openBackup, isEmbedded: false, ...options });
+}
+
+test("restores every row of every table as it was, for an owner who is no superuser", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const before = await readTables(source.superuser);
+  for (const [table, rows] of Object.entries(before)) expect(rows.length, table).toBeGreaterThan(0);
+  const backup = await dump(source.owner);
+  const rowCount = Object.values(before).flat().length;
+  expect(await restore(target, backup)).toMatchObject({ rowCount, isNew: true });
+  expect(await readTables(target.superuser)).toEqual(before);
+  expect(await readTables(source.superuser)).toEqual(before);
+  const { rows } = await sql`
+    select email, name, is_operator from users order by email`.execute(target.superuser);
+  expect(rows).toEqual([
+    { email: "ada@example.com", name: "Ada", is_operator: true },
+    { email: "grace@example.com", name: awkwardText, is_operator: false },
+  ]);
+  await requireTenantIsolation(target.owner);
+});
+
+test("a backup has every table of the schema, each after those that it refers to, and no sequence", async () => {
+  const { owner, superuser } = await createOwnedDatabase();
+  await migrate(owner);
+  const tables = await sql<{ name: string }>`
+    select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(
+    superuser,
+  );
+  expect(tables.rows.map(({ name }) => name).sort()).toEqual([...backupTables, "migrations"].sort());
+  const references = await sql<{ source: string; target: string }>`
+    select conrelid::regclass::text as source, confrelid::regclass::text as target from pg_constraint where contype = 'f'`.execute(
+    superuser,
+  );
+  const order: readonly string[] = backupTables;
+  for (const { source, target } of references.rows)
+    expect(order.indexOf(target), source).toBeLessThan(order.indexOf(source));
+  // Their values would have to be restored too.
+  const sequences = await sql`select from pg_class where relkind = 'S'`.execute(superuser);
+  expect(sequences.rows).toEqual([]);
+});
+
+test("is a snapshot: what others change while it is read is not in it", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const before = await readTables(source.superuser);
+  const chunks: Buffer[] = [];
+  for await (const chunk of dumpDatabase(source.owner, { product: "1.2.3-test" })) {
+    // The header is read; no table is.
+    if (chunks.length === 0) {
+      await sql`delete from api_keys where name = 'Ada'`.execute(source.superuser);
+      await sql`update key_counters set use_count = 0`.execute(source.superuser);
+      await sql`insert into verifications (id, identifier, value, expires_at) values (gen_random_uuid(), '', '', now())`.execute(
+        source.superuser,
+      );
+    }
+    chunks.push(chunk);
+  }
+  await restore(target, Buffer.concat(chunks));
+  expect(await readTables(target.superuser)).toEqual(before);
+});
+
+test("a backup of an older schema is restored and then brought up to date, with what newer migrations do to its rows", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const newer = {
+    ...migrations,
+    "9001-nicknames": {
+      up: async (db: Kysely<unknown>) => {
+        await sql`alter table users add column nickname text`.execute(db);
+        await sql`update users set nickname = upper(email)`.execute(db);
+      },
+    },
+  };
+  await restore(target, await dump(source.owner), { known: newer });
+  const { rows } = await sql`select nickname from users order by 1`.execute(target.superuser);
+  expect(rows).toEqual([{ nickname: "ADA@EXAMPLE.COM" }, { nickname: "GRACE@EXAMPLE.COM" }]);
+});
+
+test("a backup of a newer schema is refused, and so is a database that a newer version migrated", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const newer = { ...migrations, "9001-newer": { up: async () => undefined } };
+  await migrate(source.owner, { known: newer });
+  await expect(dump(source.owner)).rejects.toMatchObject({
+    kind: "newer-version",
+    message:
+      "A newer version of Latchkey has migrated the database (9001-newer); back it up with that version.",
+  });
+  const backup = await dump(source.owner, { known: newer });
+  await expect(restore(target, backup)).rejects.toMatchObject({
+    kind: "newer-version",
+    message:
+      "The backup was made by a newer version of Latchkey (1.2.3-test, with the migration 9001-newer); restore it with that version.",
+  });
+  expect(await listTables(target.superuser)).toEqual([]);
+});
+
+test("a schema whose owner can't read all rows is not backed up", async () => {
+  const { owner } = await createOwnedDatabase();
+  await migrate(owner, { upTo: "0008-migration-checksums" });
+  await expect(dump(owner)).rejects.toMatchObject({ kind: "unsuitable-schema" });
+});
+
+test("a login that row-level security hides rows from makes no backup", async () => {
+  const source = await createSource();
+  const { owner, superuser } = source;
+  const role = `${owner.user}_reader`;
+  await sql`create role ${sql.id(role)} login password 'a password for tests'`.execute(superuser);
+  await sql`grant usage on schema public to ${sql.id(role)}`.execute(superuser);
+  await sql`grant select on all tables in schema public to ${sql.id(role)}`.execute(superuser);
+  await expect(dump({ ...owner, user: role })).rejects.toMatchObject({ kind: "unsuitable-login" });
+});
+
+async function listTables(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`select tablename from pg_tables where schemaname = 'public'`.execute(db);
+  return rows;
+}
+
+/** Ways to damage a backup, and what is then said. */
+const damages: readonly (readonly [how: string, damage: (backup: Buffer) => Buffer, reason: RegExp])[] = [
+  ["cut in the middle", (backup) => backup.subarray(0, backup.length / 2), /it ends too early/],
+  [
+    "cut before its last line",
+    (backup) => backup.subarray(0, backup.lastIndexOf("\n", -2) + 1),
+    /ends too early/,
+  ],
+  ["cut in its header", (backup) => backup.subarray(0, 100), /it ends too early/],
+  ["empty", () => Buffer.alloc(0), /it ends too early/],
+  ["changed", (backup) => Buffer.from(backup.toString().replace("ada@", "eve@")), /its checksum is wrong/],
+  [
+    "short of a row",
+    (backup) => reseal(backup, (text) => text.replace(/\n[^\n]*\texpired/, "")),
+    /the table "key_refusals" has 1 rows and not 2/,
+  ],
+  ["followed by more", (backup) => Buffer.concat([backup, Buffer.from("\n")]), /something follows/],
+  ["something else", () => Buffer.from('{"a":1}\n'), /not a backup made by `latchkey backup`/],
+  [
+    "with a table of its own",
+    (backup) => reseal(backup, (text) => text.replace('"name":"users"', '"name":"pg_authid"')),
+    /its header is not valid/,
+  ],
+];
+
+test("damaged backups are refused, and a database that is being restored stays without data", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  for (const [how, damage, reason] of damages) {
+    const damaged = damage(backup);
+    for (const bytes of [7, 65_536])
+      await expect(readBackup(inChunks(damaged, bytes)), how).rejects.toMatchObject({
+        kind: "damaged-file",
+        message: expect.stringMatching(reason),
+      });
+    // As if the file had been damaged after it was checked.
+    const openBackup = () => inChunks(damaged, 1_000);
+    await expect(restore(target, backup, { openBackup }), how).rejects.toMatchObject({
+      kind: "damaged-file",
+    });
+    expect(Object.values(await readTables(target.superuser)).flat(), how).toEqual([]);
+  }
+  await requireTenantIsolation(target.owner);
+  // What failed keeps nothing from being restored.
+  expect(await restore(target, backup)).toMatchObject({ isNew: false });
+  expect(await readTables(target.superuser)).toEqual(await readTables(source.superuser));
+}, 60_000);
+
+test("rows that the database rejects are reported with their table, and nothing is restored", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = reseal(await dump(source.owner), (text) => text.replace("\towner\t", "\temperor\t"));
+  await expect(restore(target, backup)).rejects.toMatchObject({
+    kind: "rejected-rows",
+    message: expect.stringMatching(/^The database rejects rows of the table "members": .*check constraint/),
+  });
+  expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
+});
+
+test("restores only into a database without data, and replaces what a server without users leaves", async () => {
+  const source = await createSource();
+  const backup = await dump(source.owner);
+  const before = await readTables(source.superuser);
+  await expect(restore(source, backup)).rejects.toMatchObject({
+    kind: "database-not-empty",
+    message:
+      'The database has data (the table "accounts" has rows); restore the backup into an empty database.',
+  });
+  expect(await readTables(source.superuser)).toEqual(before);
+
+  const target = await createOwnedDatabase();
+  await migrate(target.owner);
+  await sql`insert into throttle_buckets (digest, full_at) values (sha256('y'), now())`.execute(
+    target.superuser,
+  );
+  expect(await restore(target, backup)).toMatchObject({ isNew: false });
+  expect(await readTables(target.superuser)).toEqual(before);
+});
+
+test("doesn't restore into a schema other than the backup's", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  await migrate(target.owner, { known: { ...migrations, "9001-newer": { up: async () => undefined } } });
+  await expect(restore(target, await dump(source.owner))).rejects.toMatchObject({
+    kind: "unsuitable-schema",
+    message: expect.stringContaining("(9001-newer)"),
+  });
+});
+
+test("doesn't restore while a server has connections to the database", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  const server = openDatabase(target.owner, { applicationName: "latchkey open" });
+  try {
+    await sql`select 1`.execute(server);
+    await expect(restore(target, backup)).rejects.toMatchObject({ kind: "database-in-use" });
+  } finally {
+    await server.destroy();
+  }
+  expect(await listTables(target.superuser)).toEqual([]);
+});
+
+test("doesn't restore while another process is present on the embedded Postgres", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  // The cluster of this run has the presence of the process that started it.
+  const other = await tryJoin(inject("postgres"));
+  if (other.kind !== "present") throw new Error("The cluster of the test run can't be joined.");
+  try {
+    await expect(restore(target, backup, { isEmbedded: true })).rejects.toMatchObject({
+      kind: "database-in-use",
+    });
+  } finally {
+    await other.presence.end();
+  }
+});
+
+test("an interrupted restore leaves no data", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  const stopping = new AbortController();
+  async function* interrupted(): AsyncGenerator<Buffer> {
+    for await (const chunk of inChunks(backup, 1_000)) {
+      yield chunk;
+      stopping.abort();
+    }
+  }
+  const { signal } = stopping;
+  await expect(restore(target, backup, { openBackup: interrupted, signal })).rejects.toMatchObject({
+    name: "AbortError",
+  });
+  expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
+});

@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import pg from "pg";
+import { to as copyTo } from "pg-copy-streams";
+import type { DatabaseConnection } from "../connection.ts";
+import { SchemaMissingError } from "../migrate.ts";
+import { readHistory } from "../migration-history.ts";
+import { type Migrations, migrations } from "../migrations.ts";
+import type { Db } from "../schema.ts";
+import { BackupError } from "./backup-error.ts";
+import { type BackupHeader, endOfRows, formatName, formatVersion } from "./backup-format.ts";
+import { type BackupSession, openBackupSession } from "./backup-session.ts";
+import { type BackupTable, backupTables } from "./backup-tables.ts";
+
+/** The first schema whose owner can read all rows. */
+const oldestMigration = "0009-restorable-dumps";
+
+export interface DumpOptions {
+  /** The version of Latchkey, for the header. */
+  readonly product: string;
+  /** The migrations that there are: this version's by default. */
+  readonly known?: Migrations;
+  /** Called with the header and the number of rows when the last chunk has been read. */
+  readonly onEnd?: (header: BackupHeader, rowCount: number) => void;
+}
+
+/**
+ * Reads a backup of a database in chunks, before compression: everything as it is at one moment, while others go on reading
+ * and writing. It changes nothing, and memory is bounded by the largest row.
+ * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`
+ * @throws {SchemaMissingError} when the database has no schema of Latchkey's.
+ */
+export async function* dumpDatabase(
+  connection: DatabaseConnection,
+  { product, known = migrations, onEnd }: DumpOptions,
+): AsyncGenerator<Buffer> {
+  const session = await openBackupSession(connection, "latchkey backup");
+  try {
+    const { schema, header } = await takeSnapshot(session, { product, known });
+    const hash = createHash("sha256");
+    const hashed = (chunk: Buffer): Buffer => {
+      hash.update(chunk);
+      return chunk;
+    };
+    const rows: Record<string, number> = {};
+    yield hashed(Buffer.from(`${JSON.stringify(header)}\n`));
+    for (const { name, columns } of header.tables) {
+      let count = 0;
+      for await (const chunk of readRows(session, schema, { name, columns })) {
+        for (let at = chunk.indexOf("\n"); at !== -1; at = chunk.indexOf("\n", at + 1)) count += 1;
+        yield hashed(chunk);
+      }
+      rows[name] = count;
+      yield hashed(endOfRows);
+    }
+    yield Buffer.from(`${JSON.stringify({ rows, sha256: hash.digest("hex") })}\n`);
+    onEnd?.(
+      header,
+      Object.values(rows).reduce((sum, count) => sum + count, 0),
+    );
+  } finally {
+    await session.close();
+  }
+}
+
+/** Begins the transaction whose snapshot the backup is, and says what is in it. */
+async function takeSnapshot(
+  { client, db }: BackupSession,
+  { product, known }: { readonly product: string; readonly known: Migrations },
+): Promise<{ readonly schema: string; readonly header: BackupHeader }> {
+  await client.query("begin isolation level repeatable read read only");
+  const { rows } = await sql<{ schema: string | null; createdAt: Date }>`
+    select current_schema()::text as schema, now() as "createdAt"`.execute(db);
+  const { schema = null, createdAt = new Date(0) } = rows[0] ?? {};
+  const history = schema === null ? [] : await readHistory(db, schema);
+  if (schema === null || history.length === 0) throw new SchemaMissingError();
+  const newer = history.find(({ name }) => !(name in known));
+  if (newer) {
+    throw new BackupError(
+      "newer-version",
+      `A newer version of Latchkey has migrated the database (${newer.name}); back it up with that version.`,
+    );
+  }
+  if (!history.some(({ name }) => name >= oldestMigration)) {
+    throw new BackupError(
+      "unsuitable-schema",
+      "The schema of the database is too old to be backed up; bring it up to date with `latchkey migrate` first.",
+    );
+  }
+  const header: BackupHeader = {
+    format: formatName,
+    version: formatVersion,
+    product,
+    createdAt: createdAt.toISOString(),
+    migrations: history.map(({ name, checksum = null }) => ({ name, checksum })),
+    tables: await readTables(db),
+  };
+  return { schema, header };
+}
+
+/** The tables that the schema has, with their columns. @throws {BackupError} `unsuitable-login` */
+async function readTables(db: Db): Promise<BackupHeader["tables"]> {
+  const { rows } = await sql<{ name: BackupTable; columns: string[]; isHidden: boolean }>`
+    select relname as name, array_agg(attname::text order by attnum) as columns,
+      row_security_active(pg_class.oid) and not pg_has_role('pg_database_owner', 'usage') as "isHidden"
+    from pg_class join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped and attgenerated = ''
+    where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')
+      and relname = any(${backupTables as readonly string[]})
+    group by pg_class.oid, relname`.execute(db);
+  if (rows.some(({ isHidden }) => isHidden)) {
+    throw new BackupError(
+      "unsuitable-login",
+      "The user of DATABASE_URL doesn't own the database, so that row-level security hides rows from it; make the backup as the owner.",
+    );
+  }
+  return backupTables.flatMap((name) => {
+    const found = rows.find((row) => row.name === name);
+    return found ? [{ name, columns: found.columns }] : [];
+  });
+}
+
+async function* readRows(
+  { client }: BackupSession,
+  schema: string,
+  { name, columns }: BackupHeader["tables"][number],
+): AsyncGenerator<Buffer> {
+  const table = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
+  const list = columns.map((column) => pg.escapeIdentifier(column)).join(", ");
+  yield* client.query(copyTo(`copy ${table} (${list}) to stdout`));
+}

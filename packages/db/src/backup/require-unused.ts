@@ -1,0 +1,33 @@
+import { sql } from "kysely";
+import { presenceLock } from "../embedded/presence.ts";
+import type { Db } from "../schema.ts";
+import { BackupError } from "./backup-error.ts";
+
+/** Connections that last as long as one check; a process that only has these holds no data. */
+const passing = ["latchkey start", "latchkey migrate", "latchkey restore"];
+
+/**
+ * Checks that no other Latchkey process uses the database: none has a connection to it, or is present on its embedded
+ * Postgres. A server that has been idle for a while has no connection to a Postgres that isn't embedded, and isn't found.
+ * @throws {BackupError} `database-in-use`
+ */
+export async function requireUnused(db: Db, isEmbedded: boolean): Promise<void> {
+  const { rows } = await sql<{ connections: number; presences: number }>`
+    select
+      (
+        select count(*) from pg_stat_activity
+        where datname = current_database() and application_name like 'latchkey%' and application_name <> all(${passing})
+      ) as connections,
+      (
+        select count(*) from pg_locks
+        where locktype = 'advisory' and mode = 'ShareLock' and granted
+          and (classid::bigint << 32) | objid::bigint = ${presenceLock}
+      ) as presences`.execute(db);
+  const { connections = 0, presences = 0 } = rows[0] ?? {};
+  // This process is present on its own embedded Postgres.
+  if (connections === 0 && (!isEmbedded || presences <= 1)) return;
+  throw new BackupError(
+    "database-in-use",
+    "Another Latchkey process uses the database; stop every server, and restore the backup then.",
+  );
+}

@@ -1,0 +1,183 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { sql } from "kysely";
+import pg from "pg";
+import { from as copyFrom } from "pg-copy-streams";
+import type { DatabaseConnection } from "../connection.ts";
+import { type MigrationNotice, migrate } from "../migrate.ts";
+import { readHistory } from "../migration-history.ts";
+import { type Migrations, migrations } from "../migrations.ts";
+import type { Db } from "../schema.ts";
+import { BackupError } from "./backup-error.ts";
+import type { BackupHeader } from "./backup-format.ts";
+import { type BackupSession, openBackupSession } from "./backup-session.ts";
+import { backupTables, disposableTables } from "./backup-tables.ts";
+import { type BackupContents, readBackup } from "./read-backup.ts";
+import { requireUnused } from "./require-unused.ts";
+
+/** What was restored. */
+export interface Restored extends BackupContents {
+  /** Whether the database had no schema before. */
+  readonly isNew: boolean;
+}
+
+export interface RestoreOptions {
+  /** The header of the backup, which `readBackup` has checked to its end. */
+  readonly header: BackupHeader;
+  /** Reads the backup again from its beginning, uncompressed. */
+  readonly openBackup: () => AsyncIterable<Buffer>;
+  /** Whether the database is the embedded Postgres of this process. */
+  readonly isEmbedded: boolean;
+  /** The migrations that there are: this version's by default. */
+  readonly known?: Migrations;
+  readonly onNotice?: (notice: MigrationNotice) => void;
+  /** Interrupts it; nothing is restored then. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Restores a backup into a database without data: creates the schema that the backup was made of, loads all rows in one
+ * transaction, and then brings the schema up to date. If it fails before that, the database has a schema and no data.
+ * @throws {BackupError}
+ */
+export async function restoreDatabase(
+  connection: DatabaseConnection,
+  options: RestoreOptions,
+): Promise<Restored> {
+  const { header, known = migrations, onNotice = () => undefined } = options;
+  const former = selectMigrations(header, known);
+  const session = await openBackupSession(connection, "latchkey restore");
+  try {
+    await requireUnused(session.db, options.isEmbedded);
+    await requireSameSchema(session.db, header, { mayBeEmpty: true });
+    const applied = await migrate(connection, { known: former, onNotice });
+    const contents = await loadRows(session, options);
+    await migrate(connection, { known, onNotice });
+    return { ...contents, isNew: applied.length > 0 };
+  } finally {
+    await session.close();
+  }
+}
+
+/** The migrations that the backup's database had run. @throws {BackupError} `newer-version` */
+function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
+  const names = header.migrations.map(({ name }) => name);
+  const newer = names.find((name) => !(name in known));
+  if (newer !== undefined) {
+    throw new BackupError(
+      "newer-version",
+      `The backup was made by a newer version of Latchkey (${header.product}, with the migration ${newer}); restore it with that version.`,
+    );
+  }
+  return Object.fromEntries(Object.entries(known).filter(([name]) => names.includes(name)));
+}
+
+/**
+ * Rows of one schema can't be loaded into another: a later migration may have changed rows of its time.
+ * @throws {BackupError} `unsuitable-schema`
+ */
+async function requireSameSchema(
+  db: Db,
+  header: BackupHeader,
+  { mayBeEmpty }: { readonly mayBeEmpty: boolean },
+): Promise<string> {
+  const { rows } = await sql<{ schema: string | null }>`select current_schema()::text as schema`.execute(db);
+  const schema = rows[0]?.schema ?? "public";
+  const applied = (await readHistory(db, schema)).map(({ name }) => name);
+  const expected = header.migrations.map(({ name }) => name);
+  const isSame = applied.length === expected.length && expected.every((name) => applied.includes(name));
+  if (isSame || (mayBeEmpty && applied.length === 0)) return schema;
+  const [first = ""] = [
+    ...applied.filter((name) => !expected.includes(name)),
+    ...expected.filter((name) => !applied.includes(name)),
+  ];
+  throw new BackupError(
+    "unsuitable-schema",
+    `The database already has a schema, and it isn't the one of the backup (${first}); restore the backup into a database without a schema.`,
+  );
+}
+
+async function loadRows(session: BackupSession, options: RestoreOptions): Promise<BackupContents> {
+  const { client, db } = session;
+  await client.query("begin");
+  const schema = await requireSameSchema(db, options.header, { mayBeEmpty: false });
+  const name = (table: string): string => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`;
+  const present = await findTables(db);
+  await client.query(
+    `lock table ${present.map(({ table }) => name(table)).join(", ")} in access exclusive mode`,
+  );
+  for (const { table, isForced } of present) {
+    // Without the force, the owner isn't under row-level security; a trigger would change rows that are as they should be.
+    if (isForced) await client.query(`alter table ${name(table)} no force row level security`);
+    await client.query(`alter table ${name(table)} disable trigger user`);
+  }
+  await requireEmpty(
+    session,
+    present.map(({ table }) => table),
+    name,
+  );
+  const contents = await readBackup(options.openBackup(), async ({ name: table, columns }, rows) => {
+    const list = columns.map((column) => pg.escapeIdentifier(column)).join(", ");
+    const copy = client.query(copyFrom(`copy ${name(table)} (${list}) from stdin`));
+    try {
+      await pipeline(Readable.from(rows, { objectMode: false }), copy, { signal: options.signal });
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      throw explainRejection(error, table);
+    }
+    return copy.rowCount;
+  });
+  for (const { table, isForced } of present) {
+    await client.query(`alter table ${name(table)} enable trigger user`);
+    if (isForced) await client.query(`alter table ${name(table)} force row level security`);
+  }
+  options.signal?.throwIfAborted();
+  await client.query("commit");
+  await client.query(`analyze ${present.map(({ table }) => name(table)).join(", ")}`);
+  return contents;
+}
+
+interface PresentTable {
+  readonly table: string;
+  readonly isForced: boolean;
+}
+
+async function findTables(db: Db): Promise<PresentTable[]> {
+  const { rows } = await sql<PresentTable>`
+    select relname as table, relforcerowsecurity as "isForced" from pg_class
+    where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')
+      and relname = any(${backupTables as readonly string[]})
+    order by 1`.execute(db);
+  return rows;
+}
+
+/** @throws {BackupError} `database-not-empty` */
+async function requireEmpty(
+  { client }: BackupSession,
+  tables: readonly string[],
+  name: (table: string) => string,
+): Promise<void> {
+  for (const table of tables) {
+    if (disposableTables.some((disposable) => disposable === table)) {
+      await client.query(`delete from ${name(table)}`);
+      continue;
+    }
+    const { rowCount } = await client.query(`select from ${name(table)} limit 1`);
+    if (rowCount) {
+      throw new BackupError(
+        "database-not-empty",
+        `The database has data (the table "${table}" has rows); restore the backup into an empty database.`,
+      );
+    }
+  }
+}
+
+/** What the database said about rows; everything else is as it was. */
+function explainRejection(error: unknown, table: string): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error;
+  return new BackupError(
+    "rejected-rows",
+    `The database rejects rows of the table "${table}": ${error.message}.`,
+    { cause: error },
+  );
+}

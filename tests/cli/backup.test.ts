@@ -1,0 +1,247 @@
+import { once } from "node:events";
+import { access, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Account, createKey, deleteKey, readUsageCount, signIn, signUp } from "../support/account.ts";
+import { open } from "../support/inspection.ts";
+import { callOpen } from "../support/open-call.ts";
+import { createPlace, type Place } from "../support/place.ts";
+import { connectionTo, eventually, findPostmaster } from "../support/postmaster.ts";
+import { type ProductNode, runCommand, spawnCommand } from "../support/product.ts";
+import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
+
+// A backup of an instance whose server runs and is being used, and what is restored from it elsewhere.
+
+let place: Place;
+let node: ProductNode;
+let account: Account;
+/** A backup that was made under load, and one key of it. */
+let file: string;
+let keys: UsedKey[];
+
+interface UsedKey {
+  readonly id: string;
+  readonly key: string;
+  sent: number;
+  answered: number;
+  answeredBefore: number;
+  sentAfter: number;
+}
+
+beforeAll(async () => {
+  place = await createPlace();
+  node = await place.start();
+  account = await signUp(node.baseUrl);
+  file = join(place.directory, "latchkey.backup");
+  keys = await Promise.all(
+    Array.from({ length: 4 }, async (_, number) => ({
+      ...(await createKey(node.baseUrl, account, `used ${number}`)),
+      sent: 0,
+      answered: 0,
+      answeredBefore: 0,
+      sentAfter: 0,
+    })),
+  );
+});
+
+afterAll(async () => {
+  await place?.close();
+});
+
+/** Uses keys, and creates and deletes others, until it is told to stop. */
+function startLoad(): { readonly stop: () => Promise<void> } {
+  let isOver = false;
+  async function use(key: UsedKey): Promise<void> {
+    while (!isOver) {
+      key.sent += 1;
+      expect((await callOpen(node.baseUrl, key.key)).status).toBe(200);
+      key.answered += 1;
+    }
+  }
+  async function change(): Promise<void> {
+    for (let number = 0; !isOver; number += 1) {
+      const { id } = await createKey(node.baseUrl, account, `passing ${number}`);
+      await deleteKey(node.baseUrl, account, id);
+    }
+  }
+  const work = Promise.all([...keys.map(use), change()]);
+  return {
+    async stop() {
+      isOver = true;
+      await work;
+    },
+  };
+}
+
+test("backs up an instance under load, to a file that only its owner can read", async () => {
+  const load = startLoad();
+  await eventually("each key was used", async () => keys.every(({ answered }) => answered > 20), 20_000);
+  for (const key of keys) key.answeredBefore = key.answered;
+  const result = expectResult(await place.command(["backup", file, "--json"]));
+  for (const key of keys) key.sentAfter = key.sent;
+  await load.stop();
+  const { size, mode } = await stat(file);
+  expect(result).toEqual({
+    file,
+    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    rowCount: expect.any(Number),
+    sizeBytes: size,
+  });
+  expect(mode & 0o777).toBe(0o600);
+  await expect(access(`${file}.partial`)).rejects.toThrow("ENOENT");
+  // Secrets that a backup has no use for.
+  const text = gunzipSync(await readFile(file)).toString();
+  for (const { key } of keys) expect(text).not.toContain(key);
+  expect(text).not.toContain(account.password);
+  expect(text).not.toContain((await readFile(join(place.dataDirectory, "auth-secret"), "utf8")).trim());
+});
+
+test("prints aligned text without --json", async () => {
+  const text = expectText(await place.command(["backup", join(place.directory, "text.backup")]));
+  expect(text).toMatch(/^File {6}\S+text\.backup\nSnapshot {2}\S+Z\nRows {6}\d+\nSize {6}\d+ bytes\n$/);
+});
+
+test("restored elsewhere, keys work, accounts sign in, and counts are those of one moment", async () => {
+  const late = await createKey(node.baseUrl, account, "made after the backup");
+  const other = await createPlace();
+  try {
+    const ending = await other.command(["restore", file, "--json"]);
+    expect(ending).toMatchObject({
+      status: 0,
+      stderr: `Created a Latchkey database in ${other.dataDirectory}.\n`,
+    });
+    expect(JSON.parse(ending.stdout)).toEqual({
+      file,
+      createdAt: expect.any(String),
+      rowCount: expect.any(Number),
+    });
+    expect(await findPostmaster(other.cluster)).toBeUndefined();
+
+    const restored = await other.start();
+    const client = await open(await connectionTo(other.cluster));
+    // Tables without foreign keys, whose rows are written in one transaction.
+    const { rows } = await client.query(`
+      select count(*) filter (where k.id is null)::int as "countersWithoutKey",
+        count(*) filter (where c.key_id is null)::int as "keysWithoutCounter", count(*) > 4 as "hasPassing"
+      from api_keys k full join key_counters c on c.key_id = k.id`);
+    expect(rows).toEqual([{ countersWithoutKey: 0, keysWithoutCounter: 0, hasPassing: true }]);
+    // History is written after the counts, and never before them.
+    const ahead = await client.query(`
+      select from key_counters c
+      join (select key_id, sum(count) from key_usage_hours where outcome = 'admitted' group by 1) h using (key_id)
+      where h.sum > c.use_count`);
+    expect(ahead.rowCount).toBe(0);
+    await client.end();
+
+    const { cookie = "" } = await signIn(restored.baseUrl, account);
+    for (const { id, key, answeredBefore, sentAfter } of keys) {
+      const used = await readUsageCount(restored.baseUrl, { ...account, cookie }, id);
+      expect(used).toBeGreaterThanOrEqual(answeredBefore);
+      expect(used).toBeLessThanOrEqual(sentAfter);
+      expect((await callOpen(restored.baseUrl, key)).status).toBe(200);
+      expect(await readUsageCount(restored.baseUrl, { ...account, cookie }, id)).toBe(used + 1);
+    }
+    expect((await callOpen(restored.baseUrl, late.key)).status).toBe(403);
+
+    expectFailure(await other.command(["restore", file]), {
+      status: 1,
+      code: "CONFLICT",
+      message: "Another Latchkey process uses the database; stop every server, and restore the backup then.",
+    });
+    await restored.stop();
+    expectFailure(await other.command(["restore", file]), {
+      status: 1,
+      code: "CONFLICT",
+      message:
+        /^The database has data \(the table "\w+" has rows\); restore the backup into an empty database\.$/,
+    });
+  } finally {
+    await other.close();
+  }
+});
+
+test("never replaces a file, and leaves none where it fails", async () => {
+  const before = await readFile(file);
+  const exists = {
+    status: 1,
+    code: "CONFLICT",
+    message: /latchkey\.backup exists; choose another name/,
+  } as const;
+  expectFailure(await place.command(["backup", file]), exists);
+  expect(await readFile(file)).toEqual(before);
+
+  const path = join(place.directory, "other.backup");
+  await writeFile(`${path}.partial`, "another's");
+  const partial = {
+    ...exists,
+    message: /other\.backup\.partial exists; another backup writes it, or was killed/,
+  };
+  expectFailure(await place.command(["backup", path]), partial);
+  expect(await readFile(`${path}.partial`, "utf8")).toBe("another's");
+
+  expectFailure(await place.command(["backup", join(place.directory, "missing", "x")]), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: /^There is no file or directory .*missing\/x\.partial\.$/,
+  });
+  const nowhere = join(place.directory, "no-instance");
+  expectFailure(await runCommand(["backup", path.replace("other", "none")], { DATA_DIR: nowhere }), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: /^There is no Latchkey database in /,
+  });
+  await expect(access(nowhere)).rejects.toThrow("ENOENT");
+  await expect(access(path)).rejects.toThrow("ENOENT");
+});
+
+test("a file that is missing, truncated, changed or no backup creates no database", async () => {
+  const target = join(place.directory, "target");
+  const restore = (path: string) => runCommand(["restore", path], { DATA_DIR: target });
+  const path = join(place.directory, "damaged.backup");
+  const whole = await readFile(file);
+  const expectDamage = async (reason: RegExp): Promise<void> => {
+    const message = new RegExp(`^${path} can't be restored\\. .*${reason.source}`);
+    expectFailure(await restore(path), { status: 1, code: "BAD_REQUEST", message });
+  };
+  await writeFile(path, whole);
+  await truncate(path, whole.length - 20);
+  await expectDamage(/It is truncated or damaged: unexpected end of file\./);
+  const changed = Buffer.from(whole);
+  changed[changed.length - 6] = (changed[changed.length - 6] ?? 0) ^ 1; // In the checksum of gzip.
+  await writeFile(path, changed);
+  await expectDamage(/It is truncated or damaged: incorrect (data|length) check\./);
+  await writeFile(path, "no backup");
+  await expectDamage(/It is truncated or damaged: incorrect header check\./);
+  expectFailure(await restore(join(place.directory, "none")), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: /^There is no file or directory /,
+  });
+  expectFailure(await restore(place.directory), {
+    status: 1,
+    code: "BAD_REQUEST",
+    message: /can't be read or written: EISDIR/,
+  });
+  await expect(access(target)).rejects.toThrow("ENOENT");
+});
+
+test("a backup that is interrupted leaves no file, and ends by the signal", async () => {
+  const path = join(place.directory, "interrupted.backup");
+  const client = await open(await connectionTo(place.cluster));
+  // The backup waits for this lock when it comes to the table.
+  await client.query("begin; lock table audit_events in access exclusive mode");
+  const child = spawnCommand(["backup", path], { DATA_DIR: place.dataDirectory });
+  const closed = once(child, "close");
+  const isWriting = () =>
+    access(`${path}.partial`).then(
+      () => true,
+      () => false,
+    );
+  await eventually("the backup is written", isWriting, 20_000);
+  child.kill("SIGTERM");
+  expect(await closed).toEqual([null, "SIGTERM"]);
+  await client.query("rollback");
+  await client.end();
+  for (const name of [path, `${path}.partial`]) await expect(access(name)).rejects.toThrow("ENOENT");
+});
