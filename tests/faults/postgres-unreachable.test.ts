@@ -40,6 +40,7 @@ test.each([
   async (what, breakWay, mendWay) => {
     const { node, account, database, recovered } = stage;
     const { id, key } = await stage.knownKey(what);
+    const linesBefore = node.output().split("\n").length;
     expect(await readHealth()).toEqual({ health: 200, readiness: 200 });
     const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 50 });
     await load.reached(500);
@@ -79,8 +80,27 @@ test.each([
     // The web app's statements have more patience, and may still be carried out.
     expect([200, 503]).toContain((await visit).status);
     await expectFewConnections();
+    const rejected = [...outcomes, away, await visit].filter(({ status }) => status === 503).length;
+    await expectOneOutageInLog(linesBefore, rejected);
   },
 );
+
+/** The log since that line has few lines, and the one about the end of the outage counts all rejected requests. */
+async function expectOneOutageInLog(fromLine: number, rejected: number): Promise<void> {
+  const readLines = () =>
+    stage.node
+      .output()
+      .split("\n")
+      .slice(fromLine)
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const ended = "the database is available again";
+  await eventually("the outage has ended", async () => readLines().some(({ msg }) => msg === ended), 10_000);
+  const lines = readLines();
+  expect(lines.length).toBeLessThan(20);
+  expect(lines.filter(({ msg }) => msg === "the database is unavailable")).toHaveLength(1);
+  expect(lines.filter(({ msg }) => msg === ended)).toMatchObject([{ rejectedRequests: rejected }]);
+}
 
 /** What was given up is gone from Postgres too, and nothing was made twice. */
 async function expectFewConnections(): Promise<void> {

@@ -1,18 +1,15 @@
 import { encodeId } from "@latchkey/db/ids";
 import type { Logger } from "pino";
 import type { SignInEvent } from "./domain/sign-in-event.ts";
-import { createTally } from "./tally.ts";
+import type { EventLog } from "./event-log/event-log.ts";
 
 /**
  * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an address without an account may be
- * a password typed into the wrong field. Throttled attempts cost a caller nothing, so they are counted, and one line a
- * second tells how many there were and where the last one came from.
+ * a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
+ * addresses; throttling and the password queue bound how many there are. Throttled attempts cost a caller nothing, so
+ * they are counted.
  */
-export function createAccountLog(log: Logger): (event: SignInEvent) => void {
-  const logThrottled = {
-    "sign-in-throttled": createTally((facts) => log.warn(facts, "sign-ins were throttled")),
-    "sign-up-throttled": createTally((facts) => log.warn(facts, "sign-ups were throttled")),
-  };
+export function createAccountLog(log: Logger, events: EventLog): (event: SignInEvent) => void {
   return (event) => {
     const { kind, ...facts } = event;
     switch (event.kind) {
@@ -29,7 +26,12 @@ export function createAccountLog(log: Logger): (event: SignInEvent) => void {
       }
       case "sign-in-throttled":
       case "sign-up-throttled":
-        logThrottled[event.kind](facts);
+        events.count({
+          kind: event.kind,
+          level: "warn",
+          message: event.kind === "sign-in-throttled" ? "sign-ins were throttled" : "sign-ups were throttled",
+          facts,
+        });
         return;
       default:
         event satisfies never;

@@ -5,12 +5,13 @@ import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
+import type { EventLog } from "./event-log/event-log.ts";
 import { admitFirst } from "./http/admit-first.ts";
 import { withCors } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
 import type { Endpoint } from "./http/endpoint.ts";
-import { createFailureAnswer, errorBoundary } from "./http/error-boundary.ts";
+import { createFailureAnswer, createKoaErrorListener, errorBoundary } from "./http/error-boundary.ts";
 import { createExplainer } from "./http/explain-request.ts";
 import { health } from "./http/health.ts";
 import { requireKnownHost } from "./http/known-host.ts";
@@ -35,6 +36,7 @@ export interface AppDependencies {
   readonly recorder: UsageRecorder;
   readonly endpoints: readonly Endpoint[];
   readonly log: Logger;
+  readonly events: EventLog;
   /** The origins whose pages may call the open API. */
   readonly corsOrigins: readonly string[];
   /** Where the built web app lies. */
@@ -46,14 +48,13 @@ export interface AppDependencies {
 /** Everything one port serves, in the order a request meets it: the open API, or the app with all else. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
-  const { log, corsOrigins, webDirectory, isDraining } = dependencies;
+  const { log, events, corsOrigins, webDirectory, isDraining } = dependencies;
   const { isTrustedProxy } = instance;
   const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
   const app = new Koa();
-  // Callers who leave before their answer is complete are everyday, and no fault of ours.
-  app.on("error", (error: Error) => log.debug(`an answer was not taken: ${error.message}`));
+  app.on("error", createKoaErrorListener(events, log));
 
-  const answerFailure = createFailureAnswer(log, instance.baseUrl);
+  const answerFailure = createFailureAnswer(events, instance.baseUrl);
   app.use(nameRequest());
   app.use(errorBoundary(answerFailure));
   app.use(edgeRules());
@@ -62,7 +63,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
   app.use(requireKnownHost(instance.baseUrl));
-  app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), log }));
+  app.use(trpcMount({ instance, explain: createExplainer(admissionDb, gate.findRoute), events }));
   const files = await readStaticFiles(webDirectory);
   const openApiDocument = createOpenApiDocument(endpoints, instance.configuration);
   app.use(await documentation(files, { openApiDocument, errorReference: renderErrorReference() }));

@@ -18,6 +18,7 @@ import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { openGround } from "./boot.ts";
 import { describeInstance } from "./domain/instance.ts";
 import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
+import { EventLog } from "./event-log/event-log.ts";
 import { reserveAddress } from "./http/server.ts";
 import { endpoints } from "./open/endpoints.ts";
 import { openPools } from "./pools.ts";
@@ -41,11 +42,16 @@ const waitMs = 30_000;
 async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
   const log = pino({ level: env.logLevel });
   for (const warning of env.warnings) log.warn(warning);
+  const events = new EventLog({ log, isDatabaseAvailable: () => admission.isAvailable() });
+  stack.defer(() => events.close());
   requireAuthSecret(env);
   const server = await reserveAddress(env.host, env.port);
   const ground = await openGround(env, {
     mayCreate: true,
-    onEvent: ({ kind }) => log.warn(`the embedded Postgres was ${kind}`),
+    onEvent: ({ kind }) => {
+      const message = `the embedded Postgres was ${kind}`;
+      events.count({ kind: message, level: "warn", message, facts: {} });
+    },
     waitMs,
     onWait: (message) => log.warn(message),
     signal,
@@ -64,20 +70,21 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
   }
   const admission = new Admission({
     connection: ground.connection,
-    onFailure: (err) => log.error({ err }, "admission cannot reach the database"),
+    onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
   });
   stack.defer(() => admission.close());
   const recorder = new UsageRecorder({
     clock: await DatabaseClock.read(webPools.db),
     connection: ground.connection,
     keepDays: env.historyDays,
-    onFailure: (err) => log.error({ err }, "the history of keys cannot be written"),
+    onFailure: (error) =>
+      events.reportFailure("statistics", error, "the history of keys could not be written"),
   });
   stack.defer(() => recorder.close());
   const purger = new Purger({
     connection: ground.connection,
     historyDays: env.historyDays,
-    onFailure: (err, rule) => log.error({ err }, `${rule} cannot be purged`),
+    onFailure: (error, rule) => events.reportFailure("purger", error, `${rule} could not be purged`),
   });
   stack.defer(() => purger.close());
   const admissionDb = openDatabase(ground.connection, {
@@ -91,7 +98,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
     ...webPools,
     sessions: createSessions({ db, secret, baseUrl, maxSessionsPerUser: env.maxSessionsPerUser }),
     signInThrottle: new SignInThrottle({ db, secret, maxSignUpsPerHour: env.maxSignUpsPerHour }),
-    report: createAccountLog(log),
+    report: createAccountLog(log, events),
     baseUrl,
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     quotas: env.quotas,
@@ -106,6 +113,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
     recorder,
     endpoints,
     log,
+    events,
     corsOrigins: env.corsOrigins,
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,

@@ -26,6 +26,7 @@ import { createAccount } from "../src/domain/accounts.ts";
 import { createKey, deleteKey } from "../src/domain/api-keys.ts";
 import { describeInstance, type Instance, type PublicConfiguration } from "../src/domain/instance.ts";
 import { defaultQuotas, type Quotas } from "../src/domain/quotas.ts";
+import { EventLog, type EventLogOptions } from "../src/event-log/event-log.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
@@ -67,6 +68,7 @@ export async function startTestApp(
     readonly publicUrl?: string;
     readonly quotas?: Partial<Quotas>;
     readonly isDraining?: boolean;
+    readonly eventLog?: Partial<EventLogOptions>;
     /** Very many unless told. */
     readonly maxSignUpsPerHour?: number;
   } = {},
@@ -89,6 +91,11 @@ export async function startTestApp(
     },
   });
   const log = pino(stream);
+  const events = new EventLog({
+    log,
+    isDatabaseAvailable: () => admission.isAvailable(),
+    ...options.eventLog,
+  });
   const instance: Instance = {
     ...pools,
     sessions: createSessions({
@@ -102,7 +109,7 @@ export async function startTestApp(
       secret,
       maxSignUpsPerHour: options.maxSignUpsPerHour ?? 10_000,
     }),
-    report: createAccountLog(log),
+    report: createAccountLog(log, events),
     baseUrl: publicUrl,
     configuration: describeInstance({
       baseUrl: publicUrl,
@@ -112,11 +119,16 @@ export async function startTestApp(
     quotas: { ...defaultQuotas, ...options.quotas },
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
-  const admission = new Admission({ connection: database.connection });
+  const admission = new Admission({
+    connection: database.connection,
+    onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
+  });
   const recorder = new UsageRecorder({
     clock: await DatabaseClock.read(db),
     connection: database.connection,
     flushEveryMs: 50,
+    onFailure: (error) =>
+      events.reportFailure("statistics", error, "the history of keys could not be written"),
   });
   const admissionDb = openDatabase(database.connection, {
     applicationName: "test inspection",
@@ -131,6 +143,7 @@ export async function startTestApp(
     recorder,
     endpoints: [...endpoints, ...(options.more ?? [])],
     log,
+    events,
     corsOrigins: options.corsOrigins ?? [],
     webDirectory,
     isDraining: () => options.isDraining === true,
@@ -172,6 +185,7 @@ export async function startTestApp(
       await server.close({ graceMs: 1_000 });
       await admission.close();
       await recorder.close();
+      events.close();
       await admissionDb.destroy();
       await pools.db.destroy();
       await pools.readDb.destroy();

@@ -1,6 +1,6 @@
 import { AppError } from "@latchkey/errors";
 import pg from "pg";
-import { isDatabaseUnavailable, isNotAcceptingConnections } from "./sqlstate.ts";
+import { isDatabaseUnavailable, isNotAcceptingConnections, isServerUnavailable } from "./sqlstate.ts";
 
 /**
  * Translates a failure of Postgres, or of the connection to it, into an `AppError`: a database that is unreachable,
@@ -13,6 +13,15 @@ export function databaseFailure(error: unknown): AppError | undefined {
   return isAway ? new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 1 }) : undefined;
 }
 
+/**
+ * Whether a failure means that the database is unavailable to everyone. A statement or lock timeout doesn't, and neither
+ * does a wait for a free connection of a pool: slow queries cause those on a healthy database.
+ */
+export function isDatabaseOutage(error: unknown): boolean {
+  if (isServerUnavailable(error)) return true;
+  return isConnectionFailure(error) && !(error instanceof Error && error.message.includes(poolWait));
+}
+
 /** Whether the database may just not be up yet: nobody listens, or who does accepts no connections yet. */
 export function isDatabaseNotUp(error: unknown): boolean {
   return isConnectionFailure(error) || isNotAcceptingConnections(error);
@@ -22,6 +31,8 @@ export function isDatabaseNotUp(error: unknown): boolean {
 function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
   if (error instanceof AggregateError) return error.errors.some(isConnectionFailure);
+  // Node's error for a client of ours that left while it sent a body has the same code as a broken connection to Postgres.
+  if (error.message === "aborted") return false;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   return networkCodes.has(code) || clientMessages.some((message) => error.message.includes(message));
 }
@@ -38,10 +49,13 @@ const networkCodes = new Set([
   "EAI_AGAIN",
 ]);
 
+/** The pool's message when no connection became free in time. */
+const poolWait = "timeout exceeded when trying to connect";
+
 // The driver has no codes for these.
 const clientMessages = [
   "Connection terminated",
-  "timeout exceeded when trying to connect",
+  poolWait,
   "timeout expired",
   "Query read timeout",
   "Client has encountered a connection error",

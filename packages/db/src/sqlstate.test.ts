@@ -8,6 +8,7 @@ import {
   isLockTimeout,
   isNotAcceptingConnections,
   isRoleRefusal,
+  isServerUnavailable,
 } from "./sqlstate.ts";
 
 // Codes and classes are literals here, so that a change to the module's tables fails a test.
@@ -19,6 +20,7 @@ const classes = {
   isLockTimeout,
   isNotAcceptingConnections,
   isRoleRefusal,
+  isServerUnavailable,
 };
 
 function classify(error: unknown): string[] {
@@ -30,18 +32,18 @@ function databaseError(code: string): pg.DatabaseError {
 }
 
 test.each([
-  ["08000", "connection_exception", ["isDatabaseUnavailable"]],
-  ["08006", "connection_failure", ["isDatabaseUnavailable"]],
+  ["08000", "connection_exception", ["isDatabaseUnavailable", "isServerUnavailable"]],
+  ["08006", "connection_failure", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["22001", "string_data_right_truncation", []],
   ["22023", "invalid_parameter_value", ["isRoleRefusal"]],
   ["23503", "foreign_key_violation", []],
   ["23505", "unique_violation", ["isDatabaseDuplicate"]],
-  ["25006", "read_only_sql_transaction", ["isDatabaseUnavailable"]],
+  ["25006", "read_only_sql_transaction", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["25P02", "in_failed_sql_transaction", []],
   ["25P03", "idle_in_transaction_session_timeout", ["isDatabaseUnavailable"]],
   ["26000", "invalid_sql_statement_name", ["isDefiniteAbort"]],
-  ["28000", "invalid_authorization_specification", ["isDatabaseUnavailable"]],
-  ["28P01", "invalid_password", ["isDatabaseUnavailable"]],
+  ["28000", "invalid_authorization_specification", ["isDatabaseUnavailable", "isServerUnavailable"]],
+  ["28P01", "invalid_password", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["3D000", "invalid_catalog_name", []],
   ["40001", "serialization_failure", ["isDefiniteAbort"]],
   ["40003", "statement_completion_unknown", []],
@@ -51,16 +53,24 @@ test.each([
   ["42P01", "undefined_table", []],
   ["42P04", "duplicate_database", ["isDatabaseDuplicate"]],
   ["42P05", "duplicate_prepared_statement", ["isDefiniteAbort"]],
-  ["53100", "disk_full", ["isDatabaseUnavailable"]],
-  ["53200", "out_of_memory", ["isDatabaseUnavailable"]],
-  ["53300", "too_many_connections", ["isDatabaseUnavailable", "isNotAcceptingConnections"]],
-  ["55000", "object_not_in_prerequisite_state", ["isDatabaseUnavailable"]],
+  ["53100", "disk_full", ["isDatabaseUnavailable", "isServerUnavailable"]],
+  ["53200", "out_of_memory", ["isDatabaseUnavailable", "isServerUnavailable"]],
+  [
+    "53300",
+    "too_many_connections",
+    ["isDatabaseUnavailable", "isNotAcceptingConnections", "isServerUnavailable"],
+  ],
+  ["55000", "object_not_in_prerequisite_state", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["55P03", "lock_not_available", ["isDatabaseUnavailable", "isDefiniteAbort", "isLockTimeout"]],
   ["57014", "query_canceled", ["isDatabaseUnavailable"]],
-  ["57P01", "admin_shutdown", ["isDatabaseUnavailable", "isNotAcceptingConnections"]],
-  ["57P02", "crash_shutdown", ["isDatabaseUnavailable", "isNotAcceptingConnections"]],
-  ["57P03", "cannot_connect_now", ["isDatabaseUnavailable", "isNotAcceptingConnections"]],
-  ["58030", "io_error", ["isDatabaseUnavailable"]],
+  ["57P01", "admin_shutdown", ["isDatabaseUnavailable", "isNotAcceptingConnections", "isServerUnavailable"]],
+  ["57P02", "crash_shutdown", ["isDatabaseUnavailable", "isNotAcceptingConnections", "isServerUnavailable"]],
+  [
+    "57P03",
+    "cannot_connect_now",
+    ["isDatabaseUnavailable", "isNotAcceptingConnections", "isServerUnavailable"],
+  ],
+  ["58030", "io_error", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["XX000", "internal_error", []],
 ])("classifies %s, %s", (code, _name, expected) => {
   expect(classify(databaseError(code))).toEqual(expected);

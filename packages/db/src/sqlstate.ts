@@ -18,6 +18,7 @@ const state = {
   tooManyConnections: "53300",
   objectNotInPrerequisiteState: "55000",
   lockNotAvailable: "55P03",
+  queryCanceled: "57014",
   adminShutdown: "57P01",
   crashShutdown: "57P02",
   cannotConnectNow: "57P03",
@@ -37,6 +38,13 @@ const unavailable: ReadonlySet<string> = new Set([
   state.lockNotAvailable,
   state.objectNotInPrerequisiteState,
   state.readOnlySqlTransaction,
+  state.idleInTransactionSessionTimeout,
+]);
+
+/** These are caused by one slow statement, one lock or one idle transaction. */
+const limitedToStatement: ReadonlySet<string> = new Set([
+  state.queryCanceled,
+  state.lockNotAvailable,
   state.idleInTransactionSessionTimeout,
 ]);
 
@@ -77,6 +85,11 @@ function isIn(states: ReadonlySet<string>, error: unknown): boolean {
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return isIn(unavailable, error);
+}
+
+/** Whether Postgres can't serve any statement at the moment, as opposed to this one. */
+export function isServerUnavailable(error: unknown): boolean {
+  return isDatabaseUnavailable(error) && !isIn(limitedToStatement, error);
 }
 
 /**

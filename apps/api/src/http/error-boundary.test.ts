@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Writable } from "node:stream";
+import { Readable, Writable } from "node:stream";
+import { AppError } from "@latchkey/errors";
 import Koa from "koa";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createFailureAnswer, errorBoundary } from "./error-boundary.ts";
+import { EventLog } from "../event-log/event-log.ts";
+import { createFailureAnswer, createKoaErrorListener, errorBoundary } from "./error-boundary.ts";
 import { nameRequest } from "./request-id.ts";
 
 let logged = "";
@@ -16,11 +18,32 @@ const stream = new Writable({
   },
 });
 
+const log = pino({ level: "debug" }, stream);
+const events = new EventLog({ log, isDatabaseAvailable: async () => true });
 const app = new Koa();
+app.on("error", createKoaErrorListener(events, log));
 app.use(nameRequest());
-app.use(errorBoundary(createFailureAnswer(pino(stream), "https://keys.example.com")));
+app.use(errorBoundary(createFailureAnswer(events, "https://keys.example.com")));
 app.use((ctx) => {
   ctx.status = 200;
+  if (ctx.path === "/unserializable") {
+    ctx.body = {
+      toJSON() {
+        throw new Error("a bug after the middleware");
+      },
+    };
+    return;
+  }
+  if (ctx.path === "/endless") {
+    ctx.body = Readable.from(
+      (async function* () {
+        for (;;) yield Buffer.alloc(64 * 1024);
+      })(),
+    );
+    return;
+  }
+  if (ctx.path === "/unanswerable")
+    throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET\nHEAD" } });
   if (ctx.path === "/begun") {
     ctx.respond = false;
     ctx.res.writeHead(200, { "Content-Length": "100" });
@@ -46,6 +69,7 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
+  events.close();
   server.closeAllConnections();
   server.close();
 });
@@ -61,10 +85,47 @@ test("an answer that fails after it was begun ends with its connection, and is l
   logged = "";
   const answer = await fetch(`${baseUrl}/begun`);
   await expect(answer.text()).rejects.toThrow();
-  expect(logged).toContain("a bug");
+  // It is of the same kind as the bug before, so that it is counted.
+  events.close();
+  expect(JSON.parse(logged)).toMatchObject({ level: 50, error: "Error", count: 1 });
 });
 
-test("a failure that cannot even be logged ends with its connection, and the server goes on", async () => {
-  await expect(fetch(`${baseUrl}/unspeakable`)).rejects.toThrow();
-  expect((await fetch(`${baseUrl}/`)).status).toBe(500);
+test("a failure with a stack that cannot be read is answered and logged without it", async () => {
+  logged = "";
+  expect((await fetch(`${baseUrl}/unspeakable`)).status).toBe(500);
+  expect(JSON.parse(logged)).toMatchObject({ level: 50, count: 1, error: "Error" });
+});
+
+test("a bug while an error response is written ends the connection and is logged as an error", async () => {
+  logged = "";
+  await expect(fetch(`${baseUrl}/unanswerable`)).rejects.toThrow();
+  expect(JSON.parse(logged)).toMatchObject({
+    level: 50,
+    msg: "an error response could not be written",
+    code: "ERR_INVALID_CHAR",
+  });
+});
+
+test("a bug while a response is written is logged as an error", async () => {
+  logged = "";
+  expect((await fetch(`${baseUrl}/unserializable`)).status).toBe(500);
+  expect(JSON.parse(logged)).toMatchObject({
+    level: 50,
+    msg: "a response could not be written",
+    err: { message: "a bug after the middleware" },
+  });
+});
+
+test("a client that leaves before its response is complete is logged for debugging only", async () => {
+  logged = "";
+  const leaving = new AbortController();
+  const answer = await fetch(`${baseUrl}/endless`, { signal: leaving.signal });
+  await answer.body?.getReader().read();
+  leaving.abort();
+  await expect.poll(() => logged).toContain("a client left");
+  const levels = logged
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).level);
+  expect(new Set(levels)).toEqual(new Set([20]));
 });

@@ -1,8 +1,10 @@
 import type { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import type { Logger } from "pino";
+import type { EventLog } from "../event-log/event-log.ts";
 import { translateFailure } from "../failure.ts";
 import { describeIssues } from "../issues.ts";
+import { isOpen } from "./edge-rules.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply, type Reply, writeReply } from "./reply.ts";
 
@@ -10,31 +12,48 @@ import { jsonReply, type Reply, writeReply } from "./reply.ts";
 export type AnswerFailure = (ctx: Context, thrown: unknown) => void;
 
 /** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
-export function createFailureAnswer(log: Logger, baseUrl: string): AnswerFailure {
-  const warnOfTurnedAway = createTally(
-    log,
-    "requests were answered 503, because too many wait or the database is away",
-  );
-  const tell = (error: AppError, requestId: string): void => {
-    // Admission tells what keeps it from the database. Each caller of a crowd in the log would fill the disk.
-    if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) warnOfTurnedAway();
-    else if (error.status >= 500) log.error({ requestId, err: error.cause ?? error }, error.message);
-  };
+export function createFailureAnswer(events: EventLog, baseUrl: string): AnswerFailure {
   return (ctx, thrown) => {
     ctx.respond = false;
     try {
       const error = translateFailure(thrown);
-      tell(error, ctx.requestId);
-      // Of an answer that was begun, the end of its connection is all that can tell that it failed.
+      if (error.status >= 500) {
+        events.reportRequest({
+          source: isOpen(ctx.path) ? "open API" : "web app",
+          error,
+          requestId: ctx.requestId,
+        });
+      }
+      // A response whose head was sent can only be marked as failed by ending its connection.
       if (ctx.headerSent) ctx.res.destroy();
       else {
         ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
         writeReply(ctx.res, errorReply(ctx, error, baseUrl));
       }
-    } catch {
-      // So too where it cannot even be told: others are served right after it, and this must not keep them from it.
+    } catch (bug) {
+      // Requests that are served in the same turn must not fail with this one.
       ctx.res.destroy();
+      events.reportFailure("error response", bug, "an error response could not be written");
     }
+  };
+}
+
+/** Node's codes for a connection that the client closed or broke. */
+const clientLeft = new Set([
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "ERR_STREAM_DESTROYED",
+]);
+
+/** Logs what Koa reports outside of the middleware: clients that leave before their response is complete, and bugs. */
+export function createKoaErrorListener(events: EventLog, log: Logger): (error: unknown) => void {
+  return (error) => {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (clientLeft.has(code)) log.debug(`a client left before its response was complete: ${code}`);
+    else events.reportFailure("response", error, "a response could not be written");
   };
 }
 
@@ -46,19 +65,6 @@ export function errorBoundary(answerFailure: AnswerFailure): Middleware {
     } catch (thrown) {
       answerFailure(ctx, thrown);
     }
-  };
-}
-
-/** Logs at most once a second how often something has happened since. */
-function createTally(log: Logger, message: string): () => void {
-  let count = 0;
-  return () => {
-    count += 1;
-    if (count > 1) return;
-    setTimeout(() => {
-      log.warn({ count }, message);
-      count = 0;
-    }, 1_000).unref();
   };
 }
 

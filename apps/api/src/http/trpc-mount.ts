@@ -1,11 +1,11 @@
 import { AppError } from "@latchkey/errors";
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
 import type { Middleware } from "koa";
-import type { Logger } from "pino";
 import { batchCostOf, maxBatchCost } from "../admin/batch-costs.ts";
 import { router } from "../admin/router.ts";
 import { toFailure } from "../admin/trpc.ts";
 import type { Instance } from "../domain/instance.ts";
+import type { EventLog } from "../event-log/event-log.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ExplainRequest } from "./explain-request.ts";
 import { requireSameOrigin } from "./same-site.ts";
@@ -27,11 +27,11 @@ const clearedAtSignOut = '"storage"';
 export function trpcMount({
   instance,
   explain,
-  log,
+  events,
 }: {
   readonly instance: Instance;
   readonly explain: ExplainRequest;
-  readonly log: Logger;
+  readonly events: EventLog;
 }): Middleware {
   const changes = createChangeSemaphore();
   const reads = createReadSemaphore(instance.readConnections);
@@ -52,6 +52,7 @@ export function trpcMount({
     ctx.respond = false;
     ctx.res.statusCode = 200;
     ctx.res.setHeader("Cache-Control", "no-store");
+    let isRejected = false;
     await nodeHTTPRequestHandler({
       router,
       req: ctx.req,
@@ -78,12 +79,19 @@ export function trpcMount({
       },
       onError: ({ error, path }) => {
         const failure = toFailure(error);
-        if (failure.status >= 500) {
-          log.error(
-            { requestId: ctx.requestId, procedure: path, err: failure.cause ?? failure },
-            failure.message,
-          );
+        // A client that left while it sent the body is no failure of ours.
+        if (failure.status < 500 || (ctx.req.destroyed && !ctx.req.complete)) return;
+        if (failure.code === "SERVICE_UNAVAILABLE") {
+          // The calls of one batch are one rejected request.
+          if (isRejected) return;
+          isRejected = true;
         }
+        events.reportRequest({
+          source: "web app",
+          error: failure,
+          requestId: ctx.requestId,
+          procedure: path,
+        });
       },
     });
   };
