@@ -21,9 +21,10 @@ beforeAll(async () => {
     app.owner,
   );
   await sql`alter database ${sql.ref(app.database)} set search_path = public, pg_catalog`.execute(app.owner);
-  // Connections made before the setting keep the clock of Postgres.
+  // Connections made before the setting keep the clock of Postgres. Each is closed when this returns: a pool would still
+  // give out a connection that is about to be.
   await sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
+    select pg_terminate_backend(pid, 10000) from pg_stat_activity
     where datname = ${app.database} and pid <> pg_backend_pid()`.execute(app.owner);
 });
 afterAll(() => app.close());
