@@ -24,7 +24,7 @@ let account: Account;
 let created: CreatedKey;
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPlace({ REQUEST_LOG: "on" });
   node = await place.start();
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "first");
@@ -47,7 +47,12 @@ async function use(): Promise<void> {
 /** Ends the node with a task of the test's own, and sees that nothing of it is left. */
 async function expectCleanEnd(end: () => Promise<number | null>): Promise<void> {
   const postmaster = await getPostmaster(place.cluster);
+  const requestId = crypto.randomUUID();
+  await fetch(`${node.baseUrl}/open/me`, { headers: { "X-Request-Id": requestId } });
   expect(await end()).toBe(0);
+  // Its line was still waiting to be written.
+  expect(node.output()).toContain(`"status":401,`);
+  expect(node.output()).toContain(requestId);
   expect(await findPostmaster(place.cluster)).toBeUndefined();
   expect(await isAlive(postmaster)).toBe(false);
   expect(node.output()).not.toContain("cannot start");

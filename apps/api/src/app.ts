@@ -6,7 +6,7 @@ import Koa from "koa";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
 import type { EventLog } from "./event-log/event-log.ts";
-import { admitFirst } from "./http/admit-first.ts";
+import { admitFirst, type ServeOpen } from "./http/admit-first.ts";
 import { withCors } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
@@ -18,6 +18,7 @@ import { requireKnownHost } from "./http/known-host.ts";
 import { openApi } from "./http/open-api.ts";
 import { createRoutes } from "./http/open-routes.ts";
 import { nameRequest, tellRequestId } from "./http/request-id.ts";
+import { createRequestLog } from "./http/request-log.ts";
 import { noSniff, securityHeaders } from "./http/security-headers.ts";
 import { readStaticFiles } from "./http/static-files.ts";
 import { trpcMount } from "./http/trpc-mount.ts";
@@ -37,6 +38,8 @@ export interface AppDependencies {
   readonly endpoints: readonly Endpoint[];
   readonly log: Logger;
   readonly events: EventLog;
+  /** Whether each request to the open API and to tRPC is logged. */
+  readonly hasRequestLog: boolean;
   /** The origins whose pages may call the open API. */
   readonly corsOrigins: readonly string[];
   /** Where the built web app lies. */
@@ -48,7 +51,7 @@ export interface AppDependencies {
 /** Everything one port serves, in the order a request meets it: the open API, or the app with all else. */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
-  const { log, events, corsOrigins, webDirectory, isDraining } = dependencies;
+  const { log, events, hasRequestLog, corsOrigins, webDirectory, isDraining } = dependencies;
   const { isTrustedProxy } = instance;
   const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
   const app = new Koa();
@@ -69,5 +72,9 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(await documentation(files, { openApiDocument, errorReference: renderErrorReference() }));
   app.use(webApp(files));
   const open = openApi({ instance: { ...instance, ...openPools }, recorder });
-  return withCors(corsOrigins, admitFirst(gate, { open, app, answerFailure }));
+  const listen = (serve: ServeOpen): RequestListener =>
+    withCors(corsOrigins, admitFirst(gate, { open: serve, app, answerFailure }));
+  if (!hasRequestLog) return listen(open);
+  const requestLog = createRequestLog(log, gate.findRoute);
+  return requestLog.watch(listen(requestLog.describe(open)));
 }

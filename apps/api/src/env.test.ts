@@ -50,6 +50,12 @@ test("a user can have 1,000 keys and 100 workspaces, and a workspace 1,000 membe
   });
 });
 
+test("requests are logged only if told", () => {
+  expect(readEnv({}).hasRequestLog).toBe(false);
+  expect(readEnv({ REQUEST_LOG: "off" }).hasRequestLog).toBe(false);
+  expect(readEnv({ REQUEST_LOG: "on" }).hasRequestLog).toBe(true);
+});
+
 test("the base address is in lower case, without a slash at its end", () => {
   expect(readEnv({ BASE_URL: "HTTPS://Keys.Example.com" }).baseUrl).toBe("https://keys.example.com");
   expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
@@ -83,6 +89,7 @@ test.each([
   ["AUTH_SECRET", "short"],
   ["REGISTRATION", "maybe"],
   ["LOG_LEVEL", "loud"],
+  ["REQUEST_LOG", "yes"],
   ["TRUSTED_PROXIES", "10.0.0.0/33"],
   ["TRUSTED_PROXIES", "10.0.0.1,,10.0.0.2"],
   ["TRUSTED_PROXIES", "proxy.example.com"],

@@ -31,6 +31,8 @@ export interface Env {
   /** Sign-ups per network: an IPv4 address, or 64 bits of an IPv6 address. */
   readonly maxSignUpsPerHour: number;
   readonly quotas: Quotas;
+  /** Whether each request to the open API and to tRPC is logged. */
+  readonly hasRequestLog: boolean;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
   /** A sentence for each variable that is set, has no effect, and looks as if it should have one. */
   readonly warnings: readonly string[];
@@ -110,6 +112,7 @@ const schema = z.object({
   MAX_KEYS_PER_USER: maxStored,
   MAX_WORKSPACES_PER_USER: maxStored,
   MAX_MEMBERS_PER_WORKSPACE: maxStored,
+  REQUEST_LOG: optional(z.enum(["on", "off"], "must be on or off")),
   LOG_LEVEL: optional(
     z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug"),
   ),
@@ -146,6 +149,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
       workspacesPerUser: data.MAX_WORKSPACES_PER_USER ?? defaultQuotas.workspacesPerUser,
       membersPerWorkspace: data.MAX_MEMBERS_PER_WORKSPACE ?? defaultQuotas.membersPerWorkspace,
     },
+    hasRequestLog: data.REQUEST_LOG === "on",
     logLevel: data.LOG_LEVEL ?? "info",
     warnings: findUnknownVariables(variables, knownVariables).map(describeUnknown),
   };

@@ -11,11 +11,11 @@ import { openDatabase } from "@latchkey/db/connection";
 import { Purger } from "@latchkey/db/purger";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
-import { pino } from "pino";
 import { createAccountLog } from "./account-log.ts";
 import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { openGround } from "./boot.ts";
+import { createLogger } from "./create-logger.ts";
 import { describeInstance } from "./domain/instance.ts";
 import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";
@@ -40,7 +40,7 @@ const waitMs = 30_000;
  * @param signal ends the wait for a database.
  */
 async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
-  const log = pino({ level: env.logLevel });
+  const log = createLogger(env);
   for (const warning of env.warnings) log.warn(warning);
   const events = new EventLog({ log, isDatabaseAvailable: () => admission.isAvailable() });
   stack.defer(() => events.close());
@@ -114,6 +114,7 @@ async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal)
     endpoints,
     log,
     events,
+    hasRequestLog: env.hasRequestLog,
     corsOrigins: env.corsOrigins,
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,

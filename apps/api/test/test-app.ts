@@ -68,6 +68,7 @@ export async function startTestApp(
     readonly publicUrl?: string;
     readonly quotas?: Partial<Quotas>;
     readonly isDraining?: boolean;
+    readonly hasRequestLog?: boolean;
     readonly eventLog?: Partial<EventLogOptions>;
     /** Very many unless told. */
     readonly maxSignUpsPerHour?: number;
@@ -144,6 +145,7 @@ export async function startTestApp(
     endpoints: [...endpoints, ...(options.more ?? [])],
     log,
     events,
+    hasRequestLog: options.hasRequestLog ?? false,
     corsOrigins: options.corsOrigins ?? [],
     webDirectory,
     isDraining: () => options.isDraining === true,

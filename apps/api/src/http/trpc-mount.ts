@@ -8,6 +8,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ExplainRequest } from "./explain-request.ts";
+import { readProcedureNames } from "./procedure-names.ts";
 import { requireSameOrigin } from "./same-site.ts";
 import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
 
@@ -103,19 +104,10 @@ export function trpcMount({
  */
 function requireAffordable(path: string): void {
   let cost = 0;
-  for (const name of decode(path).split(",")) cost += batchCostOf(name);
+  for (const name of readProcedureNames(path)) cost += batchCostOf(name);
   if (cost <= maxBatchCost) return;
   const message = `These calls cost ${cost}, and a batch may cost ${maxBatchCost}. Send them in several requests.`;
   throw new AppError("BAD_REQUEST", { message });
-}
-
-/** Decodes once, as tRPC does before it splits the names. It rejects what cannot be decoded. */
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 function toHeaders(headers: NodeJS.Dict<string | string[]>): Headers {

@@ -1,0 +1,63 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { openSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
+import { createLogger } from "./create-logger.ts";
+
+async function createDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-log-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  return directory;
+}
+
+test("a line is written immediately if requests aren't logged", async () => {
+  const path = join(await createDirectory(), "log");
+  const destination = openSync(path, "w");
+  const log = createLogger({ logLevel: "info", hasRequestLog: false, destination });
+  log.debug("hidden");
+  log.info("a line");
+  expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ msg: "a line" });
+});
+
+test("lines are written within a second if requests are logged", async () => {
+  const path = join(await createDirectory(), "log");
+  const destination = openSync(path, "w");
+  const log = createLogger({ logLevel: "info", hasRequestLog: true, destination });
+  log.info("a line");
+  await expect.poll(() => readFileSync(path, "utf8")).toContain("a line");
+});
+
+/** Logs 10,000 lines without a pause, and goes on until its standard input ends. */
+const floodingProcess = `
+  import { createLogger } from ${JSON.stringify(import.meta.resolve("./create-logger.ts"))};
+  const log = createLogger({ logLevel: "info", hasRequestLog: true, maxWaiting: 100_000 });
+  for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
+  process.stdin.resume();
+  process.stdin.on("end", () => log.info("the last line"));
+`;
+
+test("a reader that is too slow delays nothing and loses lines, and a line says how many", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", floodingProcess], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill());
+  let lines = 0;
+  let dropped = 0;
+  let last = "";
+  createInterface(child.stdout).on("line", (line) => {
+    const { msg, count } = JSON.parse(line) as { msg: string; count?: number };
+    last = msg;
+    if (msg === "a line") lines += 1;
+    else dropped += count ?? 0;
+  });
+  await expect.poll(() => lines + dropped, { timeout: 15_000 }).toBe(10_000);
+  expect(dropped).toBeGreaterThan(0);
+  // What waits when the process ends is written.
+  child.stdin.end();
+  await once(child, "close");
+  expect(last).toBe("the last line");
+});

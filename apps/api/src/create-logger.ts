@@ -1,0 +1,50 @@
+import { type Logger, pino } from "pino";
+import type { Env } from "./env.ts";
+
+export interface LoggerOptions extends Pick<Env, "logLevel" | "hasRequestLog"> {
+  /** The file descriptor to write to; standard output by default. */
+  readonly destination?: number;
+  /** How much may wait for a slow reader, in bytes; 8 MiB by default. */
+  readonly maxWaiting?: number;
+}
+
+/** How long a line may wait for more to be written with it, in milliseconds. */
+const flushEveryMs = 500;
+/** A write is made when this much waits, in bytes. */
+const minWrite = 4_096;
+const reportDropsEveryMs = 1_000;
+
+/**
+ * Creates the logger of a node. Each line is written immediately, unless requests are logged: there are many then, so that
+ * they are written together, and a reader that is too slow loses lines instead of delaying requests. A line says how many.
+ * At the end of the process, what waits is written.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const { logLevel: level, hasRequestLog, destination = 1, maxWaiting = 8 * 1024 * 1024 } = options;
+  if (!hasRequestLog) return pino({ level }, pino.destination({ dest: destination, sync: true }));
+  const stream = pino.destination({
+    dest: destination,
+    sync: false,
+    minLength: minWrite,
+    maxLength: maxWaiting,
+    periodicFlush: flushEveryMs,
+  });
+  const log = pino({ level }, stream);
+  let dropped = 0;
+  let isReportDue = false;
+  const report = (): void => {
+    isReportDue = false;
+    const count = dropped;
+    log.warn({ count }, "log lines were dropped because their reader is too slow");
+    // The report may have been dropped too, which isn't counted.
+    if (dropped === count) dropped = 0;
+    else dropped = count;
+  };
+  stream.on("drop", () => {
+    dropped += 1;
+    if (isReportDue) return;
+    isReportDue = true;
+    setTimeout(report, reportDropsEveryMs).unref();
+  });
+  return log;
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { encodeId } from "@latchkey/db/ids";
+import type { Logger } from "pino";
+import { maxBatchCost } from "../admin/batch-costs.ts";
+import { router } from "../admin/router.ts";
+import type { Asked, ServeOpen } from "./admit-first.ts";
+import { isOpen } from "./edge-rules.ts";
+import type { FindRoute } from "./open-routes.ts";
+import { readProcedureNames } from "./procedure-names.ts";
+import { requestIdOf } from "./request-id.ts";
+
+/** Logs one line per request. Both functions wrap what serves requests, which stays as it is without a log. */
+export interface RequestLog {
+  /** Logs every request to `/open` and `/trpc` when its response has been sent. */
+  readonly watch: (listener: RequestListener) => RequestListener;
+  /** Adds what admission found out about requests to the open API. */
+  readonly describe: (serve: ServeOpen) => ServeOpen;
+}
+
+/** What a line says beside what the request and its response say. Nothing in it is text of the caller's. */
+interface Description {
+  /** A path of the OpenAPI document, or the tRPC procedures; null for a request that matches none. */
+  readonly route: string | null;
+  /** The key that was presented, whether or not it was admitted; null for none. */
+  readonly keyId: string | null;
+  /** The workspace that an admitted request acts in. */
+  readonly workspaceId?: string;
+}
+
+export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog {
+  const descriptions = new WeakMap<ServerResponse, Description>();
+  return {
+    describe: (serve) => (ctx, asked) => {
+      descriptions.set(
+        ctx.res,
+        describeOpen(asked, () => findRoute(ctx.method, ctx.path)),
+      );
+      return serve(ctx, asked);
+    },
+    watch: (listener) => (req, res) => {
+      const path = pathOf(req.url ?? "");
+      if (!isOpen(path) && !isTrpc(path)) return listener(req, res);
+      const startedAt = performance.now();
+      const { method } = req;
+      const requestId = requestIdOf(req);
+      // Whoever names this request later reads the same ID.
+      req.headers["x-request-id"] = requestId;
+      res.once("close", () => {
+        const description = descriptions.get(res) ?? {
+          route: isTrpc(path) ? toRoute(path) : null,
+          keyId: null,
+        };
+        const status = res.headersSent ? res.statusCode : null;
+        const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+        log.info({ method, ...description, status, durationMs, requestId }, "request");
+      });
+      listener(req, res);
+    },
+  };
+}
+
+/** The path of a request target, which a proxy may send as a whole URL. */
+function pathOf(target: NonNullable<IncomingMessage["url"]>): string {
+  return target.replace(/^https?:\/\/[^/?#]*/i, "").replace(/[?#].*$/s, "");
+}
+
+function describeOpen(asked: Asked, find: () => ReturnType<FindRoute>): Description {
+  const verdict = asked.kind === "judged" ? asked.verdict : undefined;
+  const route = asked.kind === "judged" ? asked.route : find();
+  const presented = verdict && "presented" in verdict ? verdict.presented : undefined;
+  const { scope } = (verdict?.kind === "admitted" && verdict.access) || {};
+  return {
+    route: "endpoint" in route ? `/open${route.endpoint.path}` : null,
+    keyId: presented ? encodeId("key", presented.keyId) : null,
+    ...(scope ? { workspaceId: encodeId("workspace", scope.workspaceId) } : {}),
+  };
+}
+
+const mount = "/trpc/";
+const procedures: ReadonlySet<string> = new Set(Object.keys(router._def.procedures));
+
+function isTrpc(path: string): boolean {
+  return path === "/trpc" || path.startsWith(mount);
+}
+
+/** The procedures of a request; `?` stands for a name that isn't one. At most as many as a batch can have. */
+function toRoute(path: string): string | null {
+  if (!path.startsWith(mount)) return null;
+  const names = readProcedureNames(path.slice(mount.length)).slice(0, maxBatchCost);
+  return mount + names.map((name) => (procedures.has(name) ? name : "?")).join(",");
+}

@@ -1,0 +1,233 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { encodeId } from "@latchkey/db/ids";
+import { AppError } from "@latchkey/errors";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineEndpoint } from "../src/http/endpoint.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+
+type Key = Awaited<ReturnType<TestApp["addKey"]>>;
+type Line = Readonly<Record<string, unknown>>;
+
+const page = "https://app.example.com";
+
+const overloaded = defineEndpoint({
+  operationId: "overloaded",
+  summary: "Is overloaded",
+  description: "Always answers 503.",
+  method: "GET",
+  path: "/overloaded",
+  access: "key",
+  request: {},
+  response: { status: 200, schema: z.object({}) },
+  errors: [],
+  handle: () => {
+    throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 });
+  },
+});
+
+let app: TestApp;
+let key: Key;
+beforeAll(async () => {
+  app = await startTestApp({ hasRequestLog: true, corsOrigins: [page], more: [overloaded] });
+  key = await app.addKey();
+});
+afterAll(() => app.close());
+
+const linesOf = (origin: TestApp): readonly Line[] =>
+  origin
+    .logged()
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line)
+    .filter(({ msg }) => msg === "request");
+
+/** Sends a request, and waits for its line. */
+async function send(path: string, init: RequestInit & { readonly secret?: string } = {}) {
+  const requestId = crypto.randomUUID();
+  const headers = new Headers(init.headers);
+  headers.set("X-Request-Id", requestId);
+  if (init.secret) headers.set("Authorization", `Bearer ${init.secret}`);
+  const response = await fetch(app.baseUrl + path, { ...init, headers });
+  const text = await response.text();
+  const find = () => linesOf(app).find((line) => line.requestId === requestId);
+  await expect.poll(find).toBeDefined();
+  return { status: response.status, text, line: find() };
+}
+
+test("a line has method, route, status, duration, key and request ID, and nothing else", async () => {
+  const { line } = await send("/open/me", { secret: key.secret });
+  expect(line).toEqual({
+    level: 30,
+    time: expect.any(Number),
+    pid: expect.any(Number),
+    hostname: expect.any(String),
+    msg: "request",
+    method: "GET",
+    route: "/open/me",
+    status: 200,
+    durationMs: expect.any(Number),
+    keyId: encodeId("key", key.id),
+    requestId: expect.any(String),
+  });
+  expect(line?.durationMs).toBeGreaterThan(0);
+});
+
+test("the request ID is the one in the response, also if the client sends none", async () => {
+  for (const path of ["/open/me", "/open/nowhere", "/trpc/session.current"]) {
+    const response = await fetch(app.baseUrl + path);
+    const requestId = response.headers.get("x-request-id");
+    await expect.poll(() => linesOf(app).map((line) => line.requestId)).toContain(requestId);
+  }
+});
+
+test("the route is the template, and an admitted request has its workspace", async () => {
+  const { text } = await send("/open/workspaces", { secret: key.secret });
+  const { id } = JSON.parse(text).data[0];
+  const { line } = await send(`/open/workspaces/${id}/members?limit=1`, { secret: key.secret });
+  expect(line).toMatchObject({
+    route: "/open/workspaces/:workspaceId/members",
+    status: 200,
+    workspaceId: id,
+  });
+});
+
+describe("a rejected request", () => {
+  const json = { "Content-Type": "application/json" };
+  const post = (body: string) => ({ method: "POST", headers: json, body });
+
+  async function addKeyWith(change: ReturnType<typeof sql>): Promise<Key> {
+    const made = await app.addKey();
+    await sql`update api_keys set ${change} where id = ${made.id}`.execute(app.owner);
+    return made;
+  }
+
+  test("without a key", async () => {
+    const { line } = await send("/open/api-keys/key_1");
+    expect(line).toMatchObject({ route: "/open/api-keys/:keyId", status: 401, keyId: null });
+  });
+
+  test("with a key that doesn't exist", async () => {
+    const { line } = await send("/open/me", { secret: "typo" });
+    expect(line).toMatchObject({ route: "/open/me", status: 403, keyId: null });
+  });
+
+  test("with a disabled key", async () => {
+    const disabled = await addKeyWith(sql`disabled_at = now()`);
+    const { line } = await send("/open/me", { secret: disabled.secret });
+    expect(line).toMatchObject({ status: 403, keyId: encodeId("key", disabled.id) });
+    expect(line).not.toHaveProperty("workspaceId");
+  });
+
+  test("beyond its rate limit", async () => {
+    const limited = await addKeyWith(sql`limit_quota = 1, limit_window_seconds = 3600`);
+    await send("/open/me", { secret: limited.secret });
+    const { line } = await send("/open/me", { secret: limited.secret });
+    expect(line).toMatchObject({ route: "/open/me", status: 429, keyId: encodeId("key", limited.id) });
+  });
+
+  test("to a path that doesn't exist", async () => {
+    const { line } = await send("/open/nowhere", { secret: key.secret });
+    expect(line).toMatchObject({ route: null, status: 404, keyId: encodeId("key", key.id) });
+  });
+
+  test("by a method that isn't supported", async () => {
+    const { line } = await send("/open/me", { secret: key.secret, method: "DELETE" });
+    expect(line).toMatchObject({ method: "DELETE", route: null, status: 405 });
+  });
+
+  test("with a body that is too large or isn't valid", async () => {
+    const large = await send("/open/workspaces", { secret: key.secret, ...post("x".repeat(200_000)) });
+    expect(large.line).toMatchObject({ method: "POST", route: "/open/workspaces", status: 413 });
+    const { line } = await send("/open/workspaces", { secret: key.secret, ...post("null") });
+    expect(line).toMatchObject({ route: "/open/workspaces", status: 400 });
+  });
+
+  test("by an overloaded node", async () => {
+    const { line } = await send("/open/overloaded", { secret: key.secret });
+    expect(line).toMatchObject({ route: "/open/overloaded", status: 503, keyId: encodeId("key", key.id) });
+  });
+
+  test.each([
+    ["from another site", "session.signOut", { ...post("{}"), headers: { ...json, Origin: page } }, 403],
+    ["of another type", "session.signOut", { method: "POST", body: "a" }, 415],
+    ["with a large body", "session.signIn", post("x".repeat(200_000)), 413],
+    ["without a session", "apiKeys.list?input={}", {}, 401],
+    ["with a wrong password", "session.signIn", post('{"email":"a@example.com","password":"wrong"}'), 401],
+  ])("to tRPC %s", async (_what, call, init, status) => {
+    const { line } = await send(`/trpc/${call}`, init);
+    expect(line).toMatchObject({ route: `/trpc/${call.split("?")[0]}`, status, keyId: null });
+  });
+});
+
+test("a batch has one line with the names of its procedures, and none of those that don't exist", async () => {
+  const { email } = await app.addUser();
+  const input = encodeURIComponent(JSON.stringify({ 0: { email, password } }));
+  const { line } = await send(`/trpc/session.current,instance.get,${key.secret}?batch=1&input=${input}`);
+  expect(line).toMatchObject({ method: "GET", status: 207 });
+  expect(line?.route).toMatch(/^\/trpc\/session\.current,(instance\.get|\?),\?$/);
+  const many = await send(`/trpc/${Array(100).fill("session.current").join(",")}?batch=1`);
+  expect(many.line).toMatchObject({
+    status: 400,
+    route: `/trpc/${Array(10).fill("session.current").join(",")}`,
+  });
+});
+
+test("a preflight, and a target that is a whole URL, have a line", async () => {
+  const preflight = await send("/open/me", {
+    method: "OPTIONS",
+    headers: { Origin: page, "Access-Control-Request-Method": "GET" },
+  });
+  expect(preflight.line).toMatchObject({ method: "OPTIONS", route: null, status: 204 });
+  const { host, hostname, port } = new URL(app.baseUrl);
+  const socket = connect(Number(port), hostname);
+  socket.end(`GET ${app.baseUrl}/open/me HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: whole-url\r\n\r\n`);
+  await expect
+    .poll(() => linesOf(app).find(({ requestId }) => requestId === "whole-url"))
+    .toMatchObject({ route: "/open/me", status: 401 });
+  socket.destroy();
+});
+
+test("a client that leaves before its response has a line without a status", async () => {
+  const { host, hostname, port } = new URL(app.baseUrl);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  socket.write(
+    `POST /open/workspaces HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: left\r\nAuthorization: Bearer ${key.secret}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+  );
+  // The server has read the head by the time it answers something else.
+  await send("/open/me", { secret: key.secret });
+  socket.resetAndDestroy();
+  await expect
+    .poll(() => linesOf(app).find(({ requestId }) => requestId === "left"))
+    .toMatchObject({ method: "POST", status: null });
+});
+
+test("no secret in a path, a query, a header or a body is logged, and no User-Agent", async () => {
+  const { secret } = key;
+  const encoded = [...secret].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
+  const headers = { "User-Agent": "a curious agent", "Idempotency-Key": secret };
+  for (const part of [secret, encoded]) {
+    await send(`/open/api-keys/${part}`, { secret, headers });
+    await send(`/open/${part}?key=${part}`, { headers });
+    await send(`/trpc/${part}?input=${part}`, { headers });
+    await send(`/open/workspaces/${part}/members/${part}?cursor=${part}`, { secret, headers });
+  }
+  const named = await fetch(`${app.baseUrl}/open/me`, { headers: { "X-Request-Id": secret } });
+  const requestId = named.headers.get("x-request-id");
+  await expect.poll(() => linesOf(app).map((line) => line.requestId)).toContain(requestId);
+  for (const text of [secret, encoded, "curious", password]) expect(app.logged()).not.toContain(text);
+});
+
+test("other requests have no line, and without the setting none has", async () => {
+  const before = linesOf(app).length;
+  for (const path of ["/healthz", "/readyz", "/sign-in", "/openapi.json"]) await fetch(app.baseUrl + path);
+  await send("/open/me", { secret: key.secret });
+  expect(linesOf(app)).toHaveLength(before + 1);
+  const quiet = await startTestApp();
+  await fetch(`${quiet.baseUrl}/open/me`);
+  await quiet.close();
+  expect(quiet.logged()).toBe("");
+});
