@@ -12,8 +12,8 @@ export function networkOf(address: string | null): string {
   const canonical = new URL(`http://[${bare}]`).hostname.slice(1, -1);
   const [head = "", tail] = canonical.split("::");
   const first = head === "" ? [] : head.split(":");
-  const last = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : 8 - first.length - last.length;
+  const last = tail ? tail.split(":") : [];
+  const zeros = 8 - first.length - last.length;
   const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last];
   return `${groups.slice(0, 4).join(":")}::/64`;
 }

@@ -46,12 +46,32 @@ test.each([
   expect(matches(without)).toBe(false);
 });
 
+test("an address is in one of several ranges of either family, and text that is no range is skipped", () => {
+  const matches = createIpMatcher(["10.0.0.0/8", "nonsense", "2001:db8::/32", "192.0.2.7", "::1"]);
+  const addresses = [
+    "10.1.2.3",
+    "2001:db8::1",
+    "192.0.2.7",
+    "::1",
+    "192.0.2.8",
+    "::2",
+    "nonsense",
+    "10.1.2.3",
+  ];
+  expect(addresses.map(matches)).toEqual([true, true, true, true, false, false, false, true]);
+});
+
 test.each([
   ["10.0.0.0/8", "10.1.0.0/16", true],
   ["10.0.0.0/8", "10.0.0.0/8", true],
   ["10.1.0.0/16", "10.0.0.0/8", false],
+  // The first address of the inner range is in the outer one.
+  ["10.0.0.0/16", "10.0.0.0/8", false],
   ["10.0.0.0/8", "11.0.0.1", false],
   ["::/0", "10.0.0.1", false],
+  ["0.0.0.0/0", "::1", false],
+  ["nonsense", "10.0.0.1", false],
+  ["10.0.0.0/8", "nonsense", false],
   ["2001:db8::/32", "2001:db8:1::/48", true],
 ])("whether %s holds %s: %s", (outer, inner, is) => {
   expect(containsIpRange(outer, inner)).toBe(is);

@@ -21,8 +21,9 @@ export function createIpMatcher(ranges: readonly string[]): (address: string) =>
   for (const text of ranges) {
     const range = parse(text);
     if (!range) continue;
-    lists[range.family] ??= new BlockList();
-    lists[range.family]?.addSubnet(range.network, range.prefix, range.family);
+    const list = lists[range.family] ?? new BlockList();
+    list.addSubnet(range.network, range.prefix, range.family);
+    lists[range.family] = list;
   }
   const matches = (address: string): boolean => {
     const family = familyOf(address);
@@ -39,7 +40,7 @@ export function createIpMatcher(ranges: readonly string[]): (address: string) =>
 /** Whether every address of the range `inner` is in the range `outer`. */
 export function containsIpRange(outer: string, inner: string): boolean {
   const [around, within] = [parse(outer), parse(inner)];
-  if (!around || around.family !== within?.family || around.prefix > within.prefix) return false;
+  if (!around || !within || around.prefix > within.prefix) return false;
   return createIpMatcher([outer])(within.network);
 }
 

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createApiKey, digestKey, isWellFormedApiKey } from "./key-format.ts";
+import { apiKeyLength, createApiKey, digestKey, isWellFormedApiKey } from "./key-format.ts";
 
 test("a new key has the prefix, 30 random characters and a checksum, and is well-formed", () => {
   for (let count = 0; count < 1_000; count += 1) {
     const { secret, start, hash } = createApiKey();
     expect(secret).toMatch(/^lk_[0-9A-Za-z]{36}$/);
+    expect(secret).toHaveLength(apiKeyLength);
     expect(start).toBe(secret.slice(0, 9));
     expect(hash.toString("base64")).toBe(digestKey(secret));
     expect(isWellFormedApiKey(secret)).toBe(true);
@@ -61,6 +62,16 @@ test.each([
 ])("the key %s has a good checksum and is stored as %s", (secret, digest) => {
   expect(isWellFormedApiKey(secret)).toBe(true);
   expect(Buffer.from(digestKey(secret), "base64").toString("hex")).toBe(digest);
+});
+
+test.each([
+  ["a character too many at the end", "lk_0123456789ABCDEFGHIJabcdefghijk0W2ywd"],
+  ["a character too many at the start", "xlk_0123456789ABCDEFGHIJabcdefghij1seC83"],
+  ["a character too few", "lk_0123456789ABCDEFGHIJabcdefghi40JqCI"],
+  ["a character outside of base62", "lk_0123456789ABCDEFGHIJabcdefghi-3GZDtX"],
+  ["another prefix", "sk_0123456789ABCDEFGHIJabcdefghij22Be2A"],
+])("a token with %s isn't well-formed, although its checksum is right", (_what, token) => {
+  expect(isWellFormedApiKey(token)).toBe(false);
 });
 
 test("nothing else is well-formed", () => {

@@ -36,11 +36,7 @@ export function createApiKey(randomness: (size: number) => Buffer = randomBytes)
  * typos and other systems' keys end here.
  */
 export function isWellFormedApiKey(token: string): boolean {
-  return (
-    token.length === apiKeyLength &&
-    apiKeyForm.test(token) &&
-    checksum(token.slice(0, -checksumLength)) === token.slice(-checksumLength)
-  );
+  return apiKeyForm.test(token) && checksum(token.slice(0, -checksumLength)) === token.slice(-checksumLength);
 }
 
 /**

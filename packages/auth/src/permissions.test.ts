@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { listPermissions, permissionCatalogue, permissions, roleHolds, roles } from "./permissions.ts";
+import { listPermissions, permissionCatalogue, permissions, roles } from "./permissions.ts";
 
 test("each role holds what it is said to hold", () => {
   expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
@@ -23,18 +22,4 @@ test("each permission is a noun and a verb, with words for those who grant it", 
     expect(name).toMatch(/^[a-z-]+:[a-z]+$/);
     expect(words).toMatch(/^[A-Z].*\.$/);
   }
-});
-
-test("the table in docs/tenants.md is this one", async () => {
-  const page = await readFile(new URL("../../../docs/tenants.md", import.meta.url), "utf8");
-  const rows = [
-    ...page.matchAll(/^\| `(.+?)` +\| (.+?) +\| (yes|no) +\| (yes|no) +\| (yes|no) +\| (yes|no) +\|$/gm),
-  ];
-  expect(rows.map(([, name, words, ...held]) => [name, words, ...held])).toEqual(
-    Object.entries(permissionCatalogue).map(([name, words]) => [
-      name,
-      words,
-      ...roles.map((role) => (roleHolds(role, name as keyof typeof permissionCatalogue) ? "yes" : "no")),
-    ]),
-  );
 });

@@ -21,7 +21,7 @@ const permissionsByRole = {
   admin: new Set(["workspace:read", "workspace:update", "members:read", "members:manage", "audit:read"]),
   member: new Set(["workspace:read", "members:read"]),
   viewer: new Set(["workspace:read", "members:read"]),
-} as const satisfies Record<Role, ReadonlySet<Permission>>;
+} satisfies Record<Role, ReadonlySet<Permission>>;
 
 /** From most to least powerful. */
 export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The table's keys.

@@ -78,7 +78,10 @@ const edits: Readonly<Record<SettingName, { readonly reduces: Edit; readonly exp
   },
   isReadOnly: { reduces: [false, true], expands: [[true, false]] },
   ipRanges: {
-    reduces: [["10.0.0.0/8"], ["10.1.0.0/16", "10.2.0.1"]],
+    reduces: [
+      ["10.0.0.0/8", "2001:db8::/32"],
+      ["10.1.0.0/16", "2001:db8::1"],
+    ],
     expands: [
       [["10.1.0.0/16"], ["10.0.0.0/8"]],
       [["10.0.0.0/8"], ["10.1.0.0/16", "::1"]],

@@ -23,6 +23,25 @@ async function age({ digest }: BucketUse, seconds: number): Promise<void> {
     where digest = ${digest}`.execute(database.owner);
 }
 
+/** When each bucket will be full again, in milliseconds since 1970. */
+async function readFullAt(...buckets: readonly BucketUse[]): Promise<number[]> {
+  return await Promise.all(
+    buckets.map(async ({ digest }) => {
+      const { rows } = await sql<{ fullAt: Date }>`
+        select full_at as "fullAt" from throttle_buckets where digest = ${digest}`.execute(database.owner);
+      return rows[0]?.fullAt.getTime() ?? Number.NaN;
+    }),
+  );
+}
+
+/** How many queries wait for a lock. */
+async function countWaiting(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner);
+  return rows[0]?.count ?? 0;
+}
+
 test("a bucket has its capacity at once, and then one token per refill time", async () => {
   const bucket = createBucket();
   for (let count = 0; count < 3; count += 1) expect(await take(bucket)).toBe(0);
@@ -74,6 +93,27 @@ test("concurrent attempts take exactly what there is, in whatever order they nam
   // What a rejected attempt took from one bucket before it found the other one empty, it has given back.
   const more = await Promise.all(Array.from({ length: 10 }, () => take(shared)));
   expect(more.filter((seconds) => seconds === 0)).toHaveLength(2);
+});
+
+test("an attempt that finds the last token taken gives back exactly what it took, to each bucket", async () => {
+  const [scarce, plenty] = [createBucket(2, 100), createBucket(5, 70)];
+  expect(await take(scarce, plenty)).toBe(0);
+  const before = await readFullAt(scarce, plenty);
+  let attempts: Promise<number[]> | undefined;
+  await database.owner.transaction().execute(async (trx) => {
+    await sql`
+      select from throttle_buckets where digest in (${scarce.digest}, ${plenty.digest})
+      order by digest for update`.execute(trx);
+    // Both see the last token of the scarce bucket, and then wait for its row.
+    attempts = Promise.all([take(scarce, plenty), take(plenty, scarce)]);
+    await expect.poll(countWaiting, { timeout: 10_000 }).toBe(2);
+  });
+  const waits = ((await attempts) ?? []).toSorted((one, other) => one - other);
+  expect(waits).toEqual([0, expect.any(Number)]);
+  expect(waits[1]).toBeGreaterThan(90);
+  expect(waits[1]).toBeLessThanOrEqual(100);
+  const after = await readFullAt(scarce, plenty);
+  expect(after.map((atMs, index) => (atMs - (before[index] ?? 0)) / 1_000)).toEqual([100, 70]);
 });
 
 test("concurrent attempts and returns don't deadlock", async () => {

@@ -37,3 +37,21 @@ test("what alone is too large is not remembered", () => {
   memory.remember("a", factsOf("a", ["one", "two"]));
   expect(memory.recall("a")).toBeUndefined();
 });
+
+test("a key that changes often takes the room of one key", () => {
+  const memory = new FactsMemory(4);
+  memory.remember("a", factsOf("a", ["one"]));
+  for (let version = 1; version <= 10; version += 1) memory.remember("b", factsOf("b", ["one"], version));
+  expect(memory.recall("a")?.version).toBe(1);
+  expect(memory.recall("b")?.version).toBe(10);
+});
+
+test("a key that changed was remembered last", () => {
+  const memory = new FactsMemory(2);
+  memory.remember("a", factsOf("a", []));
+  memory.remember("b", factsOf("b", []));
+  memory.remember("a", factsOf("a", [], 2));
+  memory.remember("c", factsOf("c", []));
+  expect(memory.recall("a")?.version).toBe(2);
+  expect(memory.recall("b")).toBeUndefined();
+});

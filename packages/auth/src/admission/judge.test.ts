@@ -35,6 +35,7 @@ describe("of the key itself", () => {
 
   test("lets it come from its ranges alone, and from nowhere when nobody knows where from", () => {
     const restrictions = restrict({ ipRanges: ["10.0.0.0/8", "2001:db8::/32"] });
+    expect(judged({ restrictions })).toEqual(refused("address"));
     expect(judged({ restrictions }, undefined, "10.1.2.3")).toEqual(allowed);
     expect(judged({ restrictions }, undefined, "2001:db8::1")).toEqual(allowed);
     expect(judged({ restrictions }, undefined, "11.0.0.1")).toEqual(refused("address"));
@@ -92,6 +93,8 @@ describe("of what is asked for", () => {
       { isReadOnly: true },
     ]) {
       expect(judged({ restrictions: restrict(change) }, "unnarrowed")).toEqual(refused("narrowed"));
+      const both = restrict({ ...change, ipRanges: ["0.0.0.0/0"] });
+      expect(judged({ restrictions: both }, "unnarrowed", "192.0.2.1")).toEqual(refused("narrowed"));
     }
   });
 });

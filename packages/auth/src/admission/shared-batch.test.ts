@@ -9,8 +9,6 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
-import { composeBatches, type Waiter } from "./batch.ts";
-import { goodFacts } from "./facts.test-kit.ts";
 import type { WorkspaceDemand } from "./judge.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -49,40 +47,6 @@ async function countUses({ id }: TestKey): Promise<number> {
     .executeTakeFirstOrThrow();
   return use_count;
 }
-
-function waiter(request: Partial<Waiter>): Waiter {
-  return {
-    digest: "current",
-    demand: undefined,
-    address: undefined,
-    facts: goodFacts,
-    wasKnown: true,
-    arrivedAt: 0,
-    answer: () => undefined,
-    wasHeld: false,
-    isAnswered: false,
-    ...request,
-  };
-}
-
-test("a request whose facts have another version than its group's is looked up and not counted with the group", () => {
-  const [fresh, stale] = [waiter({ facts: { ...goodFacts, version: 2 } }), waiter({})];
-  const { together, apart, later } = composeBatches([fresh, stale], new Set());
-  expect([...together.values()].map(({ waiters }) => waiters)).toEqual([[fresh]]);
-  expect([...apart.probing.values()].map(({ waiters }) => waiters)).toEqual([[stale]]);
-  expect(later).toEqual([]);
-});
-
-test("a request with another secret of a key that is counted in the same statement waits for the next one", () => {
-  const former = waiter({ digest: "former", facts: { ...goodFacts, isRetired: true, goodUntil: "2027" } });
-  const [first, last] = [waiter({}), waiter({})];
-  for (const apartKeys of [new Set<never>(), new Set([goodFacts.keyId])]) {
-    const { together, apart, later } = composeBatches([first, former, last], apartKeys);
-    const groups = [...together.values(), ...apart.spending.values()];
-    expect(groups.map(({ digest, waiters }) => [digest, waiters])).toEqual([["current", [first, last]]]);
-    expect(later).toEqual([former]);
-  }
-});
 
 test("a request judged by facts from before a change isn't admitted with those judged by facts from after it", async () => {
   const key = await addKey();

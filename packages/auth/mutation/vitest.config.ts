@@ -1,0 +1,14 @@
+import { join } from "node:path";
+import { defineConfig } from "vitest/config";
+
+/** The tests that run against every mutant: those that need no Postgres. */
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, ".."),
+    include: [
+      "src/{client-network,ip-ranges,key-format,permissions,restrictions}.test.ts",
+      "src/admission/{answer,batch,facts-memory,judge}.test.ts",
+      "src/statistics/{bounds,hour-counters,minute-notes,refusal-log}.test.ts",
+    ],
+  },
+});

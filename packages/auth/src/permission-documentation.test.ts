@@ -1,0 +1,17 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { permissionCatalogue, roleHolds, roles } from "./permissions.ts";
+
+test("the table in docs/tenants.md is this one", async () => {
+  const page = await readFile(new URL("../../../docs/tenants.md", import.meta.url), "utf8");
+  const rows = [
+    ...page.matchAll(/^\| `(.+?)` +\| (.+?) +\| (yes|no) +\| (yes|no) +\| (yes|no) +\| (yes|no) +\|$/gm),
+  ];
+  expect(rows.map(([, name, words, ...held]) => [name, words, ...held])).toEqual(
+    Object.entries(permissionCatalogue).map(([name, words]) => [
+      name,
+      words,
+      ...roles.map((role) => (roleHolds(role, name as keyof typeof permissionCatalogue) ? "yes" : "no")),
+    ]),
+  );
+});

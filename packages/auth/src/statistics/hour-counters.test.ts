@@ -1,0 +1,67 @@
+import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
+import { expect, test } from "vitest";
+import { HourCounters } from "./hour-counters.ts";
+
+const now = new Date("2026-03-02T12:30:00Z");
+const hour = new Date("2026-03-02T12:00:00Z");
+const [key, otherKey] = ["key", "other key"] as unknown as [KeyId, KeyId];
+const workspaceId = "workspace" as WorkspaceId;
+
+function read(counters: HourCounters) {
+  return counters.take(100).map(({ counter: _counter, ...count }) => count);
+}
+
+test("requests are counted by key, workspace and outcome, in the hour that they came in", () => {
+  const counters = new HourCounters(now);
+  counters.count(key, undefined, "admitted");
+  counters.count(otherKey, undefined, "admitted");
+  counters.count(key, workspaceId, "admitted");
+  counters.count(key, undefined, "limited");
+  for (let count = 0; count < 3; count += 1) counters.count(key, undefined, "admitted");
+  counters.count(key, workspaceId, "admitted");
+  expect(counters.waiting).toBe(4);
+  expect(read(counters)).toEqual([
+    { keyId: key, hour, workspaceId: null, outcome: "admitted", count: 4 },
+    { keyId: otherKey, hour, workspaceId: null, outcome: "admitted", count: 1 },
+    { keyId: key, hour, workspaceId, outcome: "admitted", count: 2 },
+    { keyId: key, hour, workspaceId: null, outcome: "limited", count: 1 },
+  ]);
+});
+
+test("a new hour has counters of its own, and the same hour goes on", () => {
+  const counters = new HourCounters(now);
+  counters.count(key, undefined, "admitted");
+  counters.turnTo(new Date("2026-03-02T12:59:59.999Z"));
+  counters.count(key, undefined, "admitted");
+  counters.turnTo(new Date("2026-03-02T13:00:00Z"));
+  counters.count(key, undefined, "admitted");
+  expect(read(counters)).toMatchObject([
+    { hour, count: 2 },
+    { hour: new Date("2026-03-02T13:00:00Z"), count: 1 },
+  ]);
+});
+
+test("counters that already wait are counted on while there is no room for others", () => {
+  const counters = new HourCounters(now);
+  for (let place = 0; place < 50_000; place += 1)
+    counters.count(`key ${place}` as KeyId, undefined, "admitted");
+  counters.count("key 49999" as KeyId, undefined, "admitted");
+  counters.count("key 50000" as KeyId, undefined, "admitted");
+  expect(counters.waiting).toBe(50_000);
+  expect(counters.take(50_001).at(-1)).toMatchObject({ keyId: "key 49999", count: 2 });
+});
+
+test("a counter beyond 50,000 makes all of them start anew", () => {
+  const counters = new HourCounters(now);
+  for (let place = 0; place < 50_000; place += 1)
+    counters.count(`key ${place}` as KeyId, undefined, "admitted");
+  counters.settle(counters.take(50_000));
+  counters.count("key 0" as KeyId, undefined, "admitted");
+  counters.count("key 50000" as KeyId, undefined, "admitted");
+  counters.count("key 0" as KeyId, undefined, "admitted");
+  expect(counters.take(10).map(({ keyId, count }) => [keyId, count])).toEqual([
+    ["key 0", 1],
+    ["key 50000", 1],
+    ["key 0", 1],
+  ]);
+});

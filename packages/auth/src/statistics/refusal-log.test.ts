@@ -1,0 +1,75 @@
+import { createId, type KeyId } from "@latchkey/db/ids";
+import { expect, test } from "vitest";
+import { createApiKey } from "../key-format.ts";
+import { type LoggedRefusal, RefusalLog } from "./refusal-log.ts";
+
+const id = createId("keyRefusal");
+
+function refusalOf(key: string, change: Partial<LoggedRefusal> = {}): LoggedRefusal {
+  return {
+    keyId: key as KeyId,
+    id,
+    occurredAt: new Date("2026-03-02T12:30:00Z"),
+    address: "192.0.2.1",
+    method: "GET",
+    path: "/open/me",
+    requestId: "request",
+    reason: "expired",
+    ...change,
+  };
+}
+
+test("a refusal is kept as it is, without an address too", () => {
+  const log = new RefusalLog();
+  const refusals = [refusalOf("a"), refusalOf("a", { address: null, reason: "limited" })];
+  for (const refusal of refusals) log.add(refusal);
+  expect(log.take()).toEqual(refusals);
+  expect(log.waiting).toBe(2);
+});
+
+test("texts are cut to size, and keep neither NUL nor a whole key", () => {
+  const log = new RefusalLog();
+  const { secret } = createApiKey();
+  const long = "x".repeat(1_000);
+  log.add(refusalOf("a", { address: long, method: long, path: long, requestId: long }));
+  log.add(refusalOf("a", { address: "1\0.2", method: "G\0ET", path: `/\0${secret}/a`, requestId: secret }));
+  const word = long.slice(0, 200);
+  expect(log.take()).toMatchObject([
+    { address: word, method: word, path: long.slice(0, 500), requestId: word },
+    { address: "1.2", method: "GET", path: "/lk_…/a", requestId: "lk_…" },
+  ]);
+});
+
+test("a key keeps its latest 100 refusals", () => {
+  const log = new RefusalLog();
+  for (let count = 0; count < 101; count += 1) log.add(refusalOf("a", { requestId: `${count}` }));
+  expect(log.waiting).toBe(100);
+  const kept = log.take().map(({ requestId }) => requestId);
+  expect([kept.length, kept[0], kept.at(-1)]).toEqual([100, "1", "100"]);
+});
+
+test("keys that have many refusals take turns in making room", () => {
+  const log = new RefusalLog();
+  for (let key = 0; key < 50; key += 1)
+    for (let count = 0; count < 100; count += 1) log.add(refusalOf(`key ${key}`));
+  for (let count = 0; count < 16; count += 1) log.add(refusalOf(`new key ${count}`));
+  const counts = Map.groupBy(log.take(), ({ keyId }) => keyId)
+    .values()
+    .map(({ length }) => length)
+    .toArray();
+  expect(counts.filter((count) => count > 1).toSorted((one, other) => one - other)).toEqual([
+    ...Array(16).fill(99),
+    ...Array(34).fill(100),
+  ]);
+});
+
+test("keys whose refusals were all written or dropped are no longer asked to make room", () => {
+  const log = new RefusalLog();
+  for (let key = 0; key < 8; key += 1) log.add(refusalOf(`written ${key}`));
+  log.settle(log.take());
+  expect([log.waiting, log.take()]).toEqual([0, []]);
+  for (let key = 0; key < 5_100; key += 1) log.add(refusalOf(`key ${key}`));
+  expect([log.waiting, log.take().length]).toEqual([5_000, 5_000]);
+  for (let key = 0; key < 10_000; key += 1) log.add(refusalOf(`late ${key}`));
+  expect([log.waiting, log.take().length]).toEqual([5_000, 5_000]);
+});
