@@ -37,7 +37,7 @@ let deleted: string;
 let disabled: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ more: [trial] });
+  app = await startTestApp({ eventLog: { firstIntervalMs: 20, maxIntervalMs: 20 }, more: [trial] });
   good = (await app.addKey()).secret;
   const doomed = await app.addKey();
   await app.instance.db.transaction().execute((trx) => deleteApiKey(trx, doomed));
@@ -297,11 +297,9 @@ describe("with a good key", () => {
     });
     expect(answer.text).not.toContain("swordfish");
     expect(answer.text).not.toContain("TypeError");
-    const line = app
-      .logged()
-      .split("\n")
-      .find((entry) => entry.includes(answer.body.error.requestId));
-    expect(line).toContain("swordfish");
+    // Only the first bug of a kind is logged with its message; later ones are counted.
+    await expect.poll(() => app.logged()).toContain(answer.body.error.requestId);
+    expect(app.logged()).toContain("swordfish");
     expect(app.logged()).not.toContain(good);
   });
 
