@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Context } from "koa";
+import { StartError } from "../start-error.ts";
 
 /** A file as it is sent, and as it is sent to those who take it compressed. */
 export interface StaticFile {
@@ -18,9 +19,14 @@ const encodings = { br: ".br", gzip: ".gz" } as const;
 /**
  * Reads a directory of built files, some MB, into memory. Streams from the disk would give each caller who reads slowly,
  * or leaves without a word, a file of the process's to hold open; a few thousand of them would end it.
+ * @throws {StartError} if there is no such directory, because the web app was not built.
  */
 export async function readStaticFiles(directory: string): Promise<StaticFiles> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch((cause) => {
+    if (cause.code !== "ENOENT") throw cause;
+    const advice = "Build it with `npx -y pnpm@12 build`.";
+    throw new StartError(`The web app is not built: ${directory} does not exist. ${advice}`, { cause });
+  });
   const contents = new Map<string, Buffer>();
   for (const entry of entries) {
     const path = relative(directory, join(entry.parentPath, entry.name)).replaceAll("\\", "/");
