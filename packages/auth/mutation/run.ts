@@ -1,0 +1,32 @@
+import { relative } from "node:path";
+import { Stryker } from "@stryker-mutator/core";
+import config from "./stryker.config.json" with { type: "json" };
+
+// Runs mutation tests of the modules named as arguments, or of all in the configuration. Stryker compares only the total
+// with its threshold, by which a small module could lose all of its tests.
+
+const { break: minPercent } = config.thresholds;
+/** Almost three times as long as all modules took on two busy processors. */
+const deadlineMs = 20 * 60_000;
+
+setTimeout(() => {
+  process.stderr.write(`The mutation tests didn't end within ${deadlineMs / 60_000} minutes.\n`);
+  process.exit(1);
+}, deadlineMs).unref();
+
+const modules = process.argv.slice(2);
+const mutants = await new Stryker({
+  configFile: "mutation/stryker.config.json",
+  ...(modules.length > 0 ? { mutate: modules } : {}),
+}).runMutationTest();
+
+for (const [file, ofFile] of Map.groupBy(mutants, ({ fileName }) => fileName)) {
+  const detected = ofFile.filter(({ status }) => status === "Killed" || status === "Timeout").length;
+  const missed = ofFile.filter(({ status }) => status === "Survived" || status === "NoCoverage").length;
+  const percent = (100 * detected) / (detected + missed);
+  if (percent >= minPercent) continue;
+  process.stderr.write(
+    `${relative(process.cwd(), file)}: ${percent.toFixed(1)} % of the changes were detected. At least ${minPercent} % must be.\n`,
+  );
+  process.exitCode = 1;
+}
