@@ -56,7 +56,8 @@ const rounds = 8;
 function cutUnderLoad(point: CutPoint, callers: number): Promise<Uses> {
   return endUnderLoad(`cut ${point} the commit, callers: ${callers}`, { rounds, callers }, (round) =>
     // Of two statements that follow each other one tends to be somebody's alone, and the other everybody else's.
-    stage.proxy.cutStatement("latchkey admission", { point, passing: round % 3 }),
+    // The node also asks the same connection, in a statement that counts nothing, whether an outage is over.
+    stage.proxy.cutStatement("latchkey admission", "admit-count", { point, passing: round % 3 }),
   );
 }
 

@@ -26,12 +26,13 @@ export interface TcpProxy {
   /** Takes connections again. */
   readonly mend: () => void;
   /**
-   * Ends one connection under a statement of a client that goes by this `application_name`: the next one, or one that
-   * comes later. Settles when it did. "after" is after the commit, since Postgres answers a statement that is its own
-   * transaction when that is done.
+   * Closes a connection of the client with this `application_name` during an execution of a prepared statement whose
+   * name begins with `statement`: the next execution, or the one after `passing` others. Resolves when the connection is closed. "after" is after
+   * the commit, because Postgres replies to a statement that is its own transaction once that is committed.
    */
   readonly cutStatement: (
     applicationName: string,
+    statement: string,
     choice: { readonly point: CutPoint; readonly passing?: number },
   ) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -39,6 +40,7 @@ export interface TcpProxy {
 
 interface Ambush {
   readonly applicationName: string;
+  readonly statement: string;
   readonly point: CutPoint;
   /** How many statements are still let through. */
   passing: number;
@@ -70,7 +72,7 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     };
     forward(near, far, (chunk) => {
       name ||= readApplicationName(chunk);
-      const sprung = name && isStatement(chunk) ? spring(name) : undefined;
+      const sprung = name && isStatement(chunk) ? spring(name, chunk) : undefined;
       if (sprung?.point === "before") return end(sprung.done);
       if (sprung?.point === "during") far.write(chunk, () => end(sprung.done));
       else toFar(chunk, latencyMs);
@@ -97,9 +99,10 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   }
 
   /** The ambush, if this is the statement that it waits for. */
-  function spring(applicationName: string): Ambush | undefined {
+  function spring(applicationName: string, chunk: Buffer): Ambush | undefined {
     const sprung = ambush;
-    if (sprung?.applicationName !== applicationName) return undefined;
+    // Parse and Bind contain the statement's name.
+    if (sprung?.applicationName !== applicationName || !chunk.includes(sprung.statement)) return undefined;
     sprung.passing -= 1;
     if (sprung.passing >= 0) return undefined;
     ambush = undefined;
@@ -135,9 +138,9 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     mend() {
       isCut = false;
     },
-    cutStatement: (applicationName, { point, passing = 0 }) =>
+    cutStatement: (applicationName, statement, { point, passing = 0 }) =>
       new Promise((done) => {
-        ambush = { applicationName, point, passing, done };
+        ambush = { applicationName, statement, point, passing, done };
       }),
     async close() {
       isCut = true;
