@@ -18,8 +18,14 @@ import { startPipelinedLoad } from "../support/pipelined-load.ts";
 // More requests of one key than a node lets wait, while it cannot be admitted.
 
 let stage: FaultStage;
+/** How long this machine takes at the moment to send, read and answer a crowd that nothing stops, in milliseconds. */
+let unstoppedMs: number;
 beforeAll(async () => {
   stage = await setFaultStage();
+  const { key } = await stage.knownKey("unstopped");
+  const startedAt = performance.now();
+  await startPipelinedLoad({ baseUrl: stage.node.baseUrl, key, ...crowd }).ended;
+  unstoppedMs = performance.now() - startedAt;
 });
 afterAll(async () => {
   await stage?.close();
@@ -95,12 +101,12 @@ async function comeInCrowds(
       `${JSON.stringify(countStatuses(others.outcomes))} to others: the median within ` +
       `${Math.round(quantileMs(others.outcomes, 0.5))} ms, 99 of 100 within ` +
       `${Math.round(quantileMs(others.outcomes, 0.99))} ms, a hundred until ${Math.round(hundredAfterMs)} ms; ` +
-      `health within ${Math.round(healthMs)} ms; at most ${Math.round(peakMb)} MB in memory`,
+      `health within ${Math.round(healthMs)} ms; an unstopped crowd takes ${Math.round(unstoppedMs)} ms; at most ${Math.round(peakMb)} MB in memory`,
   );
-  expect(fullAfterMs).toBeLessThan(1_400);
-  // Who comes in a crowd of thousands waits for those before it to be read and answered as well.
-  expect(answeredAfterMs).toBeLessThan(2 * promisedMs);
-  expect(quantileMs(others.outcomes, 0.5)).toBeLessThan(100);
+  // A request of a crowd also waits for those before it to be read and answered, however busy the machine is.
+  expect(fullAfterMs).toBeLessThan(1_000 + unstoppedMs);
+  expect(answeredAfterMs).toBeLessThan(promisedMs + 2 * unstoppedMs);
+  expect(quantileMs(others.outcomes, 0.5)).toBeLessThan(100 + unstoppedMs / 10);
   expect(health).toBe(200);
   expect(next.status).toBe(200);
   expect(next.tookMs).toBeLessThan(500);
