@@ -72,6 +72,21 @@ test("concurrent attempts that started before the first failure count as one fai
   expect(await failAndMeasure()).toBe(200);
 });
 
+test("an attempt from before the first failure that ends during a retry doesn't admit a second retry", async () => {
+  const { backoff, pass } = createBackoff();
+  const [first, second, retry] = [1, 2, 3].map(() => Promise.withResolvers<never>());
+  const attempts = [first, second].map((connect) => backoff.attempt(async () => connect?.promise));
+  first?.reject(unavailable);
+  await expect(attempts[0]).rejects.toBe(unavailable);
+  pass(100);
+  const retrying = backoff.attempt(async () => retry?.promise);
+  second?.reject(new Error("late"));
+  await expect(attempts[1]).rejects.toThrow("late");
+  await expect(backoff.attempt(async () => "a second retry")).rejects.toBe(unavailable);
+  retry?.reject(unavailable);
+  await expect(retrying).rejects.toBe(unavailable);
+});
+
 test("a pool makes few attempts to reach an unavailable database, and connects soon after it is back", async () => {
   const gate = await createDatabaseGate({ ...inject("postgres"), database: "postgres" });
   onTestFinished(gate.close);

@@ -21,9 +21,8 @@ export class ReconnectBackoff {
   readonly #random: () => number;
   #failures = 0;
   #lastFailure: unknown;
-  #failedAtMs = Number.NEGATIVE_INFINITY;
   #retryAtMs = Number.NEGATIVE_INFINITY;
-  #isTrying = false;
+  #isRetrying = false;
 
   constructor(options: ReconnectBackoffOptions = {}) {
     this.#firstMs = options.firstMs ?? 100;
@@ -38,23 +37,24 @@ export class ReconnectBackoff {
   }
 
   /**
-   * Calls `connect` if an attempt is due. After a failure, only one attempt is in flight at a time.
+   * Calls `connect` if an attempt is due. Of the attempts that start after a failure, only one is in flight at a time.
    * @throws what `connect` throws, or the last failure if no attempt is due.
    */
   async attempt<Connection>(connect: () => Promise<Connection>): Promise<Connection> {
-    if (this.#failures > 0 && (this.#isTrying || !this.isDue)) throw this.#lastFailure;
-    const startedAtMs = this.#now();
-    this.#isTrying = true;
+    const isRetry = this.#failures > 0;
+    if (isRetry && (this.#isRetrying || !this.isDue)) throw this.#lastFailure;
+    if (isRetry) this.#isRetrying = true;
     try {
       const connection = await connect();
       this.succeed();
       return connection;
     } catch (error) {
       // Concurrent attempts that started before the first failure count as one failure.
-      if (this.#failures === 0 || startedAtMs >= this.#failedAtMs) this.fail(error);
+      if (isRetry || this.#failures === 0) this.fail(error);
       throw error;
     } finally {
-      this.#isTrying = false;
+      // An attempt from before the first failure can end while a retry is in flight.
+      if (isRetry) this.#isRetrying = false;
     }
   }
 
@@ -70,7 +70,6 @@ export class ReconnectBackoff {
     const longestMs = Math.min(this.#firstMs * 2 ** this.#failures, this.#maxMs);
     this.#failures += 1;
     this.#lastFailure = error;
-    this.#failedAtMs = this.#now();
-    this.#retryAtMs = this.#failedAtMs + longestMs * (0.5 + this.#random() / 2);
+    this.#retryAtMs = this.#now() + longestMs * (0.5 + this.#random() / 2);
   }
 }
