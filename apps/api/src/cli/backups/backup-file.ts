@@ -30,15 +30,7 @@ export async function writeBackupFile(
   const partial = `${path}.partial`;
   const file = await translating(partial, () => open(partial, "wx", 0o600));
   try {
-    const size = await translating(partial, async () => {
-      try {
-        await pipeline(Readable.from(chunks), createGzip(), writeTo(file), { signal });
-        await file.sync();
-        return (await file.stat()).size;
-      } finally {
-        await file.close();
-      }
-    });
+    const size = await writeAll({ path: partial, file }, chunks, signal);
     await translating(path, () => publish(partial, path));
     return size;
   } finally {
@@ -46,11 +38,27 @@ export async function writeBackupFile(
   }
 }
 
-/** A last step for a pipeline that leaves the file open, so that it can be synchronized. */
-function writeTo(file: FileHandle): (chunks: AsyncIterable<Buffer>) => Promise<void> {
-  return async (chunks) => {
-    for await (const chunk of chunks) await file.writeFile(chunk);
-  };
+/**
+ * Writes and closes the file. Errors of `chunks` stay as they are: a connection to Postgres that breaks is reported by the
+ * operating system as well.
+ */
+async function writeAll(
+  { path, file }: { readonly path: string; readonly file: FileHandle },
+  chunks: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    const write = async (compressed: AsyncIterable<Buffer>): Promise<void> => {
+      for await (const chunk of compressed) await translating(path, () => file.writeFile(chunk));
+    };
+    await pipeline(Readable.from(chunks), createGzip(), write, { signal });
+    return await translating(path, async () => {
+      await file.sync();
+      return (await file.stat()).size;
+    });
+  } finally {
+    await file.close();
+  }
 }
 
 /** Gives the file its name, which must be free, and makes that survive a crash of the machine. */
@@ -86,7 +94,7 @@ export async function openBackupFile(path: string, signal: AbortSignal): Promise
     async *read() {
       const compressed = file.createReadStream({ start: 0, autoClose: false, signal });
       const gunzip = createGunzip();
-      // What goes wrong ends the stream that is read.
+      // The reader of gunzip gets the errors of both streams.
       pipeline(compressed, gunzip).catch((error: Error) => gunzip.destroy(error));
       try {
         yield* gunzip;
