@@ -229,7 +229,7 @@ test("a file that is missing, truncated, changed or no backup creates no databas
 test("a backup that is interrupted leaves no file, and ends by the signal", async () => {
   const path = join(place.directory, "interrupted.backup");
   const client = await open(await connectionTo(place.cluster));
-  // The backup waits for this lock when it comes to the table.
+  // The backup waits for this lock before its snapshot.
   await client.query("begin; lock table audit_events in access exclusive mode");
   const child = spawnCommand(["backup", path], { DATA_DIR: place.dataDirectory });
   const closed = once(child, "close");

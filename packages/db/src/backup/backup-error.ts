@@ -21,7 +21,7 @@ export type BackupErrorKind =
   /** There is no such file. */
   | "file-missing";
 
-/** A backup can't be made or restored; `message` is one sentence or two for the operator. Nothing was changed. */
+/** A backup can't be made or restored; `message` is one sentence or two for the operator. No data was changed. */
 export class BackupError extends Error {
   override readonly name = "BackupError";
   readonly kind: BackupErrorKind;

@@ -17,7 +17,7 @@ const lockTimeoutMs = 10_000;
 
 /**
  * Opens a session that writes and reads values in one way, whatever the settings of the server and of the role are. Statements
- * have no time limit, because a table has no size limit.
+ * and transactions have no time limit, because a table has no size limit.
  * @param applicationName shown in `pg_stat_activity`.
  */
 export async function openBackupSession(
@@ -37,6 +37,10 @@ export async function openBackupSession(
   const session = { client, db, close: () => client.end() };
   try {
     for (const setting of settings) await client.query(`set ${setting}`);
+    // Postgres has some of them only since 17, and an unknown one can't be set.
+    await client.query("select set_config(name, '0', false) from pg_settings where name = any($1)", [
+      timeouts,
+    ]);
     return session;
   } catch (error) {
     await session.close();
@@ -51,7 +55,12 @@ const settings = [
   "timezone = 'UTC'",
   "bytea_output = 'hex'",
   "extra_float_digits = 3",
-  "statement_timeout = 0",
-  "idle_in_transaction_session_timeout = 0",
   "latchkey.backup = 'on'",
+];
+
+const timeouts = [
+  "statement_timeout",
+  "transaction_timeout",
+  "idle_in_transaction_session_timeout",
+  "idle_session_timeout",
 ];

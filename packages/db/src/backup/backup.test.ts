@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { expect, inject, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../connection.ts";
 import { tryJoin } from "../embedded/presence.ts";
 import { migrate } from "../migrate.ts";
@@ -16,6 +16,7 @@ import {
   readTables,
   reseal,
 } from "./backup.test-kit.ts";
+import { openBackupSession } from "./backup-session.ts";
 import { backupTables } from "./backup-tables.ts";
 import { dumpDatabase } from "./dump-database.ts";
 import { readBackup } from "./read-backup.ts";
@@ -93,6 +94,39 @@ test("is a snapshot: what others change while it is read is not in it", async ()
   }
   await restore(target, Buffer.concat(chunks));
   expect(await readTables(target.superuser)).toEqual(before);
+});
+
+test("a migration can't rewrite a table between the snapshot and the reading of the table", async () => {
+  const { owner, superuser } = await createSource();
+  const chunks = dumpDatabase(owner, { product: "1.2.3-test" });
+  // The header is read; no table is.
+  await chunks.next();
+  const rewriting = superuser.transaction().execute(async (trx) => {
+    await sql`set local lock_timeout = '50ms'`.execute(trx);
+    await sql`alter table key_refusals alter column path type varchar`.execute(trx);
+    await sql`truncate key_refusals`.execute(trx);
+  });
+  await expect(rewriting).rejects.toThrow("lock timeout");
+  await chunks.return(undefined);
+});
+
+test("no timeout of the server or of the role ends a backup", async () => {
+  const { owner, superuser } = await createOwnedDatabase();
+  const { rows } = await sql<{ name: string }>`
+    select name from pg_settings
+    where name ~ '^(statement|transaction|idle_in_transaction_session|idle_session)_timeout$'`.execute(
+    superuser,
+  );
+  expect(rows.length).toBeGreaterThan(2);
+  for (const { name } of rows)
+    await sql`alter role ${sql.id(owner.user)} set ${sql.id(name)} = '1h'`.execute(superuser);
+  const session = await openBackupSession(owner, "test");
+  onTestFinished(session.close);
+  const ofSession = await sql<{ setting: string }>`
+    select distinct setting from pg_settings where name = any(${rows.map(({ name }) => name)})`.execute(
+    session.db,
+  );
+  expect(ofSession.rows).toEqual([{ setting: "0" }]);
 });
 
 test("a backup of an older schema is restored and then brought up to date, with what newer migrations do to its rows", async () => {

@@ -11,6 +11,7 @@ import { BackupError } from "./backup-error.ts";
 import { type BackupHeader, endOfRows, formatName, formatVersion } from "./backup-format.ts";
 import { type BackupSession, openBackupSession } from "./backup-session.ts";
 import { type BackupTable, backupTables } from "./backup-tables.ts";
+import { findBackupTables } from "./find-backup-tables.ts";
 
 /** The first schema whose owner can read all rows. */
 const oldestMigration = "0009-restorable-dumps";
@@ -28,7 +29,7 @@ export interface DumpOptions {
  * Reads a backup of a database in chunks, before compression: everything as it is at one moment, while others go on reading
  * and writing. It changes nothing, and memory is bounded by the largest row.
  * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`
- * @throws {SchemaMissingError} when the database has no schema of Latchkey's.
+ * @throws {SchemaMissingError} when the database has no Latchkey schema.
  */
 export async function* dumpDatabase(
   connection: DatabaseConnection,
@@ -65,10 +66,17 @@ export async function* dumpDatabase(
 
 /** Begins the transaction whose snapshot the backup is, and says what is in it. */
 async function takeSnapshot(
-  { client, db }: BackupSession,
+  session: BackupSession,
   { product, known }: { readonly product: string; readonly known: Migrations },
 ): Promise<{ readonly schema: string; readonly header: BackupHeader }> {
+  const { client, db } = session;
+  const present = await findBackupTables(db);
   await client.query("begin isolation level repeatable read read only");
+  // Before the first query, which takes the snapshot: an older snapshot sees a table as empty that a migration rewrites.
+  if (present.length > 0)
+    await client.query(
+      `lock table ${present.map(({ table }) => pg.escapeIdentifier(table)).join(", ")} in access share mode`,
+    );
   const { rows } = await sql<{ schema: string | null; createdAt: Date }>`
     select current_schema()::text as schema, now() as "createdAt"`.execute(db);
   const { schema = null, createdAt = new Date(0) } = rows[0] ?? {};

@@ -11,7 +11,8 @@ import type { Db } from "../schema.ts";
 import { BackupError } from "./backup-error.ts";
 import type { BackupHeader } from "./backup-format.ts";
 import { type BackupSession, openBackupSession } from "./backup-session.ts";
-import { backupTables, disposableTables } from "./backup-tables.ts";
+import { disposableTables } from "./backup-tables.ts";
+import { findBackupTables } from "./find-backup-tables.ts";
 import { type BackupContents, readBackup } from "./read-backup.ts";
 import { requireUnused } from "./require-unused.ts";
 
@@ -102,7 +103,7 @@ async function loadRows(session: BackupSession, options: RestoreOptions): Promis
   await client.query("begin");
   const schema = await requireSameSchema(db, options.header, { mayBeEmpty: false });
   const name = (table: string): string => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`;
-  const present = await findTables(db);
+  const present = await findBackupTables(db);
   await client.query(
     `lock table ${present.map(({ table }) => name(table)).join(", ")} in access exclusive mode`,
   );
@@ -135,20 +136,6 @@ async function loadRows(session: BackupSession, options: RestoreOptions): Promis
   await client.query("commit");
   await client.query(`analyze ${present.map(({ table }) => name(table)).join(", ")}`);
   return contents;
-}
-
-interface PresentTable {
-  readonly table: string;
-  readonly isForced: boolean;
-}
-
-async function findTables(db: Db): Promise<PresentTable[]> {
-  const { rows } = await sql<PresentTable>`
-    select relname as table, relforcerowsecurity as "isForced" from pg_class
-    where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')
-      and relname = any(${backupTables as readonly string[]})
-    order by 1`.execute(db);
-  return rows;
 }
 
 /** @throws {BackupError} `database-not-empty` */
