@@ -43,7 +43,7 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
       const startedAt = performance.now();
       const { method } = req;
       const requestId = requestIdOf(req);
-      // Whoever names this request later reads the same ID.
+      // Everything that calls requestIdOf() for this request later gets the same ID.
       req.headers["x-request-id"] = requestId;
       res.once("close", () => {
         const description = descriptions.get(res) ?? {
