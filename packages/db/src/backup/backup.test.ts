@@ -110,6 +110,27 @@ test("a migration can't rewrite a table between the snapshot and the reading of 
   await chunks.return(undefined);
 });
 
+test("an interrupted backup doesn't wait for a lock", async () => {
+  const { owner, superuser } = await createSource();
+  const interruption = new AbortController();
+  const isWaiting = async (): Promise<boolean> => {
+    const { rows } = await sql`
+      select from pg_stat_activity
+      where datname = ${owner.database} and application_name = 'latchkey backup' and wait_event_type = 'Lock'`.execute(
+      superuser,
+    );
+    return rows.length > 0;
+  };
+  await superuser.transaction().execute(async (trx) => {
+    await sql`lock table audit_events in access exclusive mode`.execute(trx);
+    const reading = dump(owner, { signal: interruption.signal });
+    reading.catch(() => undefined);
+    await expect.poll(isWaiting, { timeout: 5_000 }).toBe(true);
+    interruption.abort();
+    await expect(reading).rejects.toThrow("Connection terminated");
+  });
+});
+
 test("no timeout of the server or of the role ends a backup", async () => {
   const { owner, superuser } = await createOwnedDatabase();
   const { rows } = await sql<{ name: string }>`

@@ -23,6 +23,8 @@ export interface DumpOptions {
   readonly known?: Migrations;
   /** Called with the header and the number of rows when the last chunk has been read. */
   readonly onEnd?: (header: BackupHeader, rowCount: number) => void;
+  /** Interrupts it, also while a statement waits for a lock or Postgres is silent. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -33,10 +35,13 @@ export interface DumpOptions {
  */
 export async function* dumpDatabase(
   connection: DatabaseConnection,
-  { product, known = migrations, onEnd }: DumpOptions,
+  { product, known = migrations, onEnd, signal }: DumpOptions,
 ): AsyncGenerator<Buffer> {
   const session = await openBackupSession(connection, "latchkey backup");
+  const interrupt = (): void => void session.close();
   try {
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", interrupt);
     const { schema, header } = await takeSnapshot(session, { product, known });
     const hash = createHash("sha256");
     const hashed = (chunk: Buffer): Buffer => {
@@ -60,6 +65,7 @@ export async function* dumpDatabase(
       Object.values(rows).reduce((sum, count) => sum + count, 0),
     );
   } finally {
+    signal?.removeEventListener("abort", interrupt);
     await session.close();
   }
 }

@@ -24,7 +24,7 @@ export const backupTask = defineServerTask({
       summary = { createdAt, rowCount };
     };
     try {
-      const chunks = dumpDatabase(server.connection, { product: version, onEnd });
+      const chunks = dumpDatabase(server.connection, { product: version, onEnd, signal });
       const sizeBytes = await explainingUnsuitable(() => writeBackupFile(path, chunks, signal));
       return itemOf({ file: path, ...summary, sizeBytes }, [
         { label: "File", text: ({ file }) => file },
