@@ -23,6 +23,20 @@ test("a line is written immediately if requests aren't logged", async () => {
   expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ msg: "a line" });
 });
 
+test.each([true, false])(
+  "an error is logged without the row that Postgres quotes (request log: %s)",
+  async (hasRequestLog) => {
+    const path = join(await createDirectory(), "log");
+    const destination = openSync(path, "w");
+    const log = createLogger({ logLevel: "info", hasRequestLog, destination });
+    const quoted = { detail: "Failing row contains (ada@example.com).", where: "row", internalQuery: "row" };
+    log.error({ err: Object.assign(new Error("violates a constraint"), { code: "23514", ...quoted }) });
+    await expect.poll(() => readFileSync(path, "utf8")).toContain("\n");
+    const { err } = JSON.parse(readFileSync(path, "utf8"));
+    expect(Object.keys(err).sort()).toEqual(["code", "message", "stack", "type"]);
+  },
+);
+
 test("lines are written within a second if requests are logged", async () => {
   const path = join(await createDirectory(), "log");
   const destination = openSync(path, "w");

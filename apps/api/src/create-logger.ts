@@ -14,6 +14,18 @@ const flushEveryMs = 500;
 const minWrite = 4_096;
 const reportDropsEveryMs = 1_000;
 
+/** Fields of Postgres's errors that quote rows and queries, in which digests and email addresses can be. */
+const quotingFields = ["detail", "where", "internalQuery"] as const;
+
+/** An error as pino logs it, without what Postgres quotes. */
+function serializeError(error: Error): object {
+  const serialized: Record<string, unknown> = { ...pino.stdSerializers.err(error) };
+  for (const field of quotingFields) delete serialized[field];
+  return serialized;
+}
+
+const serializers = { err: serializeError };
+
 /**
  * Creates the logger of a node. Each line is written immediately, unless requests are logged: there are many then, so that
  * they are written together, and a reader that is too slow loses lines instead of delaying requests. A line says how many.
@@ -21,7 +33,8 @@ const reportDropsEveryMs = 1_000;
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { logLevel: level, hasRequestLog, destination = 1, maxWaiting = 8 * 1024 * 1024 } = options;
-  if (!hasRequestLog) return pino({ level }, pino.destination({ dest: destination, sync: true }));
+  if (!hasRequestLog)
+    return pino({ level, serializers }, pino.destination({ dest: destination, sync: true }));
   const stream = pino.destination({
     dest: destination,
     sync: false,
@@ -29,7 +42,7 @@ export function createLogger(options: LoggerOptions): Logger {
     maxLength: maxWaiting,
     periodicFlush: flushEveryMs,
   });
-  const log = pino({ level }, stream);
+  const log = pino({ level, serializers }, stream);
   let dropped = 0;
   let isReportDue = false;
   const report = (): void => {
