@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, deleteKey, readUsageCount, signIn, signUp } from "../support/account.ts";
+import { runCommandHere } from "../support/command.ts";
 import { open } from "../support/inspection.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
@@ -197,7 +198,7 @@ test("never replaces a file, and leaves none where it fails", async () => {
 
 test("a file that is missing, truncated, changed or no backup creates no database", async () => {
   const target = join(place.directory, "target");
-  const restore = (path: string) => runCommand(["restore", path], { DATA_DIR: target });
+  const restore = (path: string) => runCommandHere(["restore", path], { DATA_DIR: target });
   const path = join(place.directory, "damaged.backup");
   const whole = await readFile(file);
   const expectDamage = async (reason: RegExp): Promise<void> => {

@@ -13,7 +13,7 @@ import {
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, getPostmaster } from "../support/postmaster.ts";
-import type { ProductNode } from "../support/product.ts";
+import { type ProductNode, runCommand } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
 // The command works on the database of a server that runs, and the server knows at once.
@@ -58,7 +58,8 @@ test("migrate has nothing left to do, and leaves the server's Postgres running",
 });
 
 test("user create makes a user who can sign in, with the password that echo sent", async () => {
-  const answer = await perform(newUser("Grace@Example.com", "--workspace", "Navy"), `${password}\n`);
+  const args = newUser("Grace@Example.com", "--workspace", "Navy", "--json");
+  const answer = expectResult(await runCommand(args, { DATA_DIR: place.dataDirectory }, `${password}\n`));
   expect(answer).toEqual({
     userId: expect.stringMatching(/^usr_[0-9a-z]{26}$/),
     workspaceId: expect.stringMatching(/^ws_[0-9a-z]{26}$/),

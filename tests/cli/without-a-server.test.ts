@@ -7,6 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { signIn } from "../support/account.ts";
+import { runCommandHere } from "../support/command.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, eventually, findPostmaster } from "../support/postmaster.ts";
@@ -28,6 +29,10 @@ afterAll(async () => {
   await place?.close();
 });
 
+/** A process, where what ends is the process. */
+const runProcess = (args: readonly string[]): Promise<Ending> =>
+  runCommand(args, { DATA_DIR: place.dataDirectory });
+
 async function perform(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
   const result = expectResult(await place.command([...args, "--json"], input));
   expect(await findPostmaster(place.cluster)).toBeUndefined();
@@ -35,23 +40,23 @@ async function perform(args: readonly string[], input?: string): Promise<Record<
 }
 
 test("a usage error is JSON on stderr, with status 2", async () => {
-  const ending = await place.command(["key", "create", "--user", email]);
+  const ending = await runProcess(["key", "create", "--user", email]);
   expectFailure(ending, { status: 2, code: "BAD_REQUEST", message: /'--name <name>' not specified/ });
 });
 
 test("--help explains a command on stdout, with status 0", async () => {
-  const { status, stdout, stderr } = await place.command(["member", "add", "--help"]);
+  const { status, stdout, stderr } = await runProcess(["member", "add", "--help"]);
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(stdout).toMatch(/^Usage: latchkey member add \[options\]\n/);
 });
 
 test("--version prints the version", async () => {
-  const { status, stdout, stderr } = await place.command(["--version"]);
+  const { status, stdout, stderr } = await runProcess(["--version"]);
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
 });
 
 test("without a database the command says so and creates none", async () => {
-  expectFailure(await place.command(["key", "list"]), {
+  expectFailure(await runProcess(["key", "list"]), {
     status: 1,
     code: "NOT_FOUND",
     message:
@@ -67,7 +72,8 @@ test("the database of DATABASE_URL is not filled either, except by migrate and u
     await createDatabase(cluster.connection, "empty");
     const { host, user, password: secret } = cluster.connection;
     const url = `postgres://${user}:${secret}@${encodeURIComponent(host)}/empty`;
-    const run = (args: readonly string[], input?: string) => runCommand(args, { DATABASE_URL: url }, input);
+    const run = (args: readonly string[], input?: string) =>
+      runCommandHere(args, { DATABASE_URL: url }, input);
     expectFailure(await run(["key", "list"]), {
       status: 1,
       code: "NOT_FOUND",
@@ -87,7 +93,7 @@ test("the database of DATABASE_URL is not filled either, except by migrate and u
 });
 
 test("migrate creates the database, says so on stderr, and stops Postgres again", async () => {
-  const { status, stdout, stderr } = await place.command(["migrate", "--json"]);
+  const { status, stdout, stderr } = await runProcess(["migrate", "--json"]);
   expect({ status, stderr }).toEqual({
     status: 0,
     stderr: `Created a Latchkey database in ${place.dataDirectory}.\n`,
@@ -167,8 +173,8 @@ test("a database that cannot be reached is an error with status 1, soon", async 
   const at = (where: number) => ({
     DATABASE_URL: `postgres://latchkey:never-to-be-printed@127.0.0.1:${where}/latchkey`,
   });
-  expectUnavailable(await runCommand(["migrate"], at(1)), /ECONNREFUSED/);
-  expectUnavailable(await runCommand(["migrate"], at(port)), /timeout/);
+  expectUnavailable(await runCommandHere(["migrate"], at(1)), /ECONNREFUSED/);
+  expectUnavailable(await runCommandHere(["migrate"], at(port)), /timeout/);
   mute.close();
 });
 

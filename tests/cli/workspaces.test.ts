@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
+import { runCommandHere } from "../support/command.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
-import { bareEnvironment, type ProductNode, projectRoot, runCommand } from "../support/product.ts";
+import { bareEnvironment, type ProductNode, projectRoot } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
 // Workspaces from the command line, beside a server that runs.
@@ -60,7 +61,7 @@ async function list(): Promise<readonly Listed[]> {
 
 test("workspace create keeps to the quota of its own environment", async () => {
   const variables = { DATA_DIR: place.dataDirectory, MAX_WORKSPACES_PER_USER: "1" };
-  const ending = await runCommand(["--json", ...create(ada, "Too many")], variables);
+  const ending = await runCommandHere(["--json", ...create(ada, "Too many")], variables);
   const message = /^The limit for workspaces owned by one user \(1\) is reached\./;
   expectFailure(ending, { status: 1, code: "UNPROCESSABLE_CONTENT", message });
 });

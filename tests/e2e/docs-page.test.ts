@@ -1,16 +1,18 @@
-import type { Page } from "playwright-core";
+import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
-import { findAccessibilityProblems } from "../support/accessibility.ts";
-import { createKey, signUp } from "../support/visitor.ts";
+import { findAccessibilityProblems, findColorProblems } from "../support/accessibility.ts";
+import { createKey, signUp } from "../support/account.ts";
 import { setStage } from "./set-stage.ts";
 
 // The reference of the open API, as somebody with a new key meets it.
 
 let key: string;
-const stage = setStage(async ({ browser, baseUrl }) => {
-  const { page } = await browser.open();
-  await signUp(page, baseUrl);
-  key = await createKey(page, "Reference");
+/** One visit in each color scheme, which tests share: loading the page takes seconds of processor time. */
+let visits: Readonly<Record<"light" | "dark", Visit>>;
+
+const stage = setStage(async ({ baseUrl }) => {
+  key = (await createKey(baseUrl, await signUp(baseUrl), "Reference")).key;
+  visits = { light: await openReference(baseUrl, "light"), dark: await openReference(baseUrl, "dark") };
 });
 
 interface Visit {
@@ -18,32 +20,81 @@ interface Visit {
   readonly complaints: readonly string[];
   /** Every address that the page asked for. */
   readonly asked: readonly string[];
+  readonly script: Response;
 }
 
-/** Opens the operation that tells an instance's configuration, on the reference page behind `origin`. */
+const scriptAddress = /\/assets\/standalone-.+\.js$/;
+
+/** Opens the reference page behind `origin` at the top. */
 async function openReference(origin: string, colorScheme: "light" | "dark"): Promise<Visit> {
-  const { page, complaints } = await stage.browser.open({ colorScheme });
+  const { page, complaints } = await stage.browser.open({
+    colorScheme,
+    viewport: { width: 1280, height: 800 },
+  });
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
-  await page.goto(`${origin}/docs#tag/instance/GET/global/config`);
-  await page.getByRole("heading", { name: "The instance's public configuration" }).waitFor();
-  return { page, complaints, asked };
+  const script = page.waitForResponse((response) => scriptAddress.test(response.url()));
+  await page.goto(`${origin}/docs`);
+  await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
+  return { page, complaints, asked, script: await script };
 }
 
-/** Tries the operation with a key, and answers what the page shows of the status and the body. */
-async function tryCall(page: Page, secret: string): Promise<string> {
+async function showOperation(page: Page, anchor: string, title: string): Promise<void> {
+  await page.goto(`${new URL(page.url()).origin}/docs#${anchor}`);
+  await page.getByRole("heading", { name: title }).waitFor();
+}
+
+/** Tries the operation that returns an instance's configuration; returns what the page shows beside the status. */
+async function tryCall(page: Page, secret: string, status: RegExp): Promise<string> {
+  await showOperation(page, "tag/instance/GET/global/config", "The instance's public configuration");
   await page.getByRole("button", { name: /Test Request.*get \/global\/config/s }).click();
   const client = page.getByRole("dialog");
   await client.getByPlaceholder("Token").fill(secret);
   await client.getByRole("button", { name: /^Send get request/ }).click();
   await client.getByText("requestId").or(client.getByText("serverTime")).first().waitFor();
-  return (await client.textContent()) ?? "";
+  await expect.poll(() => client.textContent()).toMatch(status);
+  const shown = (await client.textContent()) ?? "";
+  await closeClient(page);
+  return shown;
 }
 
+async function closeClient(page: Page): Promise<void> {
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
+
+test("loads its script compressed, once", async () => {
+  const { script, asked } = visits.light;
+  const { "content-encoding": encoding, "cache-control": caching } = script.headers();
+  // Chromium accepts Brotli over HTTPS and from this machine only; both are compressed beforehand.
+  expect(["br", "gzip"]).toContain(encoding);
+  expect(caching).toBe("public, max-age=31536000, immutable");
+  const { responseBodySize } = await script.request().sizes();
+  expect(responseBodySize).toBeLessThan(1_400_000);
+  expect(asked.filter((address) => scriptAddress.test(address))).toHaveLength(1);
+});
+
+// First on its visits, while the page has rendered no more than what is looked at.
+test.each(["light", "dark"] as const)("is accessible in %s at 1280 px and at 375 px", async (colorScheme) => {
+  const { page } = visits[colorScheme];
+  // Colors are all that differs between the schemes.
+  const find = colorScheme === "light" ? findAccessibilityProblems : findColorProblems;
+  const resize = async (width: number) => {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+  };
+  expect(await find(page)).toEqual([]);
+  await resize(375);
+  expect(await find(page)).toEqual([]);
+  await showOperation(page, "tag/workspaces/POST/workspaces", "Create a workspace");
+  expect(await find(page)).toEqual([]);
+  await resize(1280);
+  expect(await find(page)).toEqual([]);
+});
+
 test.each(["light", "dark"] as const)("tries a call with a key, on a %s system", async (colorScheme) => {
-  const { page, complaints, asked } = await openReference(stage.baseUrl, colorScheme);
-  const shown = await tryCall(page, key);
-  expect(shown).toMatch(/Status:\s*200 OK/);
+  const { page, complaints, asked } = visits[colorScheme];
+  const shown = await tryCall(page, key, /Status:\s*200 OK/);
   expect(shown).toContain('"registration": "open"');
   expect(asked).toContain(`${stage.baseUrl}/open/global/config`);
   expect(asked.filter((address) => new URL(address).origin !== stage.baseUrl)).toEqual([]);
@@ -52,9 +103,7 @@ test.each(["light", "dark"] as const)("tries a call with a key, on a %s system",
 });
 
 test("tells who tries a key that is no good what the API says", async () => {
-  const { page } = await openReference(stage.baseUrl, "light");
-  const shown = await tryCall(page, "lk_nothing");
-  expect(shown).toMatch(/Status:\s*403 Forbidden/);
+  const shown = await tryCall(visits.light.page, "lk_nothing", /Status:\s*403 Forbidden/);
   expect(shown).toContain('"Insufficient access"');
 });
 
@@ -62,56 +111,24 @@ test("calls the address it was opened at, and keeps no key", async () => {
   const other = stage.baseUrl.replace("127.0.0.1", "localhost");
   expect(other).not.toBe(stage.baseUrl);
   const { page, asked } = await openReference(other, "light");
-  expect(await tryCall(page, key)).toMatch(/Status:\s*200 OK/);
+  await tryCall(page, key, /Status:\s*200 OK/);
+  expect(asked).toContain(`${other}/open/global/config`);
   expect(asked.filter((address) => new URL(address).origin !== other)).toEqual([]);
   const kept = await page.evaluate(
     "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])",
   );
   expect(kept).not.toContain(key);
+  await page.context().close();
 });
 
 test("says of every operation which permission it needs", async () => {
-  const { page } = await openReference(stage.baseUrl, "light");
-  await page.goto(`${stage.baseUrl}/docs#tag/members/PATCH/workspaces/{workspaceId}/members/{userId}`);
-  await page.reload();
-  await page.getByRole("heading", { name: "Change a member's role" }).waitFor();
-  await page.getByText("Needs members:manage.").first().waitFor();
-});
-
-test.each([
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 1280 },
-  { colorScheme: "light", width: 375 },
-  { colorScheme: "dark", width: 375 },
-] as const)("is accessible in $colorScheme at $width px, and leads back to the app", async (options) => {
-  const { colorScheme, width } = options;
-  const { page } = await stage.browser.open({ colorScheme, viewport: { width, height: 800 } });
-  await page.goto(`${stage.baseUrl}/docs`);
-  await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
-  expect(await findAccessibilityProblems(page)).toEqual([]);
-  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-  await page.goto(`${stage.baseUrl}/docs#tag/workspaces/POST/workspaces`);
-  await page.getByRole("heading", { name: "Create a workspace" }).waitFor();
-  expect(await findAccessibilityProblems(page)).toEqual([]);
-  await page.goto(`${stage.baseUrl}/docs/errors#FORBIDDEN`);
-  await page.getByRole("heading", { name: "FORBIDDEN HTTP 403" }).waitFor();
-  expect(await findAccessibilityProblems(page)).toEqual([]);
-  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-  await page.getByRole("link", { name: "Back to the app" }).click();
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
-});
-
-test("takes the colors and the font of the app, and the scheme chosen there", async () => {
-  const { page } = await stage.browser.open({ colorScheme: "light" });
-  await page.goto(stage.baseUrl);
-  await page.evaluate("localStorage.setItem('latchkey.appearance', 'dark')");
-  await page.goto(`${stage.baseUrl}/docs`);
-  await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
-  const look = await page.evaluate(
-    "[getComputedStyle(document.querySelector('h1')).fontFamily, getComputedStyle(document.querySelector('h1')).color]",
+  const { page } = visits.light;
+  await showOperation(
+    page,
+    "tag/members/PATCH/workspaces/{workspaceId}/members/{userId}",
+    "Change a member's role",
   );
-  expect(look).toEqual([expect.stringMatching(/^"?Inter/), "rgb(230, 233, 238)"]);
-  expect(await page.evaluate("document.body.classList.contains('dark-mode')")).toBe(true);
+  await page.getByText("Needs members:manage.").first().waitFor();
 });
 
 test.each([
@@ -128,9 +145,8 @@ test.each([
     "If-Match",
   ],
 ] as const)("sends no header that nobody filled in: %s", async (anchor, title, button, header) => {
-  const { page } = await stage.browser.open();
-  await page.goto(`${stage.baseUrl}/docs#${anchor}`);
-  await page.getByRole("heading", { name: title }).waitFor();
+  const { page } = visits.light;
+  await showOperation(page, anchor, title);
   await page.getByRole("button", { name: button }).click();
   const client = page.getByRole("dialog");
   await client.getByPlaceholder("Token").fill(key);
@@ -147,20 +163,35 @@ test.each([
     .first()
     .waitFor();
   await expect.poll(() => client.textContent()).toMatch(status);
+  await closeClient(page);
 });
 
-test("loads its script compressed, once", async () => {
-  const { page } = await stage.browser.open();
-  const loads = async () => {
-    const script = page.waitForResponse((response) => /\/assets\/standalone-.+\.js$/.test(response.url()));
-    await page.goto(`${stage.baseUrl}/docs`);
-    return await script;
-  };
-  const first = await loads();
-  const { "content-encoding": encoding, "cache-control": caching } = first.headers();
-  // Chromium accepts Brotli over HTTPS and from this machine only; both are compressed beforehand.
-  expect(["br", "gzip"]).toContain(encoding);
-  expect(caching).toBe("public, max-age=31536000, immutable");
-  const { responseBodySize } = await first.request().sizes();
-  expect(responseBodySize).toBeLessThan(1_400_000);
+test.each(["light", "dark"] as const)(
+  "the page of errors is accessible in %s, and leads back to the app",
+  async (colorScheme) => {
+    const { page } = await stage.browser.open({ colorScheme });
+    await page.goto(`${stage.baseUrl}/docs/errors#FORBIDDEN`);
+    await page.getByRole("heading", { name: "FORBIDDEN HTTP 403" }).waitFor();
+    for (const width of [1280, 375]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await findAccessibilityProblems(page)).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    }
+    await page.getByRole("link", { name: "Back to the app" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.context().close();
+  },
+);
+
+test("takes the colors and the font of the app, and the scheme chosen there", async () => {
+  const { page } = await stage.browser.open({ colorScheme: "light" });
+  await page.goto(stage.baseUrl);
+  await page.evaluate("localStorage.setItem('latchkey.appearance', 'dark')");
+  await page.goto(`${stage.baseUrl}/docs`);
+  await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
+  const look = await page.evaluate(
+    "[getComputedStyle(document.querySelector('h1')).fontFamily, getComputedStyle(document.querySelector('h1')).color]",
+  );
+  expect(look).toEqual([expect.stringMatching(/^"?Inter/), "rgb(230, 233, 238)"]);
+  expect(await page.evaluate("document.body.classList.contains('dark-mode')")).toBe(true);
 });

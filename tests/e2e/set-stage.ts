@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { runCommand, startProduct, type Variables } from "../support/product.ts";
+import { startProduct, type Variables } from "../support/product.ts";
 
 interface Stage {
   readonly baseUrl: string;
@@ -28,7 +28,9 @@ export function setStage(
     },
     async command(args, input) {
       const { dataDirectory } = there(product);
-      const { status, stdout, stderr } = await runCommand(
+      // Few files of tests use it, and loading it takes a second.
+      const { runCommandHere } = await import("../support/command.ts");
+      const { status, stdout, stderr } = await runCommandHere(
         ["--json", ...args],
         { DATA_DIR: dataDirectory },
         input,

@@ -11,13 +11,18 @@ export async function findAccessibilityProblems(page: Page): Promise<string[]> {
   return await runAxe(page, {});
 }
 
+/** What axe finds wrong with the colors of the page. */
+export async function findColorProblems(page: Page): Promise<string[]> {
+  return await runAxe(page, { runOnly: ["color-contrast", "link-in-text-block"] });
+}
+
 /**
  * What axe finds wrong with the page in light and in dark. Colors are all that differs between the two, so that the
  * other rules run once.
  */
 export async function findProblemsInBothSchemes(page: Page): Promise<string[]> {
   await showIn(page, "dark");
-  const dark = await runAxe(page, { runOnly: ["color-contrast", "link-in-text-block"] });
+  const dark = await findColorProblems(page);
   await showIn(page, "light");
   const light = await runAxe(page, {});
   return [...light.map((problem) => `light: ${problem}`), ...dark.map((problem) => `dark: ${problem}`)];

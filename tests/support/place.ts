@@ -5,7 +5,6 @@ import {
   createDirectory,
   type Ending,
   type ProductNode,
-  runCommand,
   runNode,
   type SpawnOptions,
   startNode,
@@ -22,7 +21,7 @@ export interface Place {
   readonly start: (variables?: Variables, options?: SpawnOptions) => Promise<ProductNode>;
   /** Starts a node that is expected to end by itself. */
   readonly run: (variables?: Variables) => Promise<Ending>;
-  /** Runs the `latchkey` command. */
+  /** Runs the `latchkey` command in the test's own process. */
   readonly command: (args: readonly string[], input?: string) => Promise<Ending>;
   readonly close: () => Promise<void>;
 }
@@ -44,7 +43,11 @@ export async function createPlace(variables: Variables = {}): Promise<Place> {
       return node;
     },
     run: (own) => runNode({ ...shared, ...own }),
-    command: (args, input) => runCommand(args, shared, input),
+    async command(args, input) {
+      // Few files of tests use it, and loading it takes a second.
+      const { runCommandHere } = await import("./command.ts");
+      return await runCommandHere(args, shared, input);
+    },
     async close() {
       await Promise.all(nodes.map((node) => node.stop()));
       await endPostgres(cluster);

@@ -7,7 +7,7 @@ import { createProgram } from "./program.ts";
 
 // docs/command.md and the program describe the same commands.
 
-const program = createProgram(async () => readEnv({}));
+const program = createProgram({ ...process, loadEnv: async () => readEnv({}) });
 
 /** Each command by its usage, such as `latchkey key edit <id>`, with the flags of its options. */
 function listCommands(command: Command, path: string): [usage: string, flags: string[]][] {

@@ -1,25 +1,25 @@
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { alignLines, alignRows } from "./alignment.ts";
 import type { ItemResult, ListResult, Result } from "./result.ts";
 
 /**
- * Prints a result on standard output: JSON on one line, or aligned text. A list is printed while it is read: if reading
+ * Writes a result to `stdout`: JSON on one line, or aligned text. A list is printed while it is read: if reading
  * fails midway, its beginning has been printed. A reader that stops early, as `head` does, ends the list.
  */
-export async function print(result: Result, isJson: boolean): Promise<void> {
+export async function print(result: Result, isJson: boolean, stdout: Writable): Promise<void> {
   let failure: unknown;
   const onError = (error: unknown): void => {
     failure = error;
   };
-  process.stdout.once("error", onError);
+  stdout.once("error", onError);
   try {
-    await pipeline(Readable.from(write(result, isJson)), process.stdout, { end: false });
+    await pipeline(Readable.from(write(result, isJson)), stdout, { end: false });
   } catch (error) {
     // A broken connection to the database can have the same code.
     if (error !== failure || !isBrokenPipe(error)) throw error;
   } finally {
-    process.stdout.off("error", onError);
+    stdout.off("error", onError);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import type { Env } from "../env.ts";
 import { version } from "../version.ts";
 import type { ActionOf } from "./action-of.ts";
+import type { CommandIo } from "./command-io.ts";
 import { readCommandLine } from "./command-line.ts";
 import { addKeyCommands } from "./keys/key-commands.ts";
 import { addMemberCommands } from "./members/member-commands.ts";
@@ -13,7 +13,7 @@ import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
  * while a server runs. A command's code is loaded only when the command runs: `--help`, `--version` and usage errors
  * load neither the database driver nor the validation library.
  */
-export function createProgram(loadEnv: () => Promise<Env>): Command {
+export function createProgram(io: CommandIo): Command {
   const program = new Command("latchkey")
     .description("Operate a Latchkey instance: its schema, backups, users, API keys, workspaces and members.")
     .version(version, "-V, --version", "print the version")
@@ -21,12 +21,12 @@ export function createProgram(loadEnv: () => Promise<Env>): Command {
     .helpOption("-h, --help", "print help for a command")
     .helpCommand("help [command]", "print help for a command")
     .exitOverride()
-    .configureOutput({ writeErr: () => undefined });
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: () => undefined });
   const actionOf: ActionOf =
     (load) =>
     async (...args) => {
       const command = args.at(-1) as Command; // Commander passes the command last.
-      await (await load())(readCommandLine(command), loadEnv);
+      await (await load())(readCommandLine(command), io);
     };
 
   program

@@ -1,21 +1,21 @@
+import type { CommandIo } from "./command-io.ts";
 import { explainExit } from "./explain-exit.ts";
 import { Interruption } from "./interruption.ts";
 import { createProgram } from "./program.ts";
 
 /**
- * Runs the command line of this process. An error is one line of JSON on standard error. A command that a signal
- * interrupted ends by that signal.
+ * Runs a command line and returns the exit status. An error is one line of JSON on standard error.
+ * @param args without the names of Node and the program.
+ * @throws {Interruption} when a signal ended the command.
  */
-export async function runProgram(): Promise<void> {
+export async function runProgram(args: readonly string[], io: CommandIo): Promise<0 | 1 | 2> {
   try {
-    await createProgram(async () => (await import("../env.ts")).readEnv()).parseAsync();
+    await createProgram(io).parseAsync(args, { from: "user" });
+    return 0;
   } catch (thrown) {
-    if (thrown instanceof Interruption) {
-      process.kill(process.pid, thrown.signal);
-      return;
-    }
+    if (thrown instanceof Interruption) throw thrown;
     const { status, error } = await explainExit(thrown);
-    process.exitCode = status;
-    if (error) process.stderr.write(`${JSON.stringify({ error })}\n`);
+    if (error) io.stderr.write(`${JSON.stringify({ error })}\n`);
+    return status;
   }
 }

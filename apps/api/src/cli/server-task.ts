@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type { z } from "zod";
 import { type DatabaseServer, openServer } from "../database-server.ts";
 import type { Env } from "../env.ts";
@@ -11,6 +12,7 @@ import type { Task } from "./task.ts";
 export interface ServerTaskContext {
   readonly server: DatabaseServer;
   readonly env: Env;
+  readonly stderr: Writable;
   /** Aborts when the command is interrupted. The server is closed after the task has ended. */
   readonly signal: AbortSignal;
 }
@@ -28,7 +30,7 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
   readonly perform: (context: ServerTaskContext, prepared: Prepared) => Promise<Result>;
 }): Task {
   const { input: schema, prepare, mayCreate, perform } = options;
-  return async (line, loadEnv) => {
+  return async (line, { stdout, stderr, loadEnv }) => {
     const input = parseInput(schema, line);
     const env = await loadEnv();
     await untilInterrupted(async (interrupted) => {
@@ -40,7 +42,7 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
         signal.throwIfAborted();
         const server = await openServer(env, { mayCreate });
         try {
-          await print(await perform({ server, env, signal }, prepared), line.isJson);
+          await print(await perform({ server, env, stderr, signal }, prepared), line.isJson, stdout);
         } finally {
           await server.close();
         }

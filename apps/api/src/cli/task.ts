@@ -3,7 +3,7 @@ import type { Db } from "@latchkey/db/schema";
 import type { z } from "zod";
 import { type Ground, openGround } from "../boot.ts";
 import type { Quotas } from "../domain/quotas.ts";
-import type { Env } from "../env.ts";
+import type { CommandIo } from "./command-io.ts";
 import type { CommandLine } from "./command-line.ts";
 import { untilInterrupted } from "./interruption.ts";
 import { parseInput, type Secret } from "./parse-input.ts";
@@ -12,7 +12,7 @@ import { readSecret } from "./read-secret.ts";
 import type { Result } from "./result.ts";
 
 /** What runs when a command is chosen. The environment is read after the command line was found to be valid. */
-export type Task = (line: CommandLine, loadEnv: () => Promise<Env>) => Promise<void>;
+export type Task = (line: CommandLine, io: CommandIo) => Promise<void>;
 
 /** What a task works on: the database, with its schema up to date. */
 export interface TaskContext {
@@ -37,16 +37,17 @@ export interface TaskOptions<Schema extends z.ZodType> {
 /** Parses the command line, opens the database, performs the task, prints its result, and closes the database. */
 export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema>): Task {
   const { input: schema, secret, validate, mayCreate = false, perform } = options;
-  return async (line, loadEnv) => {
-    const input = parseInput(schema, line, secret && { ...secret, value: await readSecret(process.stdin) });
+  return async (line, io) => {
+    const input = parseInput(schema, line, secret && { ...secret, value: await readSecret(io.stdin) });
     await validate?.(input);
-    const env = await loadEnv();
+    const env = await io.loadEnv();
     await untilInterrupted(async (interrupted) => {
       const ground = await openGround(env, { mayCreate });
-      if (ground.createdIn) process.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
+      if (ground.createdIn) io.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
       const db = openDatabase(ground.connection, { applicationName: "latchkey command", maxConnections: 1 });
       try {
-        const work = async () => print(await perform({ db, ground, quotas: env.quotas }, input), line.isJson);
+        const work = async () =>
+          print(await perform({ db, ground, quotas: env.quotas }, input), line.isJson, io.stdout);
         await Promise.race([work(), interrupted]);
       } finally {
         await db.destroy();

@@ -20,7 +20,10 @@ afterAll(async () => {
 });
 
 async function run(args: readonly string[]): Promise<Exit> {
-  const program = createProgram(async () => readEnv({ DATA_DIR: join(directory, "data") }));
+  const program = createProgram({
+    ...process,
+    loadEnv: async () => readEnv({ DATA_DIR: join(directory, "data") }),
+  });
   try {
     await program.parseAsync(args, { from: "user" });
     return { status: 0 };

@@ -25,19 +25,19 @@ export const restoreTask = defineServerTask({
     }
   },
   mayCreate: true,
-  perform: async ({ server, env, signal }, { path, backup, header }) => {
+  perform: async ({ server, env, stderr, signal }, { path, backup, header }) => {
     const { connection, isEmbedded } = server;
     const restored = namingFile(path, () =>
       restoreDatabase(connection, {
         header,
         openBackup: backup.read,
         isEmbedded,
-        onNotice: (notice) => process.stderr.write(`${describeNotice(notice)}\n`),
+        onNotice: (notice) => stderr.write(`${describeNotice(notice)}\n`),
         signal,
       }),
     );
     const { rowCount, isNew } = await explainingUnsuitable(() => restored).finally(backup.close);
-    if (isNew) process.stderr.write(`Created a Latchkey database in ${describePlace(env)}.\n`);
+    if (isNew) stderr.write(`Created a Latchkey database in ${describePlace(env)}.\n`);
     return itemOf({ file: path, createdAt: header.createdAt, rowCount }, [
       { label: "File", text: (summary) => summary.file },
       { label: "Snapshot", text: ({ createdAt }) => createdAt },

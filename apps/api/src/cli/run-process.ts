@@ -1,0 +1,21 @@
+import { Interruption } from "./interruption.ts";
+import { runProgram } from "./run-program.ts";
+
+/** Runs the command line of this process. A command that a signal interrupted ends by that signal. */
+export async function runProcess(): Promise<void> {
+  const io = {
+    // Only a command that asks for a secret opens it.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout: process.stdout,
+    stderr: process.stderr,
+    loadEnv: async () => (await import("../env.ts")).readEnv(),
+  };
+  try {
+    process.exitCode = await runProgram(process.argv.slice(2), io);
+  } catch (thrown) {
+    if (!(thrown instanceof Interruption)) throw thrown;
+    process.kill(process.pid, thrown.signal);
+  }
+}
