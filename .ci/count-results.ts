@@ -23,6 +23,9 @@ interface TestResult {
   readonly failureMessages: readonly string[];
 }
 
+/** The most lines that are printed of one failure: a property's message has its counterexample below the first line. */
+const maxLines = 15;
+
 const root = join(import.meta.dirname, "..");
 /** Every package that has tests leaves a report; one that is missing means tests that did not run. */
 const packages = globSync("{apps,packages}/*/vitest.config.ts", { cwd: root }).map((path) =>
@@ -47,9 +50,6 @@ for (const path of expected) {
 }
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
-
-/** The most lines that are printed of one failure: a property's message has its counterexample below the first line. */
-const maxLines = 15;
 
 /** A text for each test that did not pass, and each file that was not loaded. */
 function listFailures(report: Report): string[] {
