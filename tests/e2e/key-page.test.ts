@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { signUp } from "../support/visitor.ts";
+import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
@@ -16,7 +16,7 @@ interface Start {
 /** A newcomer on the page of a key that is held to `settings`. */
 async function openKey(name: string, settings: object = {}): Promise<Start> {
   const { page, complaints } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, `${name}@example.com`);
+  await enter(page, stage.baseUrl, `${name}@example.com`);
   const { id, key } = await proceduresOf(page).apiKeys.create.mutate({ name: "Deploy pipeline", settings });
   await page.goto(`${stage.baseUrl}/account/api-keys/${id}`);
   await page.getByRole("heading", { name: "Deploy pipeline", level: 1 }).waitFor();

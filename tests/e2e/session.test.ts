@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signIn as callSignIn } from "../support/account.ts";
 import { startProduct } from "../support/product.ts";
-import { createKey, signUp, visitor } from "../support/visitor.ts";
+import { createKey, enter, signUp, visitor } from "../support/visitor.ts";
 import { setStage } from "./set-stage.ts";
 
 const stage = setStage();
@@ -67,7 +67,7 @@ test.each(["https://example.com/", "//example.com", "/\\example.com", "/%09/exam
   async (next) => {
     const { page } = await stage.browser.open();
     const email = `${Buffer.from(next).toString("hex")}@example.com`;
-    await signUp(page, stage.baseUrl, email);
+    await enter(page, stage.baseUrl, email);
     await page.context().clearCookies();
     await page.goto(`${stage.baseUrl}/sign-in?next=${next.includes("%") ? next : encodeURIComponent(next)}`);
     await signIn(page, email);
@@ -78,7 +78,7 @@ test.each(["https://example.com/", "//example.com", "/\\example.com", "/%09/exam
 
 test("says that an address is taken, under its field", async () => {
   const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, "taken@example.com");
+  await enter(page, stage.baseUrl, "taken@example.com");
   await page.context().clearCookies();
   await page.goto(`${stage.baseUrl}/sign-up`);
   await page.getByLabel("Name").fill("Another");

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { createKey, signUp } from "../support/visitor.ts";
+import { createKey, enter } from "../support/visitor.ts";
 import { setStage } from "./set-stage.ts";
 
 // What the pages say and keep when answers are slow, missing or refusals.
@@ -11,7 +11,7 @@ const listCalls = "**/trpc/apiKeys.list*";
 /** A page of the API keys of a newcomer who has `count` keys. */
 async function openKeys(name: string, count: number): Promise<Page> {
   const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, `${name}@example.com`);
+  await enter(page, stage.baseUrl, `${name}@example.com`);
   await Promise.all(Array.from({ length: count }, (_, number) => createKey(page, `Robot ${number}`)));
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   await page.getByRole("row").nth(1).waitFor();
@@ -237,7 +237,7 @@ test.each(["/metrics", "/w", "/%zz", "//elsewhere.example/", "/assets/gone.js"])
   "answers a visit to %s with 404 and the app's own words",
   async (path) => {
     const { page } = await stage.browser.open();
-    await signUp(page, stage.baseUrl, `${Buffer.from(path).toString("hex")}@example.com`);
+    await enter(page, stage.baseUrl, `${Buffer.from(path).toString("hex")}@example.com`);
     const response = await page.goto(stage.baseUrl + path);
     expect(response?.status()).toBe(404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
