@@ -23,12 +23,16 @@ const ignoredTables = /^kysely_|^key_(counters|usage_hours|addresses|refusals)$|
 async function readRows(owner: Db): Promise<Rows> {
   const { rows: tables } = await sql<{ name: string }>`
     select tablename as name from pg_tables where schemaname = current_schema()`.execute(owner);
-  const found = new Map<string, ReadonlySet<string>>();
-  for (const { name } of tables.filter((table) => !ignoredTables.test(table.name))) {
-    const { rows: content } = await sql<{ row: string }>`
-      select to_jsonb(held)::text as row from ${sql.table(name)} as held`.execute(owner);
-    found.set(name, new Set(content.map(({ row }) => row)));
-  }
+  const compared = tables.map(({ name }) => name).filter((name) => !ignoredTables.test(name));
+  // One statement for all tables: hundreds of cases read every row twice.
+  const selections = compared.map(
+    (name) =>
+      sql`select ${sql.lit(name)} as name, to_jsonb(held)::text as row from ${sql.table(name)} as held`,
+  );
+  const { rows: content } = await sql<{ name: string; row: string }>`
+    ${sql.join(selections, sql` union all `)}`.execute(owner);
+  const found = new Map<string, Set<string>>(compared.map((name) => [name, new Set()]));
+  for (const { name, row } of content) found.get(name)?.add(row);
   return found;
 }
 
