@@ -22,6 +22,11 @@ test.each([
   "[::1]",
   "a b",
   "",
+  "user@keys.example.com",
+  "keys.example.com/path",
+  "keys.example.com#.evil.example",
+  "keys.example.com?.evil.example",
+  "keys.example.com\\.evil.example",
 ])("https://keys.example.com doesn't match '%s'", (host) => {
   expect(createHostMatcher("https://keys.example.com")(host)).toBe(false);
 });

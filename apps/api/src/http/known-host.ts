@@ -28,6 +28,8 @@ export function requireKnownHost(baseUrl: string): Middleware {
 export function createHostMatcher(baseUrl: string): (host: string) => boolean {
   const own = new URL(baseUrl);
   return (host) => {
+    // A URL also has credentials, a path, a query and a fragment, which a host has not.
+    if (/[@/\\?#]/.test(host)) return false;
     const given = URL.parse(`${own.protocol}//${host}`);
     if (!given) return false;
     return given.host === own.host || (isAddress(own.hostname) && isAddress(given.hostname));
