@@ -61,7 +61,7 @@ test.each([
   expect(told).toEqual([]);
 });
 
-test("gives up when the time is over, with the last reason", async () => {
+test("fails with the last error when the time is up", async () => {
   const last = databaseError("57P03");
   const { connected, waitedMs } = failWith([...Array(31).fill(refused), ...Array(9).fill(last)], 30_000);
   await expect(connected).rejects.toBe(last);

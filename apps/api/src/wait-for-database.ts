@@ -19,7 +19,7 @@ const longestPauseMs = 1_000;
 /**
  * Connects to a database that may not be up yet, as when a whole machine starts.
  * @param connect tries once.
- * @throws what the last attempt threw when the time is over, and at once where waiting would not help: a wrong password, a
+ * @throws the last attempt's error when the time is up, and immediately if waiting doesn't help: a wrong password, a
  * database that does not exist.
  */
 export async function waitForDatabase<Result>(

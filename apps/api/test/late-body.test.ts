@@ -222,7 +222,7 @@ describe("in the web app", () => {
     (await app.owner.selectFrom("workspaces").select("id").where("name", "=", "Too late").execute()).length;
 
   test.each(["signed out", "disabled", "expired"] as const)(
-    "whoever was %s before the body came changes nothing",
+    "a caller who was %s before the body arrived changes nothing",
     async (how) => {
       const { userId, client, cookie } = await signedIn();
       const body = JSON.stringify({ name: "Too late" });

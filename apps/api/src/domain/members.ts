@@ -37,7 +37,7 @@ export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId
 /** How many members {@link listEveryMember} holds in memory at a time. */
 const membersPerPage = 100;
 
-/** Every member of a workspace, in the order in which they joined. A member who joins meanwhile may be missing. */
+/** Every member of a workspace, in the order in which they joined. A member who joins while the list is read may be missing. */
 export async function* listEveryMember(db: Db, scope: WorkspaceScope): AsyncGenerator<Member> {
   const order = { sort: "joinedAt", direction: "asc", limit: membersPerPage, filter: {} } as const;
   let after: Position | undefined;

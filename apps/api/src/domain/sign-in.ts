@@ -8,7 +8,7 @@ import { AppError } from "@latchkey/errors";
 import { createAccount, requireStrongPassword } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
 
-/** Whoever signs in or up. */
+/** The caller who signs in or signs up. */
 export interface Visitor {
   /** The client's IP address; null if it cannot be told. */
   readonly address: string | null;
@@ -29,7 +29,7 @@ interface Credentials {
 }
 
 /**
- * Opens a session for whoever knows the password.
+ * Opens a session if the password is correct.
  * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown address and a disabled user;
  *   TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE when too many passwords wait to be checked.
  */

@@ -47,7 +47,7 @@ const slugAttempts = 5;
 
 /**
  * Makes a workspace with its first owner.
- * @throws {AppError} CONFLICT when no address is free for its name, FORBIDDEN when whoever asks may not act any more,
+ * @throws {AppError} CONFLICT when no address is free for its name, FORBIDDEN when the user is disabled,
  *   UNPROCESSABLE_CONTENT at the quota.
  */
 export async function createWorkspace(

@@ -4,7 +4,7 @@ import { onSessionEnded, queryClient } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
 import { leave } from "./leave.ts";
 
-/** Leads to the sign-in page, and back afterwards, as soon as any call is refused for want of a session. */
+/** Redirects to the sign-in page, and back after signing in, when a call is rejected because the session has ended. */
 export function useSessionEnd(): void {
   const router = useRouter();
   useEffect(

@@ -1,4 +1,4 @@
-/** What to do about a text of so many characters, or null where it is short enough. */
+/** Names the limit and the length of a text that is too long, or returns null if it is short enough. */
 export function describeExcess(length: number, maxLength: number): string | null {
   return length > maxLength ? `Use at most ${maxLength} characters; these are ${length}.` : null;
 }
