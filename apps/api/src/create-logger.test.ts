@@ -75,3 +75,29 @@ test("a reader that is too slow delays nothing and loses lines, and a line says 
   await once(child, "close");
   expect(last).toBe("the last line");
 });
+
+test.each([true, false])(
+  "a full disk ends neither the node nor its exit (request log: %s)",
+  async (hasRequestLog) => {
+    const loggingProcess = `
+    import { createLogger } from ${JSON.stringify(import.meta.resolve("./create-logger.ts"))};
+    const log = createLogger({ logLevel: "info", hasRequestLog: ${hasRequestLog}, maxWaiting: 100_000 });
+    const write = () => {
+      for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
+    };
+    write();
+    process.stdin.on("data", () => { write(); process.stderr.write("alive"); });
+  `;
+    const full = openSync("/dev/full", "w");
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", loggingProcess], {
+      stdio: ["pipe", full, "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const closed = once(child, "close");
+    child.stdin?.write("again");
+    const [text] = await once(child.stderr ?? child, "data");
+    expect(String(text)).toBe("alive");
+    child.stdin?.end();
+    expect(await closed).toEqual([0, null]);
+  },
+);

@@ -27,14 +27,35 @@ function serializeError(error: Error): object {
 const serializers = { err: serializeError };
 
 /**
+ * Keeps a node running when its log can't be written, as on a full disk: lines wait until writing works again, and further
+ * ones are dropped when too many wait. At the end of the process, pino would try to write them again and again without end.
+ */
+function surviveFullDisk(stream: ReturnType<typeof pino.destination>): void {
+  let isFailing = false;
+  stream.on("error", () => {
+    isFailing = true;
+  });
+  stream.on("write", () => {
+    isFailing = false;
+  });
+  const flushSync = stream.flushSync.bind(stream);
+  stream.flushSync = () => {
+    if (!isFailing) flushSync();
+  };
+}
+
+/**
  * Creates the logger of a node. Each line is written immediately, unless requests are logged: there are many then, so that
  * they are written together, and a reader that is too slow loses lines instead of delaying requests. A line says how many.
  * At the end of the process, what waits is written.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { logLevel: level, hasRequestLog, destination = 1, maxWaiting = 8 * 1024 * 1024 } = options;
-  if (!hasRequestLog)
-    return pino({ level, serializers }, pino.destination({ dest: destination, sync: true }));
+  if (!hasRequestLog) {
+    const immediate = pino.destination({ dest: destination, sync: true, maxLength: maxWaiting });
+    surviveFullDisk(immediate);
+    return pino({ level, serializers }, immediate);
+  }
   const stream = pino.destination({
     dest: destination,
     sync: false,
@@ -42,6 +63,7 @@ export function createLogger(options: LoggerOptions): Logger {
     maxLength: maxWaiting,
     periodicFlush: flushEveryMs,
   });
+  surviveFullDisk(stream);
   const log = pino({ level, serializers }, stream);
   let dropped = 0;
   let isReportDue = false;
