@@ -47,6 +47,7 @@ const create = (owner: string, name: string): string[] => [
 interface Listed {
   readonly id: string;
   readonly name: string;
+  readonly description: string;
   readonly slug: string;
   readonly memberCount: number;
   readonly createdAt: string;
@@ -72,6 +73,7 @@ test("workspace create makes a workspace whose owner has it in the web app at on
   expect(created).toEqual({
     id: expect.stringMatching(/^ws_[0-9a-z]{26}$/),
     name: "Bug Hunters",
+    description: "",
     slug: "bug-hunters",
     memberCount: 1,
     createdAt: expect.stringMatching(/Z$/),
@@ -97,8 +99,17 @@ test("a second workspace of the same name has an address of its own", async () =
 });
 
 test("workspace create without --json prints aligned lines", async () => {
-  const text = expectText(await place.command(create(ada, "Notes")));
-  expect(text).toMatch(/^ID {7}ws_\w{26}\nMembers {2}1\nCreated {2}\S+Z\nSlug {5}notes\nName {5}Notes\n$/);
+  const text = expectText(await place.command([...create(ada, "Notes"), "--description", "What to keep"]));
+  const [id, ...lines] = text.split("\n");
+  expect(id).toMatch(/^ID {11}ws_\w{26}$/);
+  expect(lines.map((line) => line.replace(/\S+Z$/, "…"))).toEqual([
+    "Members      1",
+    "Created      …",
+    "Slug         notes",
+    "Name         Notes",
+    "Description  What to keep",
+    "",
+  ]);
 });
 
 test("workspace create is on the audit log, as the command's doing", async () => {
@@ -124,20 +135,31 @@ test("an unknown owner gets no workspace", async () => {
 
 const unknown = "ws_01h455vb4pex5vsknk084sn02q";
 
-test("workspace rename changes the name and keeps the slug, on the audit log", async () => {
-  const created = await perform(create(ada, "Before"));
+test("workspace edit changes what it names and keeps the slug, on the audit log", async () => {
+  const created = await perform([...create(ada, "Before"), "--description", "First"]);
+  expect(created).toMatchObject({ name: "Before", description: "First" });
   const id = String(created.id);
+  const described = await perform(["workspace", "edit", id, "--description", "Line 1\nLine 2"]);
+  expect(described).toEqual({ ...created, description: "Line 1\nLine 2", version: 2 });
+  expect((await list()).find((workspace) => workspace.id === id)).toEqual(described);
+  const cleared = await perform(["workspace", "edit", id, "--description", ""]);
+  expect(cleared).toEqual({ ...created, description: "", version: 3 });
+  // The former name of the command.
   const renamed = await perform(["workspace", "rename", id, "--name", "After"]);
-  expect(renamed).toEqual({ ...created, name: "After", version: 2 });
+  expect(renamed).toEqual({ ...cleared, name: "After", version: 4 });
   const { key } = await perform(["key", "create", "--user", ada, "--name", "reader"]);
   const log = await callOpen(node.baseUrl, String(key), `/open/workspaces/${id}/audit-events`);
-  expect(JSON.parse(log.body).data[0]).toMatchObject({
-    action: "workspace.renamed",
-    actor: { kind: "command" },
-    before: { name: "Before" },
-    after: { name: "After" },
-  });
-  expectFailure(await place.command(["workspace", "rename", unknown, "--name", "n"]), {
+  const command = { kind: "command" };
+  expect(JSON.parse(log.body).data.slice(0, 2)).toMatchObject([
+    { action: "workspace.renamed", actor: command, before: { name: "Before" }, after: { name: "After" } },
+    {
+      action: "workspace.description-changed",
+      actor: command,
+      before: { description: "Line 1\nLine 2" },
+      after: { description: "" },
+    },
+  ]);
+  expectFailure(await place.command(["workspace", "edit", unknown, "--name", "n"]), {
     status: 1,
     code: "NOT_FOUND",
     message: `There is no workspace ${unknown}.`,
@@ -182,6 +204,7 @@ test("workspace list has the workspaces of everybody, with the number of their m
       {
         id: workspaceId,
         name: "Both, and “both”",
+        description: "",
         slug: "both-and-both",
         memberCount: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -144,7 +144,7 @@ test("says to whom the audit log and the settings are closed why", async () => {
   await grace.getByText("You are a viewer here; owners and admins see who changed what.").waitFor();
   await grace.getByRole("link", { name: "Settings" }).click();
   await grace
-    .getByText("only owners and admins can rename the workspace, and only owners can delete it.")
+    .getByText("only owners and admins can edit the workspace, and only owners can delete it.")
     .waitFor();
   expect(await grace.getByRole("textbox", { name: "Name" }).count()).toBe(0);
   expect(await grace.getByRole("button", { name: "Delete workspace" }).count()).toBe(0);

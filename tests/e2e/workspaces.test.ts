@@ -23,13 +23,20 @@ const switcher = (name: string) => page.getByRole("button", { name: `Workspace: 
 const focused = () => page.locator(":focus");
 const path = () => new URL(page.url()).pathname;
 
-/** Somebody else, or the same person in another window, gives the workspace another name. */
-async function renameElsewhere(slug: string, name: string): Promise<void> {
+async function getSettings(slug: string) {
   const { session, workspaces } = proceduresOf(page);
   const own = (await session.current.query())?.workspaces ?? [];
   const workspaceId = own.find((workspace) => workspace.slug === slug)?.id ?? "none";
-  const { version } = await workspaces.get.query({ workspaceId });
-  await workspaces.rename.mutate({ workspaceId, name, version });
+  return await workspaces.get.query({ workspaceId });
+}
+
+/** Someone else, or the same person in another window, changes the workspace. */
+async function changeElsewhere(
+  slug: string,
+  changes: { readonly name?: string; readonly description?: string },
+): Promise<void> {
+  const { id: workspaceId, version } = await getSettings(slug);
+  await proceduresOf(page).workspaces.update.mutate({ workspaceId, ...changes, version });
 }
 
 test("offers a new workspace from the header, and asks for its name", async () => {
@@ -127,41 +134,73 @@ test("finds the pages of all workspaces, and a new workspace, with Ctrl K", asyn
   await dialog().waitFor({ state: "detached" });
 });
 
+const nameField = () => page.getByRole("textbox", { name: "Name" });
+const descriptionField = () => page.getByRole("textbox", { name: "Description" });
+const save = () => page.getByRole("button", { name: "Save", exact: true });
+const conflict = () => page.getByRole("alert").filter({ hasText: "Someone else changed the workspace" });
+
+/** Waits for a message and closes it, so that the next one of the same words is another one. */
+async function dismiss(message: string): Promise<void> {
+  const notification = page.getByRole("alert").filter({ hasText: message });
+  await notification.getByRole("button").click();
+  await notification.waitFor({ state: "detached" });
+}
+
 test("renames a workspace, in the header too", async () => {
-  const name = page.getByRole("textbox", { name: "Name" });
-  await name.fill(" ");
-  await name.press("Enter");
+  await nameField().fill(" ");
+  await nameField().press("Enter");
   await page.getByText("Enter a name, such as that of your team.").waitFor();
-  await name.fill("Initech");
-  await name.press("Enter");
-  await page.getByText("The workspace is now called “Initech”.").waitFor();
+  await nameField().fill("Initech");
+  await nameField().press("Enter");
+  await dismiss("Workspace settings saved.");
   await switcher("Initech").waitFor();
   expect(path()).toBe("/w/globex-corporation/settings");
   await page.reload();
   await switcher("Initech").waitFor();
 });
 
-test("says that somebody else renamed it meanwhile, shows that name, and lets the person decide", async () => {
-  const name = page.getByRole("textbox", { name: "Name" });
-  const conflict = page.getByRole("alert").filter({ hasText: "Somebody changed the workspace meanwhile" });
-  await name.fill("Mine");
-  await renameElsewhere("globex-corporation", "Theirs");
-  await page.getByRole("button", { name: "Rename" }).click();
-  await conflict.getByText("it is called “Theirs” now").waitFor();
-  await conflict.and(focused()).waitFor();
-  expect(await name.inputValue()).toBe("Mine");
-  await conflict.getByRole("button", { name: "Keep that name" }).click();
-  expect(await name.inputValue()).toBe("Theirs");
-  await conflict.waitFor({ state: "detached" });
+test("describes a workspace, by keyboard, and shows the description on its overview", async () => {
+  await descriptionField().fill("a".repeat(501));
+  await save().click();
+  await page.getByText("Use at most 500 characters; these are 501.").waitFor();
+  await descriptionField().and(focused()).waitFor();
+  await descriptionField().fill("Billing and invoices.\nAsk Grace for access.");
+  await page.keyboard.press("Control+Enter");
+  await dismiss("Workspace settings saved.");
+  await save().click();
+  await dismiss("There are no changes to save.");
+  const { version } = await getSettings("globex-corporation");
+  expect(version).toBe(3);
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Overview" }).click();
+  await page.getByText("Billing and invoices. Ask Grace for access.").waitFor();
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Settings" }).click();
+  expect(await descriptionField().inputValue()).toBe("Billing and invoices.\nAsk Grace for access.");
+});
+
+test("says that someone else saved first, shows their values, and lets the person decide", async () => {
+  await nameField().fill("Mine");
+  await changeElsewhere("globex-corporation", { name: "Theirs", description: "" });
+  await save().click();
+  await conflict().getByText("Theirs").waitFor();
+  await conflict().getByText("Current description").waitFor();
+  await conflict().and(focused()).waitFor();
+  expect(await nameField().inputValue()).toBe("Mine");
+  await conflict().getByRole("button", { name: "Discard my changes" }).click();
+  expect(await nameField().inputValue()).toBe("Theirs");
+  await conflict().waitFor({ state: "detached" });
   await switcher("Theirs").waitFor();
 
-  await name.fill("Mine");
-  await renameElsewhere("globex-corporation", "Theirs again");
-  await page.getByRole("button", { name: "Rename" }).click();
-  await conflict.getByText("it is called “Theirs again” now").waitFor();
-  await page.getByRole("button", { name: "Rename" }).click();
-  await page.getByText("The workspace is now called “Mine”.").waitFor();
-  await conflict.waitFor({ state: "detached" });
+  await nameField().fill("Mine");
+  await changeElsewhere("globex-corporation", { description: "Kept" });
+  await save().click();
+  await conflict().getByText("Kept").waitFor();
+  expect(await conflict().getByText("Current name").count()).toBe(0);
+  expect(await descriptionField().inputValue()).toBe("Kept");
+  await save().click();
+  await dismiss("Workspace settings saved.");
+  await conflict().waitFor({ state: "detached" });
+  await switcher("Mine").waitFor();
+  expect(await getSettings("globex-corporation")).toMatchObject({ name: "Mine", description: "Kept" });
 });
 
 test("deletes a workspace once its name is typed, and goes home", async () => {

@@ -56,14 +56,15 @@ export const workspaceName = name("Enter a name.", maxLength.workspaceName);
 /** The name of a key. */
 export const keyName = name("Enter a name.", maxLength.keyName);
 
-const description = (length: number) =>
+/** A text that may be empty and have several lines, of at most `length` UTF-16 code units. */
+export const multilineText = (length: number) =>
   printableLines
     .trim()
     .max(...atMost(length))
     .meta({ pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$" });
 
 /** What a key is for, in lines. */
-export const keyDescription = description(maxLength.keyDescription);
+export const keyDescription = multilineText(maxLength.keyDescription);
 
 /** The text to search a list for. */
 export const searchText = printable

@@ -53,4 +53,10 @@ test("the web app's call rejects it too", async () => {
     });
   }
   expect((await client.apiKeys.get.query({ id })).version).toBe(1);
+
+  const { id: workspaceId } = await client.workspaces.create.mutate({ name: "Team" });
+  await expect(client.workspaces.update.mutate({ workspaceId, version: 1 })).rejects.toMatchObject({
+    data: { code: "BAD_REQUEST", issues: [{ path: "", code: "no_changes" }] },
+  });
+  expect((await client.workspaces.get.query({ workspaceId })).version).toBe(1);
 });

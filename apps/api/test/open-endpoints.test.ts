@@ -76,6 +76,7 @@ test("a key says who it acts for", async () => {
       {
         id: expect.stringMatching(/^ws_/),
         name: "Ada’s workspace",
+        description: "",
         slug: expect.stringMatching(/^adas-workspace/),
         role: "owner",
         createdAt: expect.stringMatching(/Z$/),

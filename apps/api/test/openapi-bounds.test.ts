@@ -107,8 +107,8 @@ test("the examples of bodies restrict and disable nothing", () => {
   expect(Object.fromEntries(examples)).toEqual({
     updateApiKey: { name: "CI deploys", description: "Used by the deploy job." },
     rotateApiKey: { overlapSeconds: 86_400 },
-    createWorkspace: { name: "Payments" },
-    renameWorkspace: { name: "Payments" },
+    createWorkspace: { name: "Payments", description: "Keys of the payment services." },
+    renameWorkspace: { name: "Payments", description: "Keys of the payment services." },
     changeMemberRole: { role: "member" },
   });
 });

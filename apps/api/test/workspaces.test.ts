@@ -115,6 +115,60 @@ describe("a workspace", () => {
     expect(await send(secret, ["DELETE", path])).toMatchObject({ status: 403 });
   });
 
+  test("has a description, which is empty by default and edited apart from the name", async () => {
+    const { secret } = await app.addKey();
+    const plain = await send(secret, ["POST", "/workspaces"], { body: { name: "Plain" } });
+    expect(plain.body).toMatchObject({ description: "" });
+    const made = await send(secret, ["POST", "/workspaces"], {
+      body: { name: "Team", description: " Why " },
+    });
+    expect(made.body).toMatchObject({ description: "Why" });
+    const path = `/workspaces/${made.body.id}`;
+    const described = await send(secret, ["PATCH", path], { body: { description: "Line 1\nLine 2" } });
+    expect(described).toMatchObject({
+      status: 200,
+      body: { name: "Team", description: "Line 1\nLine 2", version: 2 },
+    });
+    await send(secret, ["PATCH", path], { body: { name: "Crew", description: "" } });
+    const { body } = await send(secret, ["GET", `${path}/audit-events?sort=occurredAt`]);
+    const events = body.data as readonly Record<string, unknown>[]; // As the schema of the response says.
+    expect(events.map(({ action, before, after }) => [action, before, after]).slice(1)).toEqual([
+      ["workspace.description-changed", { description: "Why" }, { description: "Line 1\nLine 2" }],
+      ["workspace.renamed", { name: "Team" }, { name: "Crew" }],
+      ["workspace.description-changed", { description: "Line 1\nLine 2" }, { description: "" }],
+    ]);
+  });
+
+  test("has its description under the same version and entity tag as its name", async () => {
+    const team = await addTeam();
+    const { etag } = await send(team.owner.secret, ["GET", team.path]);
+    const describe = (description: string) =>
+      send(team.admin.secret, ["PATCH", team.path], {
+        body: { description },
+        headers: { "If-Match": String(etag) },
+      });
+    const described = await describe("First");
+    expect(described).toMatchObject({ status: 200, etag: tag(2) });
+    expect(await describe("Second")).toMatchObject({ status: 412 });
+    expect(await send(team.owner.secret, ["GET", team.path])).toMatchObject({
+      body: { description: "First", version: 2 },
+    });
+    const headers = { "If-None-Match": String(etag) };
+    expect(await send(team.owner.secret, ["GET", team.path], { headers })).toMatchObject({ status: 200 });
+  });
+
+  test.each([{}, { description: "a".repeat(501) }, { description: null }])(
+    "is not edited by %j",
+    async (body) => {
+      const { secret } = await app.addKey();
+      const made = await send(secret, ["POST", "/workspaces"], { body: { name: "Team" } });
+      expect(await send(secret, ["PATCH", `/workspaces/${made.body.id}`], { body })).toMatchObject({
+        status: 400,
+        body: { error: { code: "BAD_REQUEST", issues: [expect.anything()] } },
+      });
+    },
+  );
+
   test.each([
     {},
     { name: "" },

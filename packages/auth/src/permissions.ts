@@ -3,7 +3,7 @@ import type { Role } from "@latchkey/db/schema";
 /** What a role may allow: `noun:verb`, with words for those who grant it. */
 export const permissionCatalogue = {
   "workspace:read": "See the workspace, its name and its address.",
-  "workspace:update": "Rename the workspace.",
+  "workspace:update": "Edit the name and description.",
   "workspace:delete": "Delete the workspace with everything in it.",
   "members:read": "See who is a member, and with which role.",
   "members:manage": "Change the roles of members, and remove them.",

@@ -24,6 +24,7 @@ export interface Origin {
 export const auditActions = {
   "workspace.created": "workspace",
   "workspace.renamed": "workspace",
+  "workspace.description-changed": "workspace",
   "member.added": "member",
   "member.role-changed": "member",
   "member.removed": "member",

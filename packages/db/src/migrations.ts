@@ -7,6 +7,7 @@ import * as retriedRotation from "./migrations/0006-retried-rotation.ts";
 import * as migrationChecksums from "./migrations/0008-migration-checksums.ts";
 import * as restorableDumps from "./migrations/0009-restorable-dumps.ts";
 import * as purgedKeys from "./migrations/0010-purged-keys.ts";
+import * as workspaceDescriptions from "./migrations/0011-workspace-descriptions.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -30,4 +31,5 @@ export const migrations: Migrations = {
   "0008-migration-checksums": migrationChecksums,
   "0009-restorable-dumps": restorableDumps,
   "0010-purged-keys": purgedKeys,
+  "0011-workspace-descriptions": workspaceDescriptions,
 };

@@ -81,6 +81,8 @@ export interface SignInOriginTable {
 export interface WorkspaceTable {
   id: WorkspaceId;
   name: string;
+  /** At most 500 characters; empty by default. */
+  description: Generated<string>;
   /** Names the workspace in the web app's addresses; lower-case letters, digits and hyphens. */
   slug: string;
   created_at: CreatedAt;

@@ -6,11 +6,11 @@ import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role, Trx } from "./schema.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
+import type { NewWorkspaceFields, WorkspaceFieldChanges, WorkspaceFields } from "./workspace-fields.ts";
 import { enterWorkspace, type UserTrx, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
-export interface Workspace {
+export interface Workspace extends WorkspaceFields {
   readonly id: WorkspaceId;
-  readonly name: string;
   readonly slug: string;
   readonly createdAt: Date;
   /** Moves with every change of the settings. */
@@ -28,20 +28,20 @@ export interface Membership extends Workspace {
  */
 export async function insertWorkspace(
   trx: Trx,
-  workspace: { readonly name: string; readonly slug: string; readonly ownerId: UserId },
+  { slug, ownerId, ...fields }: NewWorkspaceFields & { readonly slug: string; readonly ownerId: UserId },
 ): Promise<{ readonly scope: WorkspaceScope; readonly inside: WorkspaceTrx } | undefined> {
   const scope = mintWorkspaceScope(createId("workspace"));
   const inside = await enterWorkspace(trx, scope);
   const row = await inside
     .insertInto("workspaces")
-    .values({ id: scope.workspaceId, name: workspace.name, slug: workspace.slug })
+    .values({ ...fields, id: scope.workspaceId, slug })
     .onConflict((conflict) => conflict.column("slug").doNothing())
     .returning("id")
     .executeTakeFirst();
   if (!row) return undefined;
   await inside
     .insertInto("members")
-    .values({ workspace_id: row.id, user_id: workspace.ownerId, role: "owner" })
+    .values({ workspace_id: row.id, user_id: ownerId, role: "owner" })
     .execute();
   return { scope, inside };
 }
@@ -49,6 +49,7 @@ export async function insertWorkspace(
 const columns = [
   "workspaces.id",
   "workspaces.name",
+  "workspaces.description",
   "workspaces.slug",
   "workspaces.created_at as createdAt",
   "workspaces.version",
@@ -150,18 +151,18 @@ export async function lockWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): P
 }
 
 /**
- * Renames a workspace; undefined when it is not there, or not at one of the versions that the caller asks for.
+ * Changes fields of a workspace. Returns undefined if the workspace does not exist or is at none of `versions`.
  */
-export async function renameWorkspace(
+export async function updateWorkspace(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  change: { readonly name: string; readonly versions: Versions },
+  { fields, versions }: { readonly fields: WorkspaceFieldChanges; readonly versions: Versions },
 ): Promise<Workspace | undefined> {
   return await trx
     .updateTable("workspaces")
-    .set((eb) => ({ name: change.name, version: eb("version", "+", 1), updated_at: sql`clock_timestamp()` }))
+    .set((eb) => ({ ...fields, version: eb("version", "+", 1), updated_at: sql`clock_timestamp()` }))
     .where("id", "=", scope.workspaceId)
-    .where(isAtVersion(change.versions))
+    .where(isAtVersion(versions))
     .returning(columns)
     .executeTakeFirst();
 }

@@ -8,6 +8,7 @@ export const maxLength = {
   email: 254,
   personName: 100,
   workspaceName: 100,
+  workspaceDescription: 500,
   keyName: 100,
   keyDescription: 500,
   search: 100,

@@ -1,9 +1,10 @@
 import { listPermissions } from "@latchkey/auth/permissions";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import { createWorkspace, getWorkspace, remove, rename } from "../domain/workspaces.ts";
+import { createWorkspace, getWorkspace, remove, update } from "../domain/workspaces.ts";
 import { workspaceName } from "../fields.ts";
 import { presentWorkspace } from "../presenters/workspace.ts";
+import { newWorkspaceFields, workspaceFieldChanges } from "../workspace-fields.ts";
 import { createRouter, originOf, sessionProcedure, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 export const workspacesRouter = createRouter({
@@ -17,19 +18,28 @@ export const workspacesRouter = createRouter({
     }),
 
   /** Whoever makes a workspace is its first owner. */
-  create: sessionProcedure.input(z.strictObject({ name: workspaceName })).mutation(async ({ ctx, input }) => {
+  create: sessionProcedure.input(z.strictObject(newWorkspaceFields)).mutation(async ({ ctx, input }) => {
     const workspace = { ...input, ownerId: ctx.user.id, origin: originOf(ctx, ctx.user.id) };
     const created = await ctx.transact((trx) => createWorkspace(trx, workspace, ctx.instance.quotas));
     return presentWorkspace({ ...created, role: "owner" });
   }),
 
-  /** `version` is the one that the edit was made from. */
+  /** `version` is the version that the edit was made from. */
+  update: workspaceProcedure("workspace:update")
+    .input(workspaceInput({ ...workspaceFieldChanges, version: z.int32().min(1) }))
+    .mutation(async ({ ctx, input: { name, description, version } }) => {
+      const change = { fields: { name, description }, versions: [version] };
+      const updated = await ctx.transact((trx) => update(trx, ctx.edit, change));
+      return presentWorkspace({ ...updated, role: ctx.access.role });
+    }),
+
+  /** The former name of `update`, for tabs that were opened before a deployment. */
   rename: workspaceProcedure("workspace:update")
     .input(workspaceInput({ name: workspaceName, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { name, version } }) => {
-      const change = { name, versions: [version] };
-      const renamed = await ctx.transact((trx) => rename(trx, ctx.edit, change));
-      return presentWorkspace({ ...renamed, role: ctx.access.role });
+      const change = { fields: { name }, versions: [version] };
+      const updated = await ctx.transact((trx) => update(trx, ctx.edit, change));
+      return presentWorkspace({ ...updated, role: ctx.access.role });
     }),
 
   delete: workspaceProcedure("workspace:delete")

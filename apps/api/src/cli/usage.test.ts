@@ -111,7 +111,10 @@ test.each([
   [["member", "list", "--workspace", "x"], /^--workspace: "x" is not valid/],
   [["workspace", "create", "--owner", "nobody", "--name", "n"], /^--owner: "nobody" is not valid/],
   [["workspace", "create", "--owner", "a@b.co", "--name", "a\nb"], /^--name: "a\\nb" is not valid/],
-  [["workspace", "rename", workspace, "--name", " "], /^--name: " " is not valid/],
+  [["workspace", "edit", workspace, "--name", " "], /^--name: " " is not valid/],
+  [["workspace", "edit", workspace, "--description", "d".repeat(501)], /Use at most 500 characters\.$/],
+  [["workspace", "edit", workspace], /^Nothing to change\. /],
+  [["workspace", "rename", workspace], /^Nothing to change\. /],
   [["workspace", "delete", "1", "--confirm", "n"], /^<id>: "1" is not valid/],
 ])("%j is rejected, naming the value and what is allowed", async (args, message) => {
   await expectUsageError(args, message);
@@ -168,6 +171,7 @@ test.each([
   [["key", "delete", id]],
   [["workspace", "create", "--owner", "ada@example.com", "--name", "n"]],
   [["workspace", "list"]],
+  [["workspace", "edit", workspace, "--name", "n"]],
   [["workspace", "rename", workspace, "--name", "n"]],
   [["workspace", "delete", workspace, "--confirm", "n"]],
   [["member", "add", "--workspace", workspace, ...user, "--role", "viewer"]],

@@ -34,6 +34,7 @@ import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { type Quotas, requireRoom } from "./quotas.ts";
+import { requireChange } from "./require-change.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
 /** Whose key is changed, and who changes it from where. */
@@ -152,7 +153,7 @@ export interface KeyChanges {
  *   the past, or nothing to change.
  */
 export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
-  requireChange(changes);
+  requireChange({ name: changes.name, description: changes.description, ...changes.settings });
   const key = await lockToEdit(trx, edit);
   const { name, description, versions } = changes;
   const requested = await resolveExpiry(trx, changes.settings ?? {});
@@ -261,13 +262,6 @@ function requireNotLess(acting: ActingKey | undefined, id: KeyId): void {
   if (!acting) return;
   if (acting.isByFormerSecret || (acting.isRestricted && acting.keyId !== id))
     throw new AppError("FORBIDDEN");
-}
-
-/** @throws {AppError} BAD_REQUEST */
-function requireChange({ name, description, settings = {} }: KeyChanges): void {
-  if (name !== undefined || description !== undefined || Object.keys(settings).length > 0) return;
-  const message = "Name at least one member to change.";
-  throw new AppError("BAD_REQUEST", { message, issues: [{ path: "", code: "no_changes", message }] });
 }
 
 /** @throws {AppError} UNPROCESSABLE_CONTENT */

@@ -18,6 +18,12 @@ import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import {
+  type NewWorkspaceFields,
+  type WorkspaceFieldChanges,
+  type WorkspaceFields,
+  workspaceFieldActions,
+} from "@latchkey/db/workspace-fields";
+import {
   enterAsUser,
   enterWorkspace,
   type WorkspaceScope,
@@ -30,11 +36,12 @@ import {
   insertWorkspace,
   listMemberIds,
   lockWorkspace,
-  renameWorkspace,
+  updateWorkspace,
   type Workspace,
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type Quotas, requireRoom } from "./quotas.ts";
+import { requireChange } from "./require-change.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
 /** Which workspace is changed, and who changes it from where. */
@@ -52,24 +59,28 @@ const slugAttempts = 5;
  */
 export async function createWorkspace(
   trx: Trx,
-  workspace: { readonly name: string; readonly ownerId: UserId; readonly origin: Origin },
+  workspace: NewWorkspaceFields & { readonly ownerId: UserId; readonly origin: Origin },
   quotas: Quotas,
 ): Promise<Workspace> {
-  const { name, ownerId, origin } = workspace;
+  const { ownerId, origin, ...fields } = workspace;
   // With the owner locked, their creations follow each other, so that none counts without the others.
   await requireStillActing(trx, origin, { others: [ownerId], demand: "unnarrowed" });
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, ownerId), ownerId);
   requireRoom(quotas, "workspacesPerUser", owned.length);
-  let slug = createSlug(name);
+  let slug = createSlug(fields.name);
   for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
-    const made = await insertWorkspace(trx, { name, slug, ownerId });
+    const made = await insertWorkspace(trx, { ...fields, slug, ownerId });
     if (made) {
       const { scope, inside } = made;
-      const change = { action: "workspace.created", targetId: scope.workspaceId, after: { name } } as const;
+      const change = {
+        action: "workspace.created",
+        targetId: scope.workspaceId,
+        after: { name: fields.name },
+      } as const;
       await appendAudit(inside, scope, origin, change);
       return await getWorkspace(inside, scope);
     }
-    slug = createSlug(name, randomSlugSuffix());
+    slug = createSlug(fields.name, randomSlugSuffix());
   }
   throw new AppError("CONFLICT", { message: "No free address was found for this workspace's name." });
 }
@@ -82,28 +93,33 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
 }
 
 /**
- * Gives a workspace another name; its address stays.
- * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN when it was deleted meanwhile.
+ * Changes fields of a workspace; its slug stays. The audit log gets one event per field whose value differs.
+ * @throws {AppError} BAD_REQUEST without a field, PRECONDITION_FAILED at another version, FORBIDDEN if the workspace was deleted concurrently.
  */
-export async function rename(
+export async function update(
   trx: Trx,
   edit: Edit,
-  change: { readonly name: string; readonly versions: Versions },
+  change: { readonly fields: WorkspaceFieldChanges; readonly versions: Versions },
 ): Promise<Workspace> {
+  requireChange(change.fields);
   const { scope, origin } = edit;
   const permission = "workspace:update";
   const { inside } = await enterToEdit(trx, edit, permission);
   await requireStillActing(inside, origin, { demand: { workspaceId: scope.workspaceId, permission } });
   const before = await getWorkspace(inside, scope);
-  const renamed = await renameWorkspace(inside, scope, change);
-  if (!renamed) throw new AppError("PRECONDITION_FAILED");
-  await appendAudit(inside, scope, origin, {
-    action: "workspace.renamed",
-    targetId: scope.workspaceId,
-    before: { name: before.name },
-    after: { name: renamed.name },
-  });
-  return renamed;
+  const updated = await updateWorkspace(inside, scope, change);
+  if (!updated) throw new AppError("PRECONDITION_FAILED");
+  for (const field of Object.keys(workspaceFieldActions) as (keyof WorkspaceFields)[]) {
+    // Its keys are exactly these.
+    if (before[field] === updated[field]) continue;
+    await appendAudit(inside, scope, origin, {
+      action: workspaceFieldActions[field],
+      targetId: scope.workspaceId,
+      before: { [field]: before[field] },
+      after: { [field]: updated[field] },
+    });
+  }
+  return updated;
 }
 
 /**

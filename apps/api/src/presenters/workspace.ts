@@ -4,12 +4,13 @@ import type { Workspace } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { role } from "../fields.ts";
 import { shownId, timestamp, version } from "../schemas.ts";
+import { shownWorkspaceFields } from "../workspace-fields.ts";
 
 /** A workspace as a member's key sees it. */
 export const workspace = z
   .object({
     id: shownId("workspace"),
-    name: z.string().meta({ example: "Payments" }),
+    ...shownWorkspaceFields,
     slug: z
       .string()
       .meta({ description: "Names the workspace in the web app's addresses.", example: "payments" }),
@@ -23,6 +24,7 @@ export function presentWorkspace(shown: Workspace & { readonly role: Role }): z.
   return {
     id: encodeId("workspace", shown.id),
     name: shown.name,
+    description: shown.description,
     slug: shown.slug,
     role: shown.role,
     createdAt: shown.createdAt.toISOString(),

@@ -89,10 +89,10 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   listWorkspaces: { shows: showsOwnWorkspace },
   createWorkspace: {
-    body: { name: "Made" },
+    body: { name: "Made", description: "New" },
     effect: (_stage, actor) => ({
       come: {
-        workspaces: [{ name: "Made" }],
+        workspaces: [{ name: "Made", description: "New" }],
         members: [{ user_id: actor.userId, role: "owner" }],
         audit_events: [{ action: "workspace.created", ...by(actor) }],
       },
@@ -101,15 +101,18 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   getWorkspace: { shows: ({ ours }) => [ours.id, ours.name] },
   renameWorkspace: {
-    body: { name: "Renamed" },
-    effect: ({ ours }, actor) => ({
-      gone: { workspaces: [{ id: ours.workspaceId, name: ours.name }] },
+    body: { name: "Renamed", description: "Described" },
+    effect: ({ ours: { workspaceId, name } }, actor) => ({
+      gone: { workspaces: [{ id: workspaceId, name, description: "" }] },
       come: {
-        workspaces: [{ id: ours.workspaceId, name: "Renamed", version: 2 }],
-        audit_events: [{ workspace_id: ours.workspaceId, action: "workspace.renamed", ...by(actor) }],
+        workspaces: [{ id: workspaceId, name: "Renamed", description: "Described", version: 2 }],
+        audit_events: ["workspace.renamed", "workspace.description-changed"].map((action) => ({
+          ...{ workspace_id: workspaceId, action },
+          ...by(actor),
+        })),
       },
     }),
-    shows: () => ["Renamed"],
+    shows: () => ["Renamed", "Described"],
   },
   deleteWorkspace: {
     effect: ({ ours: { workspaceId } }) => ({

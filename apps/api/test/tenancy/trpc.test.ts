@@ -31,6 +31,7 @@ const table = readTable(`
   keyHistory.tryOut                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   workspaces.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaces.create                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  workspaces.update                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaces.rename                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaces.delete                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.list                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -151,14 +152,25 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "workspaces.get": { input: inOurs(), shows: ({ ours }) => [ours.id, ours.name] },
   "workspaces.create": {
-    input: () => ({ name: "Made" }),
+    input: () => ({ name: "Made", description: "New" }),
     effect: (_stage, actor) => ({
       come: {
-        workspaces: [{ name: "Made" }],
+        workspaces: [{ name: "Made", description: "New" }],
         members: [{ user_id: actor?.userId, role: "owner" }],
         audit_events: [{ action: "workspace.created", ...by(actor) }],
       },
     }),
+  },
+  "workspaces.update": {
+    input: inOurs(() => ({ description: "Described", version: 1 })),
+    effect: ({ ours: { workspaceId, name } }, actor) => ({
+      gone: { workspaces: [{ id: workspaceId, name, description: "" }] },
+      come: {
+        workspaces: [{ id: workspaceId, name, description: "Described", version: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "workspace.description-changed", ...by(actor) }],
+      },
+    }),
+    shows: () => ["Described"],
   },
   "workspaces.rename": {
     input: inOurs(() => ({ name: "Renamed", version: 1 })),

@@ -1,21 +1,21 @@
 import { z } from "zod";
 import { getAccount } from "../../domain/accounts.ts";
 import { createWorkspace, getWorkspaceSummary } from "../../domain/workspaces.ts";
-import { workspaceName } from "../../fields.ts";
+import { newWorkspaceFields } from "../../workspace-fields.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { userReference } from "../values.ts";
-import { presentWorkspace, workspaceView } from "./workspace-view.ts";
+import { presentSummary, workspaceView } from "./workspace-view.ts";
 
 export const createWorkspaceTask = defineTask({
-  input: z.strictObject({ owner: userReference, name: workspaceName }),
-  perform: async ({ db, quotas }, { owner, name }) => {
+  input: z.strictObject({ owner: userReference, ...newWorkspaceFields }),
+  perform: async ({ db, quotas }, { owner, ...fields }) => {
     const { id: ownerId } = await getAccount(db, owner);
     const created = await db.transaction().execute(async (trx) => {
-      const { id } = await createWorkspace(trx, { name, ownerId, origin: commandOrigin }, quotas);
+      const { id } = await createWorkspace(trx, { ...fields, ownerId, origin: commandOrigin }, quotas);
       return await getWorkspaceSummary(trx, id);
     });
-    return itemOf(presentWorkspace(created), workspaceView);
+    return itemOf(presentSummary(created), workspaceView);
   },
 });

@@ -3,13 +3,13 @@ import { z } from "zod";
 import { listAllWorkspaces, type WorkspaceSummary } from "../../domain/workspaces.ts";
 import { listOf } from "../result.ts";
 import { defineTask, type TaskContext } from "../task.ts";
-import { presentWorkspace, workspaceView } from "./workspace-view.ts";
+import { presentSummary, workspaceView } from "./workspace-view.ts";
 
 export const listWorkspacesTask = defineTask({
   input: z.strictObject({}),
   perform: (context) =>
     listOf(readWorkspaces(context), {
-      present: presentWorkspace,
+      present: presentSummary,
       view: workspaceView,
       emptyText: "No workspaces.",
     }),

@@ -8,16 +8,19 @@ export function addWorkspaceCommands(program: Command, actionOf: ActionOf): void
     .description("create a workspace; its slug is made from its name and never changes")
     .requiredOption("--owner <user>", "the first owner: an email address or a user ID")
     .requiredOption("--name <name>", "the name of the workspace")
+    .option("--description <text>", "what the workspace is for (default: none)")
     .action(actionOf(async () => (await import("./create-workspace.ts")).createWorkspaceTask));
   workspace
     .command("list")
     .description("list the workspaces of the instance, oldest first")
     .action(actionOf(async () => (await import("./list-workspaces.ts")).listWorkspacesTask));
   workspace
-    .command("rename <id>")
-    .description("change the name of a workspace; its slug stays the same")
-    .requiredOption("--name <name>", "the new name")
-    .action(actionOf(async () => (await import("./rename-workspace.ts")).renameWorkspaceTask));
+    .command("edit <id>")
+    .alias("rename") // Its name before there was a description.
+    .description("change a workspace; what no option names stays the same, and so does the slug")
+    .option("--name <name>", "the new name")
+    .option("--description <text>", 'the new description; "" removes it')
+    .action(actionOf(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
   workspace
     .command("delete <id>")
     .description("delete a workspace, its members and its audit log; this can't be undone")

@@ -1,33 +1,22 @@
-import { encodeId } from "@latchkey/db/ids";
 import type { WorkspaceSummary } from "../../domain/workspaces.ts";
+import { presentWorkspace } from "../../presenters/workspace.ts";
 import { formatTime } from "../format.ts";
 import type { View } from "../result.ts";
 
 /** A workspace in the command's JSON: as in the open API, with the number of members instead of a role. */
-export interface PresentedWorkspace {
-  readonly id: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly memberCount: number;
-  readonly createdAt: string;
-  readonly version: number;
+export type PresentedSummary = ReturnType<typeof presentSummary>;
+
+export function presentSummary(summary: WorkspaceSummary) {
+  // The operator is no member, so the role is left out.
+  const { role: _role, ...shown } = presentWorkspace({ ...summary, role: "owner" });
+  return { ...shown, memberCount: summary.memberCount };
 }
 
-export function presentWorkspace(workspace: WorkspaceSummary): PresentedWorkspace {
-  return {
-    id: encodeId("workspace", workspace.id),
-    name: workspace.name,
-    slug: workspace.slug,
-    memberCount: workspace.memberCount,
-    createdAt: workspace.createdAt.toISOString(),
-    version: workspace.version,
-  };
-}
-
-export const workspaceView: View<PresentedWorkspace> = [
+export const workspaceView: View<PresentedSummary> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Members", text: ({ memberCount }) => String(memberCount) },
   { label: "Created", text: ({ createdAt }) => formatTime(createdAt) },
   { label: "Slug", text: ({ slug }) => slug },
   { label: "Name", text: ({ name }) => name },
+  { label: "Description", text: ({ description }) => description || "none", isDetail: true },
 ];

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { createWorkspace as create } from "../../domain/workspaces.ts";
-import { workspaceName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
+import { newWorkspaceFields } from "../../workspace-fields.ts";
 
 export const createWorkspace = defineEndpoint({
   method: "POST",
@@ -11,11 +11,11 @@ export const createWorkspace = defineEndpoint({
   summary: "Create a workspace",
   description: "The key's user becomes its first owner. Its address is made from its name and stays.",
   access: "unnarrowed-key",
-  request: { body: z.strictObject({ name: workspaceName.meta({ example: "Payments" }) }) },
+  request: { body: z.strictObject(newWorkspaceFields) },
   response: { status: 201, schema: workspace, hasEtag: true },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
-  handle: async ({ body: { name } }, { instance, transact, principal: { userId }, origin }) => {
-    const workspace = { name, ownerId: userId, origin };
+  handle: async ({ body }, { instance, transact, principal: { userId }, origin }) => {
+    const workspace = { ...body, ownerId: userId, origin };
     const created = await transact((trx) => create(trx, workspace, instance.quotas));
     return presentWorkspace({ ...created, role: "owner" });
   },

@@ -6,6 +6,7 @@ export type AuditAction = AuditEvent["action"];
 export const actionTitles = {
   "workspace.created": "Workspace created",
   "workspace.renamed": "Workspace renamed",
+  "workspace.description-changed": "Workspace description changed",
   "member.added": "Member added",
   "member.role-changed": "Role changed",
   "member.removed": "Member removed",

@@ -41,6 +41,10 @@ test("tells changes of the workspace with both names", () => {
   expect(
     tell({ action: "workspace.renamed", target, before: { name: "Acme" }, after: { name: "Globex" } }),
   ).toBe("renamed the workspace from “Acme” to “Globex”");
+  const described = { before: { description: "" }, after: { description: "Why" } };
+  expect(tell({ action: "workspace.description-changed", target, ...described })).toBe(
+    "changed the description of the workspace",
+  );
 });
 
 test("names who made a change", () => {

@@ -14,6 +14,8 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["created the workspace ", quote(after?.name)];
     case "workspace.renamed":
       return ["renamed the workspace from ", quote(before?.name), " to ", quote(after?.name)];
+    case "workspace.description-changed":
+      return ["changed the description of the workspace"];
     case "member.added":
       return ["added ", person, ` as ${role(after?.role)}`];
     case "member.role-changed": {

@@ -1,3 +1,4 @@
+import { Skeleton } from "@mantine/core";
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -19,10 +20,20 @@ export function OverviewPage(): ReactElement {
     ...trpc.apiKeys.summary.queryOptions(),
     refetchInterval: (query) => !isLoadingFailed(query.state) && refreshMilliseconds,
   });
+  const details = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
   const failure = useLoadingFailure(keys);
   return (
     <>
-      <PageHeader title={workspace.name} explanation="Where your keys stand, and what to do next." />
+      <PageHeader
+        title={workspace.name}
+        explanation={
+          details.isPending ? (
+            <Skeleton component="span" display="inline-block" h={12} w={260} maw="100%" />
+          ) : (
+            <bdi>{details.data?.description || "The state of your keys, and what to do next."}</bdi>
+          )
+        }
+      />
       {failure ? (
         <FailurePanel
           title="The overview could not be loaded"

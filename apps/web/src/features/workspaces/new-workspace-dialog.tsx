@@ -11,7 +11,7 @@ import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { checkWorkspaceName } from "./workspace-name.ts";
+import { workspaceRules } from "./workspace-values.ts";
 
 interface NewWorkspaceDialogProps {
   readonly isOpen: boolean;
@@ -34,7 +34,7 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
     name: "new-workspace",
     mode: "uncontrolled",
     initialValues: { name: "" },
-    validate: { name: checkWorkspaceName },
+    validate: { name: workspaceRules.name },
   });
   const create = useMutation(
     trpc.workspaces.create.mutationOptions({

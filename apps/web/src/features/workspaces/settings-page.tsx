@@ -10,11 +10,12 @@ import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
+import { None } from "../../ui/none.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
 import { DeleteWorkspaceDialog } from "./delete-workspace-dialog.tsx";
-import { RenameForm } from "./rename-form.tsx";
+import { SettingsForm } from "./settings-form.tsx";
 
 const route = getRouteApi("/app/w/$slug/settings");
 
@@ -27,12 +28,12 @@ export function SettingsPage(): ReactElement {
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
   }
-  const mayRename = access.may("workspace:update");
+  const mayUpdate = access.may("workspace:update");
   const mayDelete = access.may("workspace:delete");
   const latest = access.query.data;
   return (
     <>
-      <PageHeader title="Settings" explanation="What this workspace is called, and where it is." />
+      <PageHeader title="Settings" explanation="The name, description and ID of this workspace." />
       {failure ? (
         <FailurePanel
           title="The settings could not be loaded"
@@ -43,14 +44,14 @@ export function SettingsPage(): ReactElement {
         />
       ) : (
         <>
-          {mayRename && (
-            <section className={classes.section} aria-labelledby="name">
-              <h2 className={classes.heading} id="name">
-                Name
+          {mayUpdate && (
+            <section className={classes.section} aria-labelledby="general">
+              <h2 className={classes.heading} id="general">
+                General
               </h2>
               <div className={classes.box}>
                 {/* Starts afresh in another workspace. */}
-                {latest ? <RenameForm key={latest.id} workspace={latest} /> : <Skeleton h={76} />}
+                {latest ? <SettingsForm key={latest.id} workspace={latest} /> : <Skeleton h={238} />}
               </div>
             </section>
           )}
@@ -58,15 +59,15 @@ export function SettingsPage(): ReactElement {
             <h2 className={classes.heading} id="facts">
               Facts
             </h2>
-            <Facts workspace={latest} hasName={!mayRename} />
-            {!mayRename && (
+            <Facts workspace={latest} hasFields={!mayUpdate} />
+            {!mayUpdate && (
               <p className={classes.note}>
                 You are {withArticle(access.role)} here; only{" "}
-                {describeHolders(access.holders("workspace:update"))} can rename the workspace, and only{" "}
+                {describeHolders(access.holders("workspace:update"))} can edit the workspace, and only{" "}
                 {describeHolders(access.holders("workspace:delete"))} can delete it.
               </p>
             )}
-            {mayRename && !mayDelete && (
+            {mayUpdate && !mayDelete && (
               <p className={classes.note}>
                 You are {withArticle(access.role)} here; only{" "}
                 {describeHolders(access.holders("workspace:delete"))} can delete the workspace.
@@ -99,18 +100,20 @@ export function SettingsPage(): ReactElement {
 
 interface FactsProps {
   readonly workspace: Workspace | undefined;
-  /** Whether the name stands among them, because it cannot be edited above. */
-  readonly hasName: boolean;
+  /** Whether name and description are among them, because they can't be edited above. */
+  readonly hasFields: boolean;
 }
 
-function Facts({ workspace, hasName }: FactsProps): ReactElement {
+function Facts({ workspace, hasFields }: FactsProps): ReactElement {
   const placeholder = <Skeleton h={12} w={200} />;
   return (
     <dl className={classes.facts} aria-busy={!workspace}>
-      {hasName && (
+      {hasFields && (
         <>
           <dt>Name</dt>
           <dd>{workspace ? <bdi>{workspace.name}</bdi> : placeholder}</dd>
+          <dt>Description</dt>
+          <dd>{workspace ? <Description text={workspace.description} /> : placeholder}</dd>
         </>
       )}
       <dt>Id</dt>
@@ -132,4 +135,8 @@ function Facts({ workspace, hasName }: FactsProps): ReactElement {
       <dd>{workspace ? <RelativeTime at={workspace.createdAt} /> : placeholder}</dd>
     </dl>
   );
+}
+
+function Description({ text }: { readonly text: string }): ReactElement {
+  return text === "" ? <None /> : <bdi className={classes.lines}>{text}</bdi>;
 }

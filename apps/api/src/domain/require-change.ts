@@ -1,0 +1,11 @@
+import { AppError } from "@latchkey/errors";
+
+/**
+ * Rejects an edit whose fields are all left out.
+ * @throws {AppError} BAD_REQUEST
+ */
+export function requireChange(fields: object): void {
+  if (Object.values(fields).some((value) => value !== undefined)) return;
+  const message = "Name at least one member to change.";
+  throw new AppError("BAD_REQUEST", { message, issues: [{ path: "", code: "no_changes", message }] });
+}

@@ -1,0 +1,32 @@
+import type { WorkspaceFields } from "@latchkey/db/workspace-fields";
+import { maxLength } from "@latchkey/limits";
+import { z } from "zod";
+import { multilineText, workspaceName } from "./fields.ts";
+
+const examples = { name: "Payments", description: "Keys of the payment services." };
+
+const fields = {
+  name: workspaceName.meta({ example: examples.name }),
+  description: multilineText(maxLength.workspaceDescription).meta({
+    description: "What the workspace is for.",
+    example: examples.description,
+  }),
+} as const satisfies Record<keyof WorkspaceFields, z.ZodType<string>>;
+
+/** The fields of a new workspace; all but the name are optional. */
+export const newWorkspaceFields = { name: fields.name, description: fields.description.optional() };
+
+/** The fields of an edit: those that are left out keep their value. */
+export const workspaceFieldChanges = {
+  name: fields.name.optional(),
+  description: fields.description.optional(),
+};
+
+/** The members that a presented workspace has for these fields. */
+export const shownWorkspaceFields = {
+  name: z.string().meta({ example: examples.name }),
+  description: z.string().meta({
+    description: "What the workspace is for; may be empty.",
+    example: examples.description,
+  }),
+} as const satisfies Record<keyof WorkspaceFields, z.ZodType<string>>;

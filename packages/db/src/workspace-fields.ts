@@ -1,0 +1,20 @@
+/** The fields of a workspace that its members edit. */
+export interface WorkspaceFields {
+  readonly name: string;
+  /** May be empty. */
+  readonly description: string;
+}
+
+/** An edit of a workspace: the fields that are present replace the stored ones. */
+export type WorkspaceFieldChanges = {
+  readonly [Field in keyof WorkspaceFields]?: WorkspaceFields[Field] | undefined;
+};
+
+/** The fields of a new workspace: all but the name are optional. */
+export type NewWorkspaceFields = Pick<WorkspaceFields, "name"> & WorkspaceFieldChanges;
+
+/** The audit action for a change of each field. */
+export const workspaceFieldActions = {
+  name: "workspace.renamed",
+  description: "workspace.description-changed",
+} as const satisfies Record<keyof WorkspaceFields, string>;
