@@ -192,8 +192,11 @@ test("60 connections from one address don't keep somebody at another one from si
   });
   expect((await signIn(email, password)).status).toBe(200);
   expect(answered).toBeLessThan(60);
-  const statuses = await Promise.all(flood);
-  expect(new Set(statuses)).toEqual(new Set([401, 429, 503]));
+  const statuses = new Set(await Promise.all(flood));
+  // Whether attempts are throttled or find the queue full first depends on how fast the database is.
+  expect(statuses.difference(new Set([401, 429, 503]))).toEqual(new Set());
+  expect(statuses.has(401)).toBe(true);
+  expect(statuses.has(429) || statuses.has(503)).toBe(true);
 });
 
 describe("signing up", () => {
@@ -258,7 +261,9 @@ describe("the log", () => {
     const { result } = body as unknown as { result: { data: { user: { id: string } } } };
     const failed = { msg: "sign-in failed", level: 40, address };
     const adaId = encodeId("user", ada.userId);
-    expect(logged()).toMatchObject([
+    // What attempts before were counted in may be written at any time.
+    const entries = logged().filter(({ msg }) => msg !== "sign-ins were throttled");
+    expect(entries).toMatchObject([
       { msg: "signed in", level: 30, address, requestId: "request-1", userId: adaId },
       { ...failed, requestId: "request-2", reason: "wrong-password", userId: adaId },
       { ...failed, requestId: "request-3", reason: "disabled", userId: encodeId("user", disabled.userId) },
