@@ -9,7 +9,8 @@ export default defineConfig({
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
     // Each file runs whole products; more than two at once would only wait for each other's processor time.
-    maxWorkers: 2,
+    maxWorkers: 3,
+    provide: { effort: 1 },
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -6,5 +6,5 @@ import { checkStories } from "../support/admission-model/check-stories.ts";
 // database. A model says what each answer may be.
 
 test("no random story, told to two nodes, has an answer that is stale or a use that is not counted once", async () => {
-  await checkStories({ runs: 30 });
+  await checkStories({ runs: 15 });
 }, 480_000);

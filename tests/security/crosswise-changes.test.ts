@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectFailure, expectResult } from "../cli/expect-ending.ts";
 import { type Account, createKey, signUp } from "../support/account.ts";
 import { type DeadlockWatch, watchDeadlocks } from "../support/deadlocks.ts";
+import { effort } from "../support/effort.ts";
 import { getBelonging, type MembershipBook, openMembershipBook } from "../support/membership.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import type { Ending } from "../support/product.ts";
@@ -15,7 +16,7 @@ interface Person extends Account {
   readonly baseUrl: string;
 }
 
-const rounds = 60;
+const rounds = 20 * effort;
 
 let nodes: TwoNodes;
 let book: MembershipBook;

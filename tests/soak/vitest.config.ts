@@ -1,11 +1,19 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    root: import.meta.dirname,
-    globalSetup: "../support/global-setup.ts",
+    root: join(import.meta.dirname, ".."),
+    include: [
+      "soak/**/*.test.ts",
+      // Those that repeat something: `effort` times as often.
+      "faults/node-killed.test.ts",
+      "security/{crosswise-changes,in-force-at-once,last-owners,one-connection}.test.ts",
+    ],
+    provide: { effort: 5 },
+    globalSetup: "support/global-setup.ts",
     reporters: ["default", "json"],
-    outputFile: { json: "../.results/soak.json" },
+    outputFile: { json: ".results/soak.json" },
     // Each file loads two nodes as far as the machine goes.
     maxWorkers: 1,
     testTimeout: 1_800_000,

@@ -51,6 +51,7 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
     locale: "en-GB",
     timezoneId: "Europe/Berlin",
     permissions: ["clipboard-read", "clipboard-write"],
+    reducedMotion: "reduce",
     ...options,
   });
   context.setDefaultTimeout(actionTimeoutMs);

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/http/endpoint.ts";
 import { endpoints } from "../../src/open/endpoints.ts";
 import { sendRaw, startTestApp, type TestApp } from "../test-app.ts";
-import { type Effect, expectEffect, observe } from "./rows.ts";
-import { hiddenFrom, type Person, type Stage, setStage } from "./stage.ts";
+import { type Effect, expectEffect, isUnchanged, observe } from "./rows.ts";
+import { hiddenFrom, leaveUntouched, type Person, type Stage, setStage } from "./stage.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 
 const table = readTable(`
@@ -267,6 +267,7 @@ describe.each(table)("$name", ({ called, name, answers }) => {
       for (const shown of plan.shows(stage, caller)) expect(result.text).toContain(shown);
     }
     for (const hidden of hiddenFrom(caller, stage)) expect(result.text).not.toContain(hidden);
+    if (isUnchanged({ before, after })) leaveUntouched(app, stage);
   });
 });
 
@@ -353,6 +354,7 @@ test.each(withBody)(
       ]);
       expectEffect({ before, after }, {});
     }
+    leaveUntouched(app, stage);
   },
 );
 
@@ -373,4 +375,5 @@ test.each(endpoints)("$operationId refuses parameters that it does not name", as
     ]);
     expectEffect({ before, after }, {});
   }
+  leaveUntouched(app, stage);
 });

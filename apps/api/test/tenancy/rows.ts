@@ -51,6 +51,11 @@ export function expectEffect(
   });
 }
 
+/** Whether nothing was taken away and nothing added. */
+export function isUnchanged({ before, after }: { readonly before: Rows; readonly after: Rows }): boolean {
+  return [subtract(before, after), subtract(after, before)].every((rows) => Object.keys(rows).length === 0);
+}
+
 /** The rows that only the first has, of the tables that have any. */
 function subtract(rows: Rows, others: Rows): Readonly<Record<string, readonly Row[]>> {
   const rest = [...rows].map(([table, content]) => {

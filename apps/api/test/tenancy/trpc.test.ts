@@ -4,8 +4,8 @@ import { type ErrorCode, errorCatalogue } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { router } from "../../src/admin/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
-import { type Effect, expectEffect, observe } from "./rows.ts";
-import { hiddenFrom, type Person, type Stage, setStage } from "./stage.ts";
+import { type Effect, expectEffect, isUnchanged, observe } from "./rows.ts";
+import { hiddenFrom, leaveUntouched, type Person, type Stage, setStage } from "./stage.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 
 const table = readTable(`
@@ -329,6 +329,7 @@ describe.each(table)("$name", ({ called, name, answers }) => {
     for (const hidden of hiddenFrom(caller, stage)) expect(result.body).not.toContain(hidden);
     // A refusal neither opens a session nor ends one.
     if (code !== "ok") expect(result.head).not.toMatch(/^set-cookie:/im);
+    if (isUnchanged({ before, after })) leaveUntouched(app, stage);
   });
 });
 
@@ -400,4 +401,5 @@ test.each(mutations)("%s refuses members that it does not name, and does nothing
     ]);
     expectEffect({ before, after }, {});
   }
+  leaveUntouched(app, stage);
 });

@@ -159,6 +159,8 @@ export class Admission {
   async #serve(waiters: readonly Waiter[]): Promise<void> {
     this.#underWay.add(waiters);
     try {
+      // A batch that waits for a connection would count requests that are answered meanwhile.
+      if (!this.#link.isConnected) await this.#link.connect();
       this.#giveUpLate(waiters);
       const { together, apart, later } = composeBatches(waiters, this.#apart);
       if (later.length > 0) this.#waiting = later.concat(this.#waiting);

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { clientConfig } from "@latchkey/db/connection";
+import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
@@ -220,6 +221,22 @@ test("room that requests for a held row took is free again once they are answere
     expect(admitted(await Promise.all(delayed))).toBe(5);
   }
   expect(await countUses(key)).toBe(16);
+});
+
+test("a request that was answered while the node had no connection is not counted when it has one", async () => {
+  const gate = await createDatabaseGate(database.connection);
+  onTestFinished(gate.close);
+  gate.open();
+  const node = openNode({ connection: gate.connection, deadlineMs: 200 });
+  const key = await addKey();
+  await node.admit(key.secret);
+  gate.hold();
+  await expect
+    .poll(async () => ({ ...(await node.admit(key.secret)), connections: gate.arrivals() }))
+    .toMatchObject({ kind: "unavailable", connections: 2 });
+  gate.open();
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  expect(await countUses(key)).toBe(2);
 });
 
 test("a request that has its answer is neither counted nor looked up", () => {

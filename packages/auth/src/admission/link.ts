@@ -27,6 +27,16 @@ export class AdmissionLink {
     this.#connection = connection;
   }
 
+  /** Whether what is sent now leaves at once. */
+  get isConnected(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** Connects where there is no connection. @throws what the driver throws when the database cannot be reached. */
+  async connect(): Promise<void> {
+    if (!this.#client) await this.#connect();
+  }
+
   /**
    * Sends something on the connection, behind what was sent before: at once where it is there, before anything else is
    * done. @throws what `send` throws, and what the driver throws when the database cannot be reached.

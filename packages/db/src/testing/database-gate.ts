@@ -8,7 +8,9 @@ export interface DatabaseGate {
   readonly connection: ClusterConnection;
   /** The number of connections so far, including rejected ones. */
   readonly arrivals: () => number;
-  /** Starts to forward connections. */
+  /** Ends all connections, and keeps new ones waiting until it is opened. */
+  readonly hold: () => void;
+  /** Starts to forward connections, those that wait first. */
   readonly open: () => void;
   /** Ends all connections; new ones are still forwarded. */
   readonly sever: () => void;
@@ -19,14 +21,20 @@ export interface DatabaseGate {
 export async function createDatabaseGate(target: ClusterConnection): Promise<DatabaseGate> {
   const sockets = new Set<Socket>();
   let isOpen = false;
+  let isHeld = false;
+  const waiting: (() => void)[] = [];
   let arrivals = 0;
   const server = createServer((near) => {
     arrivals += 1;
     near.on("error", () => undefined);
-    if (!isOpen) return void near.destroy();
-    const far = connect(`${target.host}/.s.PGSQL.${target.port}`).on("error", () => undefined);
-    for (const socket of [near, far]) sockets.add(socket.on("close", () => sockets.delete(socket)));
-    near.pipe(far).pipe(near);
+    const forward = (): void => {
+      const far = connect(`${target.host}/.s.PGSQL.${target.port}`).on("error", () => undefined);
+      for (const socket of [near, far]) sockets.add(socket.on("close", () => sockets.delete(socket)));
+      near.pipe(far).pipe(near);
+    };
+    if (isHeld) waiting.push(forward);
+    else if (isOpen) forward();
+    else near.destroy();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const sever = (): void => {
@@ -36,8 +44,14 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
   return {
     connection: { ...target, host: "127.0.0.1", port },
     arrivals: () => arrivals,
+    hold() {
+      isHeld = true;
+      sever();
+    },
     open() {
       isOpen = true;
+      isHeld = false;
+      for (const forward of waiting.splice(0)) forward();
     },
     sever,
     close() {
