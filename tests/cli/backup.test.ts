@@ -34,6 +34,8 @@ beforeAll(async () => {
   place = await createPlace();
   node = await place.start();
   account = await signUp(node.baseUrl);
+  const workspace = ["--owner", account.email, "--name", "Described", "--description", "Line 1\nLine 2"];
+  expectText(await place.command(["workspace", "create", ...workspace]));
   file = join(place.directory, "latchkey.backup");
   keys = await Promise.all(
     Array.from({ length: 4 }, async (_, number) => ({
@@ -133,6 +135,8 @@ test("restored elsewhere, keys work, accounts sign in, and counts are those of o
       join (select key_id, sum(count) from key_usage_hours where outcome = 'admitted' group by 1) h using (key_id)
       where h.sum > c.use_count`);
     expect(ahead.rowCount).toBe(0);
+    const described = await client.query("select description from workspaces where name = 'Described'");
+    expect(described.rows).toEqual([{ description: "Line 1\nLine 2" }]);
     await client.end();
 
     const { cookie = "" } = await signIn(restored.baseUrl, account);
