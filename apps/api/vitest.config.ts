@@ -7,6 +7,8 @@ export default defineConfig({
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
+    // Also on two cores, where Vitest would take one.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
   },

@@ -9,6 +9,8 @@ export default defineConfig({
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
+    // Most of the time they wait for deadlines.
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,
   },
