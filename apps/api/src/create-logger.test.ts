@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { createLogger } from "./create-logger.ts";
+import { LogDestination } from "./log-destination.ts";
 
 async function createDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "latchkey-log-"));
@@ -17,7 +18,7 @@ async function createDirectory(): Promise<string> {
 test("a line is written immediately if requests aren't logged", async () => {
   const path = join(await createDirectory(), "log");
   const destination = openSync(path, "w");
-  const log = createLogger({ logLevel: "info", hasRequestLog: false, destination });
+  const log = createLogger("info", new LogDestination({ fd: destination, isBatched: false }));
   log.debug("hidden");
   log.info("a line");
   expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ msg: "a line" });
@@ -28,7 +29,7 @@ test.each([true, false])(
   async (hasRequestLog) => {
     const path = join(await createDirectory(), "log");
     const destination = openSync(path, "w");
-    const log = createLogger({ logLevel: "info", hasRequestLog, destination });
+    const log = createLogger("info", new LogDestination({ fd: destination, isBatched: hasRequestLog }));
     const quoted = { detail: "Failing row contains (ada@example.com).", where: "row", internalQuery: "row" };
     log.error({ err: Object.assign(new Error("violates a constraint"), { code: "23514", ...quoted }) });
     await expect.poll(() => readFileSync(path, "utf8")).toContain("\n");
@@ -40,15 +41,20 @@ test.each([true, false])(
 test("lines are written within a second if requests are logged", async () => {
   const path = join(await createDirectory(), "log");
   const destination = openSync(path, "w");
-  const log = createLogger({ logLevel: "info", hasRequestLog: true, destination });
+  const log = createLogger("info", new LogDestination({ fd: destination, isBatched: true }));
   log.info("a line");
   await expect.poll(() => readFileSync(path, "utf8")).toContain("a line");
 });
 
+const imports = `
+  import { createLogger } from ${JSON.stringify(import.meta.resolve("./create-logger.ts"))};
+  import { LogDestination } from ${JSON.stringify(import.meta.resolve("./log-destination.ts"))};
+`;
+
 /** Logs 10,000 lines without a pause, and goes on until its standard input ends. */
 const floodingProcess = `
-  import { createLogger } from ${JSON.stringify(import.meta.resolve("./create-logger.ts"))};
-  const log = createLogger({ logLevel: "info", hasRequestLog: true, maxWaiting: 100_000 });
+  ${imports}
+  const log = createLogger("info", new LogDestination({ isBatched: true, maxWaiting: 100_000 }));
   for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
   process.stdin.resume();
   process.stdin.on("end", () => log.info("the last line"));
@@ -80,8 +86,8 @@ test.each([true, false])(
   "a full disk ends neither the node nor its exit (request log: %s)",
   async (hasRequestLog) => {
     const loggingProcess = `
-    import { createLogger } from ${JSON.stringify(import.meta.resolve("./create-logger.ts"))};
-    const log = createLogger({ logLevel: "info", hasRequestLog: ${hasRequestLog}, maxWaiting: 100_000 });
+    ${imports}
+    const log = createLogger("info", new LogDestination({ isBatched: ${hasRequestLog}, maxWaiting: 100_000 }));
     const write = () => {
       for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
     };
@@ -99,5 +105,62 @@ test.each([true, false])(
     expect(String(text)).toBe("alive");
     child.stdin?.end();
     expect(await closed).toEqual([0, null]);
+  },
+);
+
+test.each([true, false])(
+  "a reader that has stopped delays neither the process nor its exit (request log: %s)",
+  async (hasRequestLog) => {
+    const loggingProcess = `
+    ${imports}
+    const destination = new LogDestination({ isBatched: ${hasRequestLog}, maxWaiting: 1_000_000 });
+    const log = createLogger("info", destination);
+    const write = () => {
+      for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
+    };
+    write();
+    process.stdin.on("data", () => { write(); process.stderr.write("alive"); });
+    process.stdin.on("end", () => void destination.close().then(() => process.exit()));
+  `;
+    const reader = spawn("sleep", ["60"], { stdio: ["pipe", "ignore", "ignore"] });
+    onTestFinished(() => void reader.kill("SIGKILL"));
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", loggingProcess], {
+      stdio: ["pipe", reader.stdin, "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const closed = once(child, "close");
+    let said = "";
+    child.stderr.on("data", (chunk) => {
+      said += chunk;
+    });
+    child.stdin.write("again");
+    await expect.poll(() => said, { timeout: 5_000 }).toBe("alive");
+    const endedAt = performance.now();
+    child.stdin.end();
+    expect(await closed).toEqual([0, null]);
+    expect(performance.now() - endedAt).toBeLessThan(3_000);
+    expect(said).toContain("The end of the log could not be written.");
+  },
+);
+
+test.each([true, false])(
+  "lines that were dropped just before the exit are counted (request log: %s)",
+  async (hasRequestLog) => {
+    const loggingProcess = `
+    ${imports}
+    const destination = new LogDestination({ isBatched: ${hasRequestLog}, maxWaiting: 100_000 });
+    const log = createLogger("info", destination);
+    for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
+    void destination.close().then(() => process.exit());
+  `;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", loggingProcess], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines: { readonly msg: string; readonly count?: number }[] = [];
+    createInterface(child.stdout).on("line", (line) => lines.push(JSON.parse(line)));
+    await once(child, "close");
+    const dropped = lines.at(-1)?.count ?? 0;
+    expect(dropped).toBeGreaterThan(0);
+    expect(lines.length - 1 + dropped).toBe(10_000);
   },
 );

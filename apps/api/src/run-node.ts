@@ -20,6 +20,7 @@ import { describeInstance } from "./domain/instance.ts";
 import { type Env, EnvError, projectRoot, readEnv } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";
 import { reserveAddress } from "./http/server.ts";
+import { LogDestination } from "./log-destination.ts";
 import { endpoints } from "./open/endpoints.ts";
 import { openPools } from "./pools.ts";
 import { StartError } from "./start-error.ts";
@@ -40,7 +41,9 @@ const waitMs = 30_000;
  * @param signal ends the wait for a database.
  */
 async function start(env: Env, stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
-  const log = createLogger(env);
+  const destination = new LogDestination({ isBatched: env.hasRequestLog });
+  stack.defer(() => destination.close());
+  const log = createLogger(env.logLevel, destination);
   for (const warning of env.warnings) log.warn(warning);
   const events = new EventLog({ log, isDatabaseAvailable: () => admission.isAvailable() });
   stack.defer(() => events.close());
