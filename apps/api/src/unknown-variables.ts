@@ -38,10 +38,17 @@ function findSimilar(name: string, known: readonly string[]): string | undefined
     .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
     .filter(({ candidate, distance }) => {
       const isLong = candidate.length >= longName;
-      return distance <= (isLong ? 2 : 1) || (isLong && name.startsWith(candidate));
+      return (
+        distance <= (isLong ? 2 : 1) ||
+        (isLong && (name.startsWith(candidate) || singularOf(name) === singularOf(candidate)))
+      );
     })
     .sort((one, other) => one.distance - other.distance);
   return nearest?.candidate;
+}
+
+function singularOf(name: string): string {
+  return name.replace(/IES(?=_|$)/g, "Y").replace(/S(?=_|$)/g, "");
 }
 
 /** How many letters to insert, remove or replace to make one text of the other (Levenshtein). */

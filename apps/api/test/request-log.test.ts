@@ -190,6 +190,52 @@ test("a preflight, and a target that is a whole URL, have a line", async () => {
   socket.destroy();
 });
 
+/** Targets that Koa reads as paths of the two APIs. */
+const oddTargets = [
+  ["/open\\me#x", "/open/me"],
+  ["ws://keys.example.com/open/me", "/open/me"],
+  ["/open/me#x", null],
+  ["/trpc\\session.current#x", "/trpc/session.current"],
+  ["ftp://keys.example.com/trpc/session.current", "/trpc/session.current"],
+] as const;
+
+test.each(oddTargets)("the target %s has a line", async (target, route) => {
+  const { host, hostname, port } = new URL(app.baseUrl);
+  const requestId = crypto.randomUUID();
+  const socket = connect(Number(port), hostname);
+  socket.end(
+    `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n`,
+  );
+  const [head] = await once(socket, "data");
+  await expect.poll(() => linesOf(app).find((line) => line.requestId === requestId)).toBeDefined();
+  const status = Number(String(head).slice(9, 12));
+  expect(linesOf(app).find((line) => line.requestId === requestId)).toMatchObject({ route, status });
+  // Neither of the two APIs answers 404 here.
+  expect(status).not.toBe(404);
+});
+
+test.each(["/open\\me#x", "ws://keys.example.com/open/me", "http://keys.example.com/openapi.json"])(
+  "CORS covers the target %s",
+  async (target) => {
+    const { host, hostname, port } = new URL(app.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${page}\r\nConnection: close\r\n\r\n`);
+    const [head] = await once(socket, "data");
+    expect(String(head).toLowerCase()).toContain(`access-control-allow-origin: ${page}`);
+  },
+);
+
+test.each(["ws:", "*", "foo:bar", "http://[", "#", "?"])(
+  "the target %s, which has no path, is answered",
+  async (target) => {
+    const { host, hostname, port } = new URL(app.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const [head] = await once(socket, "data");
+    expect(String(head)).toMatch(/^HTTP\/1\.1 4\d\d /);
+  },
+);
+
 test("a client that leaves before its response has a line without a status", async () => {
   const { host, hostname, port } = new URL(app.baseUrl);
   const socket = connect(Number(port), hostname);

@@ -12,6 +12,7 @@ import type { AnswerFailure } from "./error-boundary.ts";
 import type { FindRoute, Route } from "./open-routes.ts";
 import { type Reply, writeReply } from "./reply.ts";
 import { requestIdOf } from "./request-id.ts";
+import { readPath } from "./request-path.ts";
 import { together } from "./together.ts";
 
 /** A request that has a verdict, good or bad. */
@@ -90,8 +91,8 @@ export function admitFirst(gate: Gate, { open, app, answerFailure }: Responders)
     ask(gate, arrival, (asked) => serve(arrival, asked)),
   );
   return (req, res) => {
-    const path = openPath(app, req, res);
-    if (path === undefined) return others(req, res);
+    const path = readPath(req);
+    if (path === undefined || !isOpen(path)) return others(req, res);
     // Node keeps it when it is first asked for, and cannot tell it of a connection that has ended meanwhile.
     void req.socket.remoteAddress;
     admit({ req, res, path, arrivedAt: performance.now() });
@@ -111,23 +112,6 @@ interface Arrival {
 interface Written {
   readonly ctx: Context;
   readonly reply: Reply;
-}
-
-/** The path of a request to the open API, undefined for any other. */
-function openPath(app: Koa, req: IncomingMessage, res: ServerResponse): string | undefined {
-  const url = req.url ?? "";
-  if (url.startsWith("/open/")) {
-    const query = url.indexOf("?");
-    return query === -1 ? url : url.slice(0, query);
-  }
-  if (!url.includes("open")) return undefined;
-  // Without more path, with the whole address as to a proxy, or with what Koa reads in its own way: it has the last word.
-  try {
-    const { path } = app.createContext(req, res);
-    return isOpen(path) ? path : undefined;
-  } catch {
-    return undefined; // The app has an answer to what is no address.
-  }
 }
 
 /** Asks admission, and tells what came of it, once. It throws nothing. */

@@ -19,6 +19,7 @@ test.each([
     "198.51.100.1",
     "203.0.113.7",
   ],
+  ["an IPv6 client whose address maps none", "10.0.0.1", "::c000:216", "::c000:216"],
   ["whoever connected to our proxy", "10.0.0.1", "198.51.100.1", "198.51.100.1"],
   ["whoever connected to our proxy, over IPv6", "2001:db8::1", "2001:db9::7", "2001:db9::7"],
   ["the one before the last proxy of ours", "10.0.0.1", "192.0.2.1, 198.51.100.1,10.0.0.2", "198.51.100.1"],
@@ -41,6 +42,13 @@ test.each([
 ])("is %s", (_who, remoteAddress, forwarded, address) => {
   expect(clientAddress(from(remoteAddress, forwarded), isTrusted)).toBe(address);
 });
+
+test.each(["::ffff:c000:216", "[::FFFF:c000:0216]:443", "0:0:0:0:0:ffff:c000:216", "::0:ffff:192.0.2.22"])(
+  "is an IPv4 address for %s",
+  (hop) => {
+    expect(clientAddress(from("10.0.0.1", hop), isTrusted)).toBe("192.0.2.22");
+  },
+);
 
 test("is nobody's once the connection is gone", () => {
   expect(clientAddress(from(undefined), isTrusted)).toBeUndefined();

@@ -31,5 +31,21 @@ function withoutPort(hop: string): string {
 }
 
 function withoutMapping(address: string | undefined): string | undefined {
-  return address?.startsWith(":") ? address.replace(/^::ffff:(?=\d+\.)/i, "") : address;
+  // Addresses that don't begin with a zero, which is nearly all of them, cost no more than this.
+  return address?.startsWith(":") || address?.startsWith("0") ? readMapping(address) : address;
+}
+
+/**
+ * The IPv4 address that an IPv6 address maps, in any of its spellings, such as `::ffff:192.0.2.22`, `::ffff:c000:216` and
+ * `0:0:0:0:0:ffff:c000:0216`; any other text as it is.
+ * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
+ */
+function readMapping(address: string): string {
+  const text = address.replace(/^(?:0{1,4}:){5}|^::(?:0{1,4}:){0,4}(?=ffff:)/i, "::");
+  const [, dotted, high = "", low = ""] =
+    /^::ffff:(?:(\d+(?:\.\d+){3})|([\da-f]{1,4}):([\da-f]{1,4}))$/i.exec(text) ?? [];
+  if (dotted !== undefined) return dotted;
+  if (high === "" || isIP(address) !== 6) return address;
+  const bits = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return bits.flatMap((part) => [part >> 8, part & 255]).join(".");
 }

@@ -1,5 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeader, RequestListener, ServerResponse } from "node:http";
+import { isOpen } from "./edge-rules.ts";
 import { requestIdOf } from "./request-id.ts";
+import { readPath } from "./request-path.ts";
 
 /** The response headers that pages may read beside those that CORS exposes anyway. */
 const exposedHeaders = [
@@ -33,7 +35,7 @@ export function withCors(origins: readonly string[], listener: RequestListener):
   if (origins.length === 0) return listener;
   const allowed = new Set(origins);
   return (req, res) => {
-    if (!isShared(req.url ?? "")) return listener(req, res);
+    if (!isShared(readPath(req))) return listener(req, res);
     const origin = allowed.has(req.headers.origin ?? "") ? req.headers.origin : undefined;
     if (origin !== undefined && isPreflight(req)) return answerPreflight(req, res, origin);
     const headers = ["Vary", "Origin"];
@@ -45,8 +47,8 @@ export function withCors(origins: readonly string[], listener: RequestListener):
   };
 }
 
-function isShared(target: string): boolean {
-  return /^\/(?:open(?:\/|\?|$)|openapi\.json(?:\?|$))/.test(target);
+function isShared(path: string | undefined): boolean {
+  return path !== undefined && (isOpen(path) || path === "/openapi.json");
 }
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {

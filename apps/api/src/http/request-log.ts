@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import { encodeId } from "@latchkey/db/ids";
 import type { Logger } from "pino";
 import { maxBatchCost } from "../admin/batch-costs.ts";
@@ -8,6 +8,7 @@ import { isOpen } from "./edge-rules.ts";
 import type { FindRoute } from "./open-routes.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requestIdOf } from "./request-id.ts";
+import { readPath } from "./request-path.ts";
 
 /** Logs one line per request. Both functions wrap what serves requests, which stays as it is without a log. */
 export interface RequestLog {
@@ -33,13 +34,13 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
     describe: (serve) => (ctx, asked) => {
       descriptions.set(
         ctx.res,
-        describeOpen(asked, () => findRoute(ctx.method, ctx.path)),
+        describeOpen(asked, () => findRoute(ctx.method, readPath(ctx.req) ?? "")),
       );
       return serve(ctx, asked);
     },
     watch: (listener) => (req, res) => {
-      const path = pathOf(req.url ?? "");
-      if (!isOpen(path) && !isTrpc(path)) return listener(req, res);
+      const path = readPath(req);
+      if (path === undefined || !(isOpen(path) || isTrpc(path))) return listener(req, res);
       const startedAt = performance.now();
       const { method } = req;
       const requestId = requestIdOf(req);
@@ -57,11 +58,6 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
       listener(req, res);
     },
   };
-}
-
-/** The path of a request target, which a proxy may send as a whole URL. */
-function pathOf(target: NonNullable<IncomingMessage["url"]>): string {
-  return target.replace(/^https?:\/\/[^/?#]*/i, "").replace(/[?#].*$/s, "");
 }
 
 function describeOpen(asked: Asked, find: () => ReturnType<FindRoute>): Description {
