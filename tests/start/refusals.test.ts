@@ -142,12 +142,16 @@ test("a database that lost a policy, a grant and row-level security, each of whi
       "Latchkey cannot start. The database no longer isolates tenants: " +
         'row-level security of the table "workspaces" is disabled; the table "audit_events" lacks the policy "named_workspace"; ' +
         'the role "latchkey_tenant" lacks select on the table "members". ' +
-        "To repair it, have the owner of the database run: " +
+        "To repair it, run `latchkey migrate --repair`, or have the owner of the database run: " +
         "alter table workspaces enable row level security, force row level security; " +
         "create policy named_workspace on audit_events for all to latchkey_tenant using ((workspace_id = named_workspace())); " +
         "grant select on members to latchkey_tenant;\n",
     );
     expect(await findPostmaster(damaged.cluster)).toBeUndefined();
+    expect(await damaged.command(["migrate"])).toMatchObject({ status: 1 });
+    // The embedded Postgres has no client to run statements with.
+    expect(await damaged.command(["migrate", "--repair"])).toMatchObject({ status: 0, stderr: "" });
+    await damaged.start();
   } finally {
     await damaged.close();
   }

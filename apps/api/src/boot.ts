@@ -25,19 +25,30 @@ export interface Ground extends DatabaseServer {
   readonly createdIn: string | undefined;
 }
 
+export interface GroundOptions extends ServerOptions {
+  /** Whether to repair what isolates tenants; false by default. */
+  readonly mayRepair?: boolean;
+}
+
 /**
  * Reaches or starts the database and brings its schema up to date.
  * @throws {StartError}
  * @throws {NoInstanceError} when there is no database and `mayCreate` is false; nothing was created then.
  */
-export async function openGround(env: Place, options: ServerOptions): Promise<Ground> {
+export async function openGround(env: Place, options: GroundOptions): Promise<Ground> {
   const server = await openServer(env, options);
   try {
     const notices: string[] = [];
-    const onNotice = (notice: MigrationNotice): void => void notices.push(describeNotice(notice));
+    let isNewer = false;
+    const onNotice = (notice: MigrationNotice): void => {
+      notices.push(describeNotice(notice));
+      isNewer ||= notice.kind === "newer";
+    };
     const applied = await migrate(server.connection, { mayCreate: options.mayCreate, onNotice });
     await requireRoles(server.connection);
-    await requireTenantIsolation(server.connection);
+    const { mayRepair = false } = options;
+    const additions = await requireTenantIsolation(server.connection, { isNewer, mayRepair });
+    if (additions.length > 0) notices.push(describeAdditions(additions));
     const isNew = applied[0] === Object.keys(migrations)[0];
     return { ...server, applied, notices, createdIn: isNew ? describePlace(env) : undefined };
   } catch (error) {
@@ -52,6 +63,10 @@ export function describeNotice({ kind, migrations }: MigrationNotice): string {
   return kind === "newer"
     ? `A newer version of Latchkey has migrated the schema, and this version can run on it (${names}).`
     : `The source of released migrations has changed since the database ran them, so that its schema may differ from what this version expects (${names}).`;
+}
+
+function describeAdditions(additions: readonly string[]): string {
+  return `What isolates tenants differs from what this version sets up; if the newer version didn't change it, repair it: ${additions.join("; ")}.`;
 }
 
 /** Has a database that Latchkey can't use as it is end the work with a `StartError`. */

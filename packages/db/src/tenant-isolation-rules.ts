@@ -39,6 +39,25 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
   },
 };
 
+/** A privilege on a table, or on one of its columns. */
+interface Grant {
+  readonly role: string;
+  readonly table: string;
+  readonly privilege: string;
+  readonly column: string | null;
+}
+
+/** Every privilege that the rules grant. */
+export function listGrants(): Grant[] {
+  return Object.entries(grants).flatMap(([role, tables]) =>
+    Object.entries(tables).flatMap(([table, privileges]) =>
+      [...privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].flatMap(([, privilege = "", columns]) =>
+        (columns?.split(", ") ?? [null]).map((column) => ({ role, table, privilege, column })),
+      ),
+    ),
+  );
+}
+
 /** A permissive policy. */
 export interface PolicyRule {
   readonly table: string;
@@ -118,16 +137,16 @@ export const policies: readonly PolicyRule[] = [
   },
 ];
 
-/** The functions by their signatures; every role may execute them. */
-export const functions: readonly string[] = [
-  "delete_counters_of_keys()",
-  "is_own_key(uuid)",
-  "is_own_workspace(uuid)",
-  "name_first_user_operator()",
-  "named_user()",
-  "named_workspace()",
-  "require_backup()",
-];
+/** The functions by their signatures, with the digests of their definitions; every role may execute them. */
+export const functions: Readonly<Record<string, string>> = {
+  "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
+  "is_own_key(uuid)": "5341cecfb9a35cfd0922434de1283ffff72e8c7cd1a77b5ec4b10a79b0ae7299",
+  "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
+  "name_first_user_operator()": "3b8ec86c1bd1208b0baf05a21ae7bbd9ec2bbe2f668a1899665f39174e68d99b",
+  "named_user()": "ee9bf7796943630841b244a580a1eca01eb9f3643af1910fb54340c75e398766",
+  "named_workspace()": "77161644bb223eaf4eb311c6958d4cc21c52826e0ed17db9c90908b94dd95b1a",
+  "require_backup()": "f82b98b2342d95a42aca3bbb9834ecbaede624aa12579cd09c01f25465b6694c",
+};
 
 /** The triggers by their names, with the table of each. */
 export const triggers: Readonly<Record<string, string>> = {

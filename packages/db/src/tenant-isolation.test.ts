@@ -1,8 +1,10 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Db } from "./schema.ts";
-import { findGaps, listGrants, requireTenantIsolation } from "./tenant-isolation.ts";
-import { functions, policies, triggers } from "./tenant-isolation-rules.ts";
+import { findGaps, requireTenantIsolation } from "./tenant-isolation.ts";
+import { digestFunctions, findAdditions } from "./tenant-isolation-additions.ts";
+import { TenantIsolationError } from "./tenant-isolation-error.ts";
+import { functions, listGrants, policies, triggers } from "./tenant-isolation-rules.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;
@@ -82,7 +84,89 @@ const damages: readonly (readonly [statement: string, what: string, remedy: stri
     'the trigger "name_first_user_operator" of the table "users" is disabled',
     "alter table users enable trigger name_first_user_operator;",
   ],
+  [
+    "create policy everything on members to latchkey_tenant using (true)",
+    'the table "members" has the additional policy "everything"',
+    "drop policy everything on members;",
+  ],
+  [
+    'create policy "All rows" on audit_events for select using (true)',
+    'the table "audit_events" has the additional policy "All rows"',
+    'drop policy "All rows" on audit_events;',
+  ],
+  [
+    "grant update, delete on audit_events to latchkey_tenant",
+    'the role "latchkey_tenant" has the additional privilege update on the table "audit_events"',
+    "revoke delete on audit_events from latchkey_tenant;",
+  ],
+  [
+    "grant select (email, name) on users to latchkey_admission",
+    'the role "latchkey_admission" has the additional privilege select (email, name) on the table "users"',
+    "revoke select (email, name) on users from latchkey_admission;",
+  ],
+  [
+    "grant select on members to public",
+    'the role "public" has the additional privilege select on the table "members"',
+    "revoke select on members from public;",
+  ],
 ];
+
+test("repairs what statements can repair, and keeps what is not the product's", async () => {
+  const other = await createTestDatabase(inject("postgres"));
+  const { owner, connection } = other;
+  for (const [statement] of damages) await run(owner, statement);
+  await run(owner, "create policy reports on members for select to pg_monitor using (true)");
+  await run(owner, "create policy fewer on members as restrictive to latchkey_tenant using (true)");
+  expect(await requireTenantIsolation(connection, { mayRepair: true })).toEqual([]);
+  expect(await requireTenantIsolation(connection)).toEqual([]);
+  const { rows } = await run(owner, "select from pg_policies where policyname in ('reports', 'fewer')");
+  expect(rows).toHaveLength(2);
+  await other.drop();
+});
+
+test.each([
+  "create or replace function is_own_key(key uuid) returns boolean language plpgsql stable parallel safe as 'begin return true; end'",
+  "create or replace function named_user() returns uuid language sql stable parallel safe return null::uuid",
+  "alter function require_backup() security definer",
+  "alter function is_own_workspace(uuid) set search_path = public",
+])("after `%s`, it says that the function has been changed", async (statement) => {
+  class Rollback extends Error {}
+  const damage = database.owner.transaction().execute(async (trx) => {
+    await run(trx, statement);
+    const name = /function (\w+)/.exec(statement)?.[1];
+    expect(await findAdditions(trx)).toEqual([
+      { what: expect.stringMatching(new RegExp(`^the function "${name}\\(.*has been changed$`)) },
+    ]);
+    throw new Rollback();
+  });
+  await expect(damage).rejects.toThrow(Rollback);
+});
+
+test("on the schema of a newer version, additions are reported, and what is missing is still an error", async () => {
+  const { owner, connection } = database;
+  await run(owner, "create policy newer on members to latchkey_tenant using (true)");
+  expect(await requireTenantIsolation(connection, { isNewer: true })).toEqual([
+    'the table "members" has the additional policy "newer"',
+  ]);
+  await run(owner, "revoke insert on audit_events from latchkey_tenant");
+  await expect(requireTenantIsolation(connection, { isNewer: true })).rejects.toThrow(/lacks insert/);
+  await requireTenantIsolation(connection, { mayRepair: true });
+});
+
+test("a role that is a member of another one is found, and only a superuser is told to repair it", async () => {
+  class Rollback extends Error {}
+  const damage = database.owner.transaction().execute(async (trx) => {
+    await sql`grant pg_read_all_data to latchkey_tenant`.execute(trx);
+    const found = await findAdditions(trx);
+    expect(found).toMatchObject([{ remedy: "revoke pg_read_all_data from latchkey_tenant;" }]);
+    expect(new TenantIsolationError(found).message).toBe(
+      'The database no longer isolates tenants: the role "latchkey_tenant" is a member of the role pg_read_all_data. ' +
+        "To repair the roles, have a superuser run: revoke pg_read_all_data from latchkey_tenant;",
+    );
+    throw new Rollback();
+  });
+  await expect(damage).rejects.toThrow(Rollback);
+});
 
 test.each(damages)(
   "after `%s`, it says so, and what it advises repairs it",
@@ -92,7 +176,7 @@ test.each(damages)(
     const message = await describeIsolation();
     expect(message).toContain(what);
     expect(message).toContain(remedy);
-    const advice = /have the owner of the database run: (.*)$/.exec(message)?.[1] ?? "";
+    const advice = /or have the owner of the database run: (.*)$/.exec(message)?.[1] ?? "";
     await run(database.owner, advice);
     expect(await describeIsolation()).toBe("isolated");
   },
@@ -112,7 +196,8 @@ test("names everything that is missing, also what no statement can bring back", 
       'the role "latchkey_admission" lacks select (role, user_id, workspace_id) on the table "members"; ' +
       'the role "latchkey_tenant" lacks select on the table "members"; the function "is_own_key(uuid)" is missing; ' +
       'the table "users" lacks the trigger "name_first_user_operator". ' +
-      "Restore the database from a backup, or repair it by hand.",
+      "Make a backup with `latchkey backup`, and restore it with `latchkey restore` into an empty database, " +
+      "which gets everything that the migrations set up.",
   });
   await other.drop();
 });
@@ -126,6 +211,7 @@ test("a role that bypasses row-level security is found", async () => {
       {
         what: 'the role "latchkey_tenant" bypasses row-level security',
         remedy: "alter role latchkey_tenant nosuperuser nobypassrls;",
+        by: "superuser",
       },
     ]);
     throw new Rollback();
@@ -156,7 +242,8 @@ test("the rules are those of the migrations: a new grant, policy, function or tr
   const signatures = await sql<{ name: string }>`
     select oid::regprocedure::text as name from pg_proc where pronamespace = current_schema()::regnamespace
     order by 1`.execute(owner);
-  expect(signatures.rows.map(({ name }) => name)).toEqual(functions);
+  expect(signatures.rows.map(({ name }) => name)).toEqual(Object.keys(functions));
+  expect(Object.fromEntries(await digestFunctions(fresh.owner))).toEqual(functions);
   const names = await sql<{ name: string; table: string }>`
     select tgname as name, tgrelid::regclass::text as table from pg_trigger where not tgisinternal`.execute(
     owner,

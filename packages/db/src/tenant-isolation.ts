@@ -1,47 +1,62 @@
 import { sql } from "kysely";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
 import type { Db } from "./schema.ts";
-import { functions, grants, type PolicyRule, policies, triggers } from "./tenant-isolation-rules.ts";
+import { findAdditions } from "./tenant-isolation-additions.ts";
+import { type Gap, TenantIsolationError } from "./tenant-isolation-error.ts";
+import {
+  functions,
+  grants,
+  listGrants,
+  type PolicyRule,
+  policies,
+  triggers,
+} from "./tenant-isolation-rules.ts";
 
-/** Something that the migrations set up and that the database doesn't have. */
-interface Gap {
-  /** Part of a sentence. */
-  readonly what: string;
-  /** The statement that fixes it, if there is one. */
-  readonly remedy?: string;
-}
-
-/** The database lacks grants, policies, functions or row-level security that its migrations have set up. */
-export class TenantIsolationError extends Error {
-  override readonly name = "TenantIsolationError";
-
-  constructor(gaps: readonly Gap[]) {
-    const remedies = gaps.flatMap(({ remedy }) => remedy ?? []);
-    const advice =
-      remedies.length === gaps.length
-        ? `To repair it, have the owner of the database run: ${remedies.join(" ")}`
-        : "Restore the database from a backup, or repair it by hand.";
-    super(`The database no longer isolates tenants: ${gaps.map(({ what }) => what).join("; ")}. ${advice}`);
-  }
+export interface IsolationOptions {
+  /** Whether a newer version has migrated the schema. What it may have added is then reported and not an error. */
+  readonly isNewer?: boolean;
+  /** Whether to run the statements that repair it, as the owner of the database. */
+  readonly mayRepair?: boolean;
 }
 
 /**
- * Checks that everything that isolates tenants is as the migrations set it up. What a newer version or the operator has
- * added is not looked at. Requires that the roles exist.
- * @throws {TenantIsolationError} that names everything that is missing.
+ * Checks that everything that isolates tenants is as the migrations set it up: that nothing is missing, and that no
+ * policy, privilege or function lets the product's roles do more. Requires that the roles exist.
+ * @returns what a newer version may have added, as parts of a sentence.
+ * @throws {TenantIsolationError} that names every difference.
  */
-export async function requireTenantIsolation(connection: DatabaseConnection): Promise<void> {
+export async function requireTenantIsolation(
+  connection: DatabaseConnection,
+  { isNewer = false, mayRepair = false }: IsolationOptions = {},
+): Promise<readonly string[]> {
   const db = openDatabase(connection, {
     applicationName: "latchkey start",
     role: "login",
     maxConnections: 1,
   });
+  const find = async (): Promise<{ readonly gaps: readonly Gap[]; readonly additions: readonly Gap[] }> => {
+    const [gaps, additions] = [await findGaps(db), await findAdditions(db)];
+    return isNewer ? { gaps, additions } : { gaps: [...gaps, ...additions], additions: [] };
+  };
   try {
-    const gaps = await findGaps(db);
-    if (gaps.length > 0) throw new TenantIsolationError(gaps);
+    let found = await find();
+    if (found.gaps.length > 0 && mayRepair) {
+      await repair(db, found.gaps);
+      found = await find();
+    }
+    if (found.gaps.length > 0) throw new TenantIsolationError(found.gaps);
+    return found.additions.map(({ what }) => what);
   } finally {
     await db.destroy();
   }
+}
+
+/** Nobody sees a table between two policies: the statements are one transaction. */
+async function repair(db: Db, gaps: readonly Gap[]): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    for (const { remedy, by } of gaps)
+      if (remedy !== undefined && by === undefined) await sql.raw(remedy).execute(trx);
+  });
 }
 
 /** What is missing, as seen by the owner of the database. */
@@ -82,6 +97,7 @@ async function findRoleGaps(db: Db): Promise<Gap[]> {
           {
             what: `the role "${name}" bypasses row-level security`,
             remedy: `alter role ${name} nosuperuser nobypassrls;`,
+            by: "superuser" as const,
           },
         ]
       : []),
@@ -122,25 +138,6 @@ async function findPolicyGaps(db: Db): Promise<(Gap & { readonly table: string }
   });
 }
 
-/** A privilege on a table, or on one of its columns. */
-interface Grant {
-  readonly role: string;
-  readonly table: string;
-  readonly privilege: string;
-  readonly column: string | null;
-}
-
-/** Every privilege that the rules grant. */
-export function listGrants(): Grant[] {
-  return Object.entries(grants).flatMap(([role, tables]) =>
-    Object.entries(tables).flatMap(([table, privileges]) =>
-      [...privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].flatMap(([, privilege = "", columns]) =>
-        (columns?.split(", ") ?? [null]).map((column) => ({ role, table, privilege, column })),
-      ),
-    ),
-  );
-}
-
 async function findGrantGaps(db: Db): Promise<(Gap & { readonly table: string })[]> {
   const { rows } = await sql<{ role: string; table: string; privilege: string; columns: string | null }>`
     select role, "table", privilege, string_agg("column", ', ' order by "column") as columns
@@ -166,7 +163,7 @@ async function findGrantGaps(db: Db): Promise<(Gap & { readonly table: string })
 
 async function findFunctionGaps(db: Db): Promise<Gap[]> {
   const { rows } = await sql<{ signature: string; role: string | null }>`
-    select signature, role from unnest(${functions}::text[]) signature
+    select signature, role from unnest(${Object.keys(functions)}::text[]) signature
     left join unnest(${Object.keys(grants)}::text[]) role on to_regprocedure(signature) is not null
     where to_regprocedure(signature) is null or not has_function_privilege(role, to_regprocedure(signature), 'execute')
     order by 1, 2`.execute(db);

@@ -3,8 +3,9 @@ import { itemOf } from "./result.ts";
 import { defineTask } from "./task.ts";
 
 export const migrateTask = defineTask({
-  input: z.strictObject({}),
+  input: z.strictObject({ repair: z.boolean().optional() }),
   mayCreate: true,
+  mayRepair: ({ repair = false }) => repair,
   // Opening the database applied the migrations.
   perform: ({ ground: { applied } }) =>
     itemOf({ applied }, [{ label: "Applied", text: () => applied.join("\n") || "none" }]),

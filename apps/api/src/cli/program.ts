@@ -32,6 +32,7 @@ export function createProgram(io: CommandIo): Command {
   program
     .command("migrate")
     .description("create the database if there is none, and bring its schema up to date")
+    .option("--repair", "restore the policies, grants and triggers that isolate tenants")
     .action(actionOf(async () => (await import("./migrate.ts")).migrateTask));
   program
     .command("backup <file>")

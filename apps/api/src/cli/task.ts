@@ -31,18 +31,20 @@ export interface TaskOptions<Schema extends z.ZodType> {
   readonly validate?: (input: z.output<Schema>) => Promise<void>;
   /** Whether the command may create the database; every other command needs an existing one. */
   readonly mayCreate?: boolean;
+  /** Whether the command repairs what isolates tenants. */
+  readonly mayRepair?: (input: z.output<Schema>) => boolean;
   readonly perform: (context: TaskContext, input: z.output<Schema>) => Result | Promise<Result>;
 }
 
 /** Parses the command line, opens the database, performs the task, prints its result, and closes the database. */
 export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema>): Task {
-  const { input: schema, secret, validate, mayCreate = false, perform } = options;
+  const { input: schema, secret, validate, mayCreate = false, mayRepair, perform } = options;
   return async (line, io) => {
     const input = parseInput(schema, line, secret && { ...secret, value: await readSecret(io.stdin) });
     await validate?.(input);
     const env = await io.loadEnv();
     await untilInterrupted(async (interrupted) => {
-      const ground = await openGround(env, { mayCreate });
+      const ground = await openGround(env, { mayCreate, mayRepair: mayRepair?.(input) ?? false });
       if (ground.createdIn) io.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
       const db = openDatabase(ground.connection, { applicationName: "latchkey command", maxConnections: 1 });
       try {

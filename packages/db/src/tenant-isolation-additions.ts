@@ -1,0 +1,115 @@
+import { sql } from "kysely";
+import type { Db } from "./schema.ts";
+import type { Gap } from "./tenant-isolation-error.ts";
+import { functions, grants, listGrants, policies } from "./tenant-isolation-rules.ts";
+
+const roles = Object.keys(grants);
+const policyTables = [...new Set(policies.map(({ table }) => table))];
+const grantTables = [...new Set(listGrants().map(({ table }) => table))];
+
+/**
+ * Finds what lets the product's roles see or do more than the migrations allow: policies, privileges, memberships in other
+ * roles, and functions with another definition. A newer version may have added the like, in a schema that is newer.
+ */
+export async function findAdditions(db: Db): Promise<Gap[]> {
+  return [
+    ...(await findMemberships(db)),
+    ...(await findAddedPolicies(db)),
+    ...(await findAddedGrants(db)),
+    ...(await findChangedFunctions(db)),
+  ];
+}
+
+async function findMemberships(db: Db): Promise<Gap[]> {
+  const { rows } = await sql<{ role: string; group: string }>`
+    select member.rolname as role, quote_ident(outer_role.rolname) as group
+    from pg_auth_members
+    join pg_roles member on member.oid = pg_auth_members.member
+    join pg_roles outer_role on outer_role.oid = roleid
+    where member.rolname = any(${roles}) order by 1, 2`.execute(db);
+  return rows.map(({ role, group }) => ({
+    what: `the role "${role}" is a member of the role ${group}`,
+    remedy: `revoke ${group} from ${role};`,
+    by: "superuser",
+  }));
+}
+
+/** Permissive policies add up. Others that name neither the product's roles nor everybody don't concern the product. */
+async function findAddedPolicies(db: Db): Promise<Gap[]> {
+  const { rows } = await sql<{ table: string; name: string; quoted: string }>`
+    select relname as table, polname as name, quote_ident(polname) as quoted
+    from pg_policy join pg_class on pg_class.oid = polrelid
+    where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname = any(${policyTables}) and polpermissive
+      and exists (
+        select from unnest(polroles) as named left join pg_roles on pg_roles.oid = named
+        where named = 0 or rolname = any(${roles})
+      )
+    order by 1, 2`.execute(db);
+  return rows
+    .filter(({ table, name }) => !policies.some((rule) => rule.table === table && rule.name === name))
+    .map(({ table, name, quoted }) => ({
+      what: `the table "${table}" has the additional policy "${name}"`,
+      remedy: `drop policy ${quoted} on ${table};`,
+    }));
+}
+
+/** Privileges of the product's roles, and those of everybody, on the tables that the rules name. */
+async function findAddedGrants(db: Db): Promise<Gap[]> {
+  const { rows } = await sql<{ role: string; table: string; privilege: string; columns: string | null }>`
+    with granted as (
+      select relname as table, null as column, grantee, lower(privilege_type) as privilege
+      from pg_class cross join aclexplode(relacl)
+      where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname = any(${grantTables})
+      union all
+      select relname, attname, grantee, lower(privilege_type)
+      from pg_class join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+      cross join aclexplode(attacl)
+      where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname = any(${grantTables})
+    )
+    select coalesce(rolname, 'public') as role, granted.table, granted.privilege,
+      string_agg(quote_ident(granted.column), ', ' order by granted.column) as columns
+    from granted left join pg_roles on pg_roles.oid = grantee
+    where (grantee = 0 or rolname = any(${roles})) and not exists (
+      select from jsonb_to_recordset(${JSON.stringify(listGrants())}::jsonb)
+        as expected (role text, "table" text, privilege text, "column" text)
+      where expected.role = rolname and expected.table = granted.table and expected.privilege = granted.privilege
+        and (expected.column is null or expected.column = granted.column)
+    )
+    group by 1, 2, 3 order by 2, 1, 3`.execute(db);
+  return rows.map(({ role, table, privilege, columns }) => {
+    const added = columns ? `${privilege} (${columns})` : privilege;
+    return {
+      what: `the role "${role}" has the additional privilege ${added} on the table "${table}"`,
+      remedy: `revoke ${added} on ${table} from ${role};`,
+    };
+  });
+}
+
+async function findChangedFunctions(db: Db): Promise<Gap[]> {
+  const found = await digestFunctions(db);
+  return Object.entries(functions)
+    .filter(([signature, digest]) => (found.get(signature) ?? digest) !== digest)
+    .map(([signature]) => ({ what: `the function "${signature}" has been changed` }));
+}
+
+/**
+ * SHA-256 of what the functions of the rules do, by signature: of their bodies, without the name of the schema, and of their
+ * properties. `pg_get_functiondef` isn't used, because its form differs between versions of Postgres.
+ */
+export async function digestFunctions(db: Db): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ signature: string; digest: string }>`
+    with place as (select current_schema()::text as schema)
+    select signature, encode(sha256(convert_to(concat_ws(
+      ' ', lanname, prosecdef, provolatile, proparallel, prorettype::regtype, proretset, proconfig,
+      replace(
+        replace(coalesce(pg_get_function_sqlbody(pg_proc.oid), prosrc), '"' || schema || '".', ''),
+        quote_ident(schema) || '.',
+        ''
+      )
+    ), 'UTF8')), 'hex') as digest
+    from place cross join unnest(${Object.keys(functions)}::text[]) signature
+    join pg_proc on pg_proc.oid = to_regprocedure(signature)
+    join pg_language on pg_language.oid = prolang
+    order by 1`.execute(db);
+  return new Map(rows.map(({ signature, digest }) => [signature, digest]));
+}

@@ -1,0 +1,40 @@
+/** A difference between the database and what the migrations set up. */
+export interface Gap {
+  /** Part of a sentence. */
+  readonly what: string;
+  /** The statement that fixes it, if there is one. */
+  readonly remedy?: string;
+  /** Who may run the remedy, if the owner of the database may not. */
+  readonly by?: "superuser";
+}
+
+/** The grants, policies, functions or row-level security of the database isn't what its migrations have set up. */
+export class TenantIsolationError extends Error {
+  override readonly name = "TenantIsolationError";
+
+  constructor(gaps: readonly Gap[]) {
+    super(`The database no longer isolates tenants: ${describeGaps(gaps)}. ${adviseOn(gaps)}`);
+  }
+}
+
+/** The differences, as the rest of a sentence. */
+export function describeGaps(gaps: readonly Gap[]): string {
+  return gaps.map(({ what }) => what).join("; ");
+}
+
+function adviseOn(gaps: readonly Gap[]): string {
+  if (gaps.some(({ remedy }) => remedy === undefined))
+    return (
+      "Make a backup with `latchkey backup`, and restore it with `latchkey restore` into an empty database, " +
+      "which gets everything that the migrations set up."
+    );
+  const statements = (by: Gap["by"]): string =>
+    gaps.flatMap((gap) => (gap.by === by ? [gap.remedy] : [])).join(" ");
+  const [owners, superusers] = [statements(undefined), statements("superuser")];
+  return [
+    ...(superusers ? [`To repair the roles, have a superuser run: ${superusers}`] : []),
+    ...(owners
+      ? [`To repair it, run \`latchkey migrate --repair\`, or have the owner of the database run: ${owners}`]
+      : []),
+  ].join(" ");
+}
