@@ -1,7 +1,8 @@
 import { RolesMissingError, requireRoles } from "@latchkey/db/database-roles";
 import { type MigrationNotice, migrate, SchemaMissingError } from "@latchkey/db/migrate";
 import { migrations } from "@latchkey/db/migrations";
-import { requireTenantIsolation, TenantIsolationError } from "@latchkey/db/tenant-isolation";
+import { requireTenantIsolation } from "@latchkey/db/tenant-isolation";
+import { TenantIsolationError } from "@latchkey/db/tenant-isolation-error";
 import { UnsuitableDatabaseError } from "@latchkey/db/unsuitable-database-error";
 import {
   type DatabaseServer,

@@ -24,6 +24,7 @@ const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {
   "newer-version": "CONFLICT",
   "unsuitable-schema": "CONFLICT",
   "unsuitable-login": "FORBIDDEN",
+  "silent-database": "SERVICE_UNAVAILABLE",
   "database-not-empty": "CONFLICT",
   "database-in-use": "CONFLICT",
   "rejected-rows": "CONFLICT",

@@ -12,6 +12,8 @@ export type BackupErrorKind =
   | "database-not-empty"
   /** Another Latchkey process uses the database to restore to. */
   | "database-in-use"
+  /** The database doesn't answer. */
+  | "silent-database"
   /** The database rejects rows of the backup. */
   | "rejected-rows"
   /** The file exists. */

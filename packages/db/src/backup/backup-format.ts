@@ -43,12 +43,51 @@ export function parseHeader(line: string): BackupHeader {
       `It was made by a newer version of Latchkey (${header.product}), whose backups this version can't read.`,
     );
   }
-  const { tables, migrations } = header;
-  const areTables =
-    Array.isArray(tables) &&
-    tables.every((table) => isObject(table) && isBackupTable(table.name) && Array.isArray(table.columns));
-  if (!areTables || !Array.isArray(migrations)) throw damage("its header is not valid");
-  return header as unknown as BackupHeader; // What is used before the checksum is verified has been checked.
+  if (!isHeader(header)) throw damage("its header is not valid");
+  return header;
+}
+
+/** The longest name of a migration, a table or a column, in characters. */
+const maxNameLength = 255;
+const maxNames = 10_000;
+
+/** Whether an object with the format and version of this module has the members of a header, and each once. */
+function isHeader(header: object): header is BackupHeader {
+  const { product, createdAt, migrations, tables } = header as Partial<Record<keyof BackupHeader, unknown>>; // Checked here.
+  if (!isName(product) || typeof createdAt !== "string" || !instant.test(createdAt)) return false;
+  if (Number.isNaN(Date.parse(createdAt))) return false;
+  return (
+    isListOf(migrations, isAppliedMigration) &&
+    hasDistinct(migrations.map(({ name }) => name)) &&
+    isListOf(tables, isDumpedTable) &&
+    hasDistinct(tables.map(({ name }) => name)) &&
+    tables.every(({ columns }) => hasDistinct(columns))
+  );
+}
+
+const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const sha256Hex = /^[\da-f]{64}$/;
+
+function isAppliedMigration(value: unknown): value is BackupHeader["migrations"][number] {
+  if (!isObject(value) || !isName(value.name)) return false;
+  return value.checksum === null || (typeof value.checksum === "string" && sha256Hex.test(value.checksum));
+}
+
+function isDumpedTable(value: unknown): value is BackupHeader["tables"][number] {
+  return isObject(value) && isBackupTable(value.name) && isListOf(value.columns, isName);
+}
+
+/** A list that is neither empty nor endless. */
+function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is readonly Item[] {
+  return Array.isArray(value) && value.length > 0 && value.length <= maxNames && value.every(isItem);
+}
+
+function hasDistinct(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value.length > 0 && value.length <= maxNameLength;
 }
 
 /** @throws {BackupError} `damaged-file` */

@@ -253,6 +253,98 @@ test("damaged backups are refused, and a database that is being restored stays w
   expect(await readTables(target.superuser)).toEqual(await readTables(source.superuser));
 }, 60_000);
 
+test.each<[string, Record<string, unknown>]>([
+  ["a migration that is null", { migrations: [null] }],
+  ["no migrations", { migrations: [] }],
+  ["a migration without its checksum", { migrations: [{ name: "0001-ground-floor" }] }],
+  ["the same migration twice", { migrations: Array(2).fill({ name: "0001-ground-floor", checksum: null }) }],
+  ["no tables", { tables: [] }],
+  ["a table without columns", { tables: [{ name: "users", columns: [] }] }],
+  ["a column that is null", { tables: [{ name: "users", columns: [null] }] }],
+  ["the same column twice", { tables: [{ name: "users", columns: ["id", "id"] }] }],
+  ["the same table twice", { tables: Array(2).fill({ name: "users", columns: ["id"] }) }],
+  ["a time that is an object", { createdAt: {} }],
+  ["a time that is none", { createdAt: "2026-13-01T00:00:00.000Z" }],
+  ["a version of Latchkey that is a number", { product: 1 }],
+])("a header with %s is refused", async (_what, change) => {
+  const header = {
+    format: "latchkey-backup",
+    version: 1,
+    product: "1.2.3",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    migrations: [{ name: "0001-ground-floor", checksum: null }],
+    tables: [{ name: "users", columns: ["id"] }],
+  };
+  const read = (value: object) => {
+    const rows = "\\.\n".repeat("tables" in value && Array.isArray(value.tables) ? value.tables.length : 1);
+    const text = `${JSON.stringify(value)}\n${rows}{"rows":{"users":0}}\n`;
+    return readBackup(
+      inChunks(
+        reseal(Buffer.from(text), (body) => body),
+        65_536,
+      ),
+    );
+  };
+  expect(await read(header)).toMatchObject({ rowCount: 0 });
+  await expect(read({ ...header, ...change })).rejects.toMatchObject({
+    kind: "damaged-file",
+    message: "It is truncated or damaged: its header is not valid.",
+  });
+});
+
+test("a backup whose migrations have a gap is refused", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = reseal(await dump(source.owner), (text) =>
+    text.replace(/\{"name":"0002-the-wall","checksum":[^}]*\},/, ""),
+  );
+  await expect(restore(target, backup)).rejects.toMatchObject({ kind: "damaged-file" });
+  expect(await listTables(target.superuser)).toEqual([]);
+});
+
+test("a line that is too long is refused in linear time", async () => {
+  const chunk = Buffer.alloc(16_384, "x");
+  async function* endless(): AsyncGenerator<Buffer> {
+    while (true) yield chunk;
+  }
+  await expect(readBackup(endless())).rejects.toMatchObject({
+    kind: "damaged-file",
+    message: expect.stringContaining("it has a line that is too long"),
+  });
+});
+
+test("a backup ends if Postgres is silent", async () => {
+  const { owner, superuser } = await createSource();
+  const chunks = dumpDatabase(owner, { product: "1.2.3-test", silenceMs: 500 });
+  await chunks.next();
+  const { rows } = await sql<{ pid: number }>`
+    select pid from pg_stat_activity where datname = ${owner.database} and application_name = 'latchkey backup'`.execute(
+    superuser,
+  );
+  const [{ pid } = { pid: 0 }] = rows;
+  process.kill(pid, "SIGSTOP");
+  try {
+    await expect(Array.fromAsync(chunks)).rejects.toMatchObject({ kind: "silent-database" });
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+});
+
+test("a restore whose statistics can't be updated has succeeded, and says so", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  await migrate(target.owner);
+  // Runs the expressions of an index on, which fails when the rows are analyzed and not when they are loaded.
+  await sql`
+    create function only_outside_analyze(name text) returns text language plpgsql immutable as $body$
+    begin
+      if current_query() like 'analyze%' then raise 'not now'; end if;
+      return name;
+    end $body$`.execute(target.superuser);
+  await sql`create index on users (only_outside_analyze(name))`.execute(target.superuser);
+  expect(await restore(target, backup)).toMatchObject({ analyzeFailure: expect.stringContaining("not now") });
+  expect(await readTables(target.superuser)).toEqual(await readTables(source.superuser));
+});
+
 test("rows that the database rejects are reported with their table, and nothing is restored", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = reseal(await dump(source.owner), (text) => text.replace("\towner\t", "\temperor\t"));

@@ -23,6 +23,8 @@ export interface DumpOptions {
   readonly known?: Migrations;
   /** Called with the header and the number of rows when the last chunk has been read. */
   readonly onEnd?: (header: BackupHeader, rowCount: number) => void;
+  /** How long Postgres may send nothing while the backup waits for it, in milliseconds; 60,000 by default. */
+  readonly silenceMs?: number;
   /** Interrupts it, also while a statement waits for a lock or Postgres is silent. */
   readonly signal?: AbortSignal;
 }
@@ -30,19 +32,20 @@ export interface DumpOptions {
 /**
  * Reads a backup of a database in chunks, before compression: everything as it is at one moment, while others go on reading
  * and writing. It changes nothing, and memory is bounded by the largest row.
- * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`
+ * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`, `silent-database`
  * @throws {SchemaMissingError} when the database has no Latchkey schema.
  */
 export async function* dumpDatabase(
   connection: DatabaseConnection,
-  { product, known = migrations, onEnd, signal }: DumpOptions,
+  { product, known = migrations, onEnd, silenceMs = 60_000, signal }: DumpOptions,
 ): AsyncGenerator<Buffer> {
   const session = await openBackupSession(connection, "latchkey backup");
   const interrupt = (): void => void session.close();
   try {
     signal?.throwIfAborted();
     signal?.addEventListener("abort", interrupt);
-    const { schema, header } = await takeSnapshot(session, { product, known });
+    const answer: Answer = (work) => untilSilent(session, silenceMs, work);
+    const { schema, header } = await answer(takeSnapshot(session, { product, known }));
     const hash = createHash("sha256");
     const hashed = (chunk: Buffer): Buffer => {
       hash.update(chunk);
@@ -52,7 +55,7 @@ export async function* dumpDatabase(
     yield hashed(Buffer.from(`${JSON.stringify(header)}\n`));
     for (const { name, columns } of header.tables) {
       let count = 0;
-      for await (const chunk of readRows(session, schema, { name, columns })) {
+      for await (const chunk of readRows(session, { schema, name, columns }, answer)) {
         for (let at = chunk.indexOf("\n"); at !== -1; at = chunk.indexOf("\n", at + 1)) count += 1;
         yield hashed(chunk);
       }
@@ -135,10 +138,49 @@ async function readTables(db: Db): Promise<BackupHeader["tables"]> {
 
 async function* readRows(
   { client }: BackupSession,
-  schema: string,
-  { name, columns }: BackupHeader["tables"][number],
+  table: BackupHeader["tables"][number] & { readonly schema: string },
+  answer: Answer,
 ): AsyncGenerator<Buffer> {
-  const table = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
-  const list = columns.map((column) => pg.escapeIdentifier(column)).join(", ");
-  yield* client.query(copyTo(`copy ${table} (${list}) to stdout`));
+  const name = `${pg.escapeIdentifier(table.schema)}.${pg.escapeIdentifier(table.name)}`;
+  const list = table.columns.map((column) => pg.escapeIdentifier(column)).join(", ");
+  const stream = client.query(copyTo(`copy ${name} (${list}) to stdout`));
+  try {
+    const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
+    while (true) {
+      const { done, value } = await answer(chunks.next());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    stream.destroy();
+  }
+}
+
+type Answer = <Result>(work: Promise<Result>) => Promise<Result>;
+
+/**
+ * Waits for Postgres, and ends the connection if that takes too long. The time that a reader of the backup takes doesn't count.
+ * @throws {BackupError} `silent-database`
+ */
+async function untilSilent<Result>(
+  session: BackupSession,
+  silenceMs: number,
+  work: Promise<Result>,
+): Promise<Result> {
+  let isSilent = false;
+  const timer = setTimeout(() => {
+    isSilent = true;
+    void session.close();
+  }, silenceMs);
+  try {
+    return await work;
+  } catch (error) {
+    if (!isSilent) throw error;
+    const seconds = Math.round(silenceMs / 1_000);
+    throw new BackupError("silent-database", `The database has not answered for ${seconds} seconds.`, {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -9,7 +9,7 @@ import { readHistory } from "../migration-history.ts";
 import { type Migrations, migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
 import { BackupError } from "./backup-error.ts";
-import type { BackupHeader } from "./backup-format.ts";
+import { type BackupHeader, damage } from "./backup-format.ts";
 import { type BackupSession, openBackupSession } from "./backup-session.ts";
 import { disposableTables } from "./backup-tables.ts";
 import { findBackupTables } from "./find-backup-tables.ts";
@@ -20,6 +20,8 @@ import { requireUnused } from "./require-unused.ts";
 export interface Restored extends BackupContents {
   /** Whether the database had no schema before. */
   readonly isNew: boolean;
+  /** Why the statistics of the restored tables could not be updated; Postgres does that by itself after a while. */
+  readonly analyzeFailure?: string;
 }
 
 export interface RestoreOptions {
@@ -60,7 +62,7 @@ export async function restoreDatabase(
   }
 }
 
-/** The migrations that the backup's database had run. @throws {BackupError} `newer-version` */
+/** The migrations that the backup's database had run. @throws {BackupError} `newer-version`, `damaged-file` */
 function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
   const names = header.migrations.map(({ name }) => name);
   const newer = names.find((name) => !(name in known));
@@ -70,6 +72,10 @@ function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
       `The backup was made by a newer version of Latchkey (${header.product}, with the migration ${newer}); restore it with that version.`,
     );
   }
+  // Every version runs its migrations in order, without leaving one out.
+  const newest = names.toSorted().at(-1) ?? "";
+  const hasGap = Object.keys(known).some((name) => name < newest && !names.includes(name));
+  if (hasGap) throw damage("its header is not valid");
   return Object.fromEntries(Object.entries(known).filter(([name]) => names.includes(name)));
 }
 
@@ -98,7 +104,7 @@ async function requireSameSchema(
   );
 }
 
-async function loadRows(session: BackupSession, options: RestoreOptions): Promise<BackupContents> {
+async function loadRows(session: BackupSession, options: RestoreOptions): Promise<Omit<Restored, "isNew">> {
   const { client, db } = session;
   await client.query("begin");
   const schema = await requireSameSchema(db, options.header, { mayBeEmpty: false });
@@ -134,8 +140,11 @@ async function loadRows(session: BackupSession, options: RestoreOptions): Promis
   }
   options.signal?.throwIfAborted();
   await client.query("commit");
-  await client.query(`analyze ${present.map(({ table }) => name(table)).join(", ")}`);
-  return contents;
+  // The backup is restored from here on, whatever happens to the statistics.
+  const analyzed = await client
+    .query(`analyze ${present.map(({ table }) => name(table)).join(", ")}`)
+    .then(() => undefined, String);
+  return { ...contents, ...(analyzed === undefined ? {} : { analyzeFailure: analyzed }) };
 }
 
 /** @throws {BackupError} `database-not-empty` */

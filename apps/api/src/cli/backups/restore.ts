@@ -36,8 +36,14 @@ export const restoreTask = defineServerTask({
         signal,
       }),
     );
-    const { rowCount, isNew } = await explainingUnsuitable(() => restored).finally(backup.close);
+    const { rowCount, isNew, analyzeFailure } = await explainingUnsuitable(() => restored).finally(
+      backup.close,
+    );
     if (isNew) stderr.write(`Created a Latchkey database in ${describePlace(env)}.\n`);
+    if (analyzeFailure !== undefined)
+      stderr.write(
+        `The backup is restored, but the database's statistics could not be updated (${analyzeFailure}); Postgres updates them by itself after a while.\n`,
+      );
     return itemOf({ file: path, createdAt: header.createdAt, rowCount }, [
       { label: "File", text: (summary) => summary.file },
       { label: "Snapshot", text: ({ createdAt }) => createdAt },
