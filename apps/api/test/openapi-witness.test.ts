@@ -14,6 +14,7 @@ describe("the check", () => {
   const workspace = {
     id: "ws_01h455vb4pex5vsknk084sn02q",
     name: "Payments",
+    description: "",
     slug: "payments",
     role: "owner",
     createdAt: "2026-03-01T09:30:00.000Z",
