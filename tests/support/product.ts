@@ -143,9 +143,9 @@ async function collect(child: ChildProcess): Promise<Ending> {
   return { status, stdout: stdout ?? "", stderr: stderr ?? "", tookMs: performance.now() - startedAt };
 }
 
-/** A fresh directory that any user of the machine may pass through, as the embedded Postgres must for root. */
-export async function createDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(scratchDirectory, "latchkey-test-"));
+/** A fresh directory below `parent` that any user of the machine may pass through, as the embedded Postgres must for root. */
+export async function createDirectory(parent = scratchDirectory): Promise<string> {
+  const directory = await mkdtemp(join(parent, "latchkey-test-"));
   await chmod(directory, 0o755);
   return directory;
 }

@@ -69,7 +69,7 @@ const memoryFileSystems = new Set([0x01021994, 0x858458f6]);
 /** A fresh directory on a real disk: the system's for temporary files, or else one inside the project. */
 async function createDirectoryOnDisk(): Promise<string> {
   const { type } = await statfs(tmpdir());
-  if (!memoryFileSystems.has(type)) return await createDirectory();
+  if (!memoryFileSystems.has(type)) return await createDirectory(tmpdir());
   const parent = join(projectRoot, "node_modules/.cache");
   await mkdir(parent, { recursive: true });
   return await mkdtemp(join(parent, "bench-"));
