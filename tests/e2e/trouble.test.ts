@@ -63,16 +63,15 @@ test("goes on by itself once the browser is online again", async () => {
 
 test("says that a page or a search still loads, and keeps the focus on the pager", async () => {
   const page = await openKeys("slow", 30);
-  await page.route(listCalls, async (route) => {
-    await new Promise((done) => setTimeout(done, 1_500));
-    await route.continue();
-  });
+  const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route(listCalls, (route) => isAnswered.then(() => route.continue()));
   const next = page.getByRole("button", { name: "Next page" }).first();
   await next.focus();
   await page.keyboard.press("Enter");
   await page.getByText("Loading…").waitFor();
   expect(await page.getByRole("table").getAttribute("aria-busy")).toBe("true");
   expect(await page.getByText("26–30 of 30 keys").count()).toBe(0);
+  answer();
   await page.getByText("26–30 of 30 keys").first().waitFor();
   expect(await page.getByRole("table").getAttribute("aria-busy")).toBe("false");
   await next.and(page.locator(":focus")).waitFor();
@@ -81,16 +80,15 @@ test("says that a page or a search still loads, and keeps the focus on the pager
 
 test("says in the search over everything that keys are searched, or could not be", async () => {
   const page = await openKeys("palette", 1);
-  await page.route(listCalls, async (route) => {
-    await new Promise((done) => setTimeout(done, 1_000));
-    await route.continue();
-  });
+  const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route(listCalls, (route) => isAnswered.then(() => route.continue()));
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").fill("zzz");
   await page.getByText("Searching keys…").waitFor();
   expect(await page.getByText("Nothing matches").count()).toBe(0);
+  answer();
   await page.getByText("Nothing matches “zzz”.").waitFor();
-  await page.unroute(listCalls);
+  await page.unrouteAll({ behavior: "wait" });
   await page.route(listCalls, (route) => route.abort());
   await page.getByRole("combobox").fill("overview");
   await page.getByText("Keys could not be searched: the server did not answer.").waitFor();

@@ -1,0 +1,166 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Admission } from "@latchkey/auth/admission";
+import { DatabaseClock } from "@latchkey/auth/database-clock";
+import { createIpMatcher } from "@latchkey/auth/ip-ranges";
+import { loadCommonPasswords } from "@latchkey/auth/password-rules";
+import { createSessions } from "@latchkey/auth/sessions";
+import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
+import { UsageRecorder } from "@latchkey/auth/usage-recorder";
+import { openDatabase } from "@latchkey/db/connection";
+import { Purger } from "@latchkey/db/purger";
+import type { Db } from "@latchkey/db/schema";
+import { hasAnyUser } from "@latchkey/db/users";
+import { createAccountLog } from "./account-log.ts";
+import { createApp } from "./app.ts";
+import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
+import { openGround } from "./boot.ts";
+import { createLogger } from "./create-logger.ts";
+import { describeInstance } from "./domain/instance.ts";
+import { type Env, projectRoot } from "./env.ts";
+import { EventLog } from "./event-log/event-log.ts";
+import { reserveAddress } from "./http/server.ts";
+import { LogDestination } from "./log-destination.ts";
+import { endpoints } from "./open/endpoints.ts";
+import { openPools } from "./pools.ts";
+import { version } from "./version.ts";
+
+/** How long a node that stops says so before it stops listening, and requests under way may take then, in milliseconds. */
+const noticeMs = 250;
+const drainMs = 10_000;
+
+/** How long the database has to end a pool's connections, in milliseconds. */
+const goodbyeMs = 1_000;
+
+/** How long the start waits for a Postgres that is not up yet, in milliseconds. */
+const waitMs = 30_000;
+
+/**
+ * Starts a node; what is deferred on the stack stops it again, the last part first.
+ * @param signal ends the wait for a database.
+ */
+export async function startNode(env: Env, stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
+  const destination = new LogDestination({ isBatched: env.hasRequestLog });
+  stack.defer(() => destination.close());
+  const log = createLogger(env.logLevel, destination);
+  for (const warning of env.warnings) log.warn(warning);
+  const events = new EventLog({ log, isDatabaseAvailable: () => admission.isAvailable() });
+  stack.defer(() => events.close());
+  requireAuthSecret(env);
+  const server = await reserveAddress(env.host, env.port);
+  const ground = await openGround(env, {
+    mayCreate: true,
+    onEvent: ({ kind }) => {
+      const message = `the embedded Postgres was ${kind}`;
+      events.count({ kind: message, level: "warn", message, facts: {} });
+    },
+    waitMs,
+    onWait: (message) => log.warn(message),
+    signal,
+  });
+  stack.defer(ground.close);
+  for (const notice of ground.notices) log.warn(notice);
+  if (ground.createdIn) process.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
+  const secret = await getAuthSecret(env);
+
+  const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
+  const webPools = openPools(ground.connection, "latchkey", env);
+  const openApiPools = openPools(ground.connection, "latchkey open", env);
+  for (const { db, readDb } of [webPools, openApiPools]) {
+    stack.defer(() => leave(db));
+    stack.defer(() => leave(readDb));
+  }
+  const admission = new Admission({
+    connection: ground.connection,
+    onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
+  });
+  stack.defer(() => admission.close());
+  const recorder = new UsageRecorder({
+    clock: await DatabaseClock.read(webPools.db),
+    connection: ground.connection,
+    keepDays: env.historyDays,
+    onFailure: (error) =>
+      events.reportFailure("statistics", error, "the history of keys could not be written"),
+  });
+  stack.defer(() => recorder.close());
+  const purger = new Purger({
+    connection: ground.connection,
+    historyDays: env.historyDays,
+    onFailure: (error, rule) => events.reportFailure("purger", error, `${rule} could not be purged`),
+  });
+  stack.defer(() => purger.close());
+  const admissionDb = openDatabase(ground.connection, {
+    applicationName: "latchkey inspection",
+    role: "latchkey_admission",
+    maxConnections: 1,
+  });
+  stack.defer(() => leave(admissionDb));
+  const { db } = webPools;
+  const instance = {
+    ...webPools,
+    sessions: createSessions({ db, secret, baseUrl, maxSessionsPerUser: env.maxSessionsPerUser }),
+    signInThrottle: new SignInThrottle({ db, secret, maxSignUpsPerHour: env.maxSignUpsPerHour }),
+    report: createAccountLog(log, events),
+    baseUrl,
+    configuration: describeInstance({ baseUrl, version, registration: env.registration }),
+    quotas: env.quotas,
+    isTrustedProxy: createIpMatcher(env.trustedProxies),
+  };
+  let isDraining = false;
+  const app = await createApp({
+    instance,
+    openPools: openApiPools,
+    admission,
+    admissionDb,
+    recorder,
+    endpoints,
+    log,
+    events,
+    hasRequestLog: env.hasRequestLog,
+    corsOrigins: env.corsOrigins,
+    webDirectory: join(projectRoot, "apps/web/dist"),
+    isDraining: () => isDraining,
+  });
+  await loadCommonPasswords();
+  await server.serve(app, baseUrl);
+  void purger.run();
+  stack.defer(async () => {
+    isDraining = true;
+    await server.close({ noticeMs, graceMs: drainMs });
+  });
+  greet({ baseUrl, unusualLocation: ground.unusualLocation, hasUsers: await hasAnyUser(db) });
+}
+
+/** Says good-bye to the database; one that does not answer is not waited for, since the process ends next. */
+async function leave(db: Db): Promise<void> {
+  await Promise.race([db.destroy(), delay(goodbyeMs, undefined, { ref: false })]);
+}
+
+interface Greeting {
+  readonly baseUrl: string;
+  readonly unusualLocation: string | undefined;
+  readonly hasUsers: boolean;
+}
+
+function greet({ baseUrl, unusualLocation, hasUsers }: Greeting): void {
+  const lines = [
+    "",
+    `  Latchkey ${version} is ready at ${baseUrl}`,
+    ...(unusualLocation ? [`  ${unusualLocation}`] : []),
+    "",
+    hasUsers
+      ? `  1. Sign in at ${baseUrl}/sign-in`
+      : `  1. Sign up at ${baseUrl}/sign-up; who comes first is the operator.`,
+    "  2. Make an API key: the menu at the top right, API Keys, New API key.",
+    `  3. Call the open API: curl ${baseUrl}/open/global/config -H "Authorization: Bearer $API_KEY"`,
+    "",
+    "  Ctrl-C stops everything.",
+    "",
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+function hostInUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}
