@@ -9,7 +9,7 @@ export default defineConfig({
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
     // Each file runs whole products; more than two at once would only wait for each other's processor time.
-    maxWorkers: 3,
+    maxWorkers: 2,
     provide: { effort: 1 },
     testTimeout: 60_000,
     hookTimeout: 120_000,

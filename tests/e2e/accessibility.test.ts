@@ -14,8 +14,12 @@ const settings: readonly (BrowserContextOptions & { readonly words: string })[] 
   { words: "on a phone", viewport: narrow, isMobile: true, hasTouch: true },
 ];
 
+/** 20 s on an idle machine. */
+const timeout = 240_000;
+
 test.each(settings)(
   "axe finds nothing on any page, menu and dialog in light and dark, $words",
+  { timeout },
   async ({ words, ...options }) => {
     const { page } = await stage.browser.open(options);
     const found: Record<string, readonly string[]> = {};

@@ -22,13 +22,25 @@ const attempts = 50;
 
 /** Makes 50 attempts at the same time; the values of those that succeeded, and what the others failed with. */
 async function attempt<Value>(make: (number: number) => Promise<Value>) {
-  const outcomes = await Promise.allSettled(Array.from({ length: attempts }, (_, number) => make(number)));
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: attempts }, (_, number) => insist(() => make(number))),
+  );
   return {
     made: outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : [])),
     failures: outcomes.flatMap((outcome) =>
       outcome.status === "rejected" ? [outcome.reason as unknown] : [],
     ),
   };
+}
+
+/** Tries again, at most ten times, what the database had no time for on a busy machine. */
+async function insist<Value>(make: () => Promise<Value>, more = 10): Promise<Value> {
+  try {
+    return await make();
+  } catch (error) {
+    if (more === 0 || (error instanceof AppError && error.code !== "SERVICE_UNAVAILABLE")) throw error;
+    return await insist(make, more - 1);
+  }
 }
 
 function isQuotaExceeded(failure: unknown): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changesBetween, tidied, workspaceRules } from "./workspace-values.ts";
+import { changesBetween, tidied, valuesOf, workspaceRules } from "./workspace-values.ts";
 
 test("asks for a name that is more than spaces, of at most 100 characters", () => {
   expect(workspaceRules.name(" \u00a0\t")).toBe("Enter a name, such as that of your team.");
@@ -21,4 +21,9 @@ test("finds the fields that differ", () => {
     name: "Crew",
     description: "Why",
   });
+});
+
+test("has an empty description where a node of an earlier version sends none", () => {
+  const earlier = { name: "Team" } as WorkspaceValues; // What that node sends.
+  expect(valuesOf(earlier)).toEqual({ name: "Team", description: "" });
 });

@@ -27,7 +27,8 @@ const fields = Object.keys(workspaceRules) as (keyof WorkspaceValues)[]; // Its 
 
 /** The values of a workspace, without its other facts. */
 export function valuesOf(workspace: WorkspaceValues): WorkspaceValues {
-  return { name: workspace.name, description: workspace.description };
+  // During a rolling upgrade, a node of an earlier version answers without a description.
+  return { name: workspace.name, description: workspace.description ?? "" };
 }
 
 /** The values as the API stores them. */
