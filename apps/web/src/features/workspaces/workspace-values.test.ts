@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { changesBetween, tidied, valuesOf, workspaceRules } from "./workspace-values.ts";
+import {
+  changesBetween,
+  tidied,
+  valuesOf,
+  type WorkspaceValues,
+  workspaceRules,
+} from "./workspace-values.ts";
 
 test("asks for a name that is more than spaces, of at most 100 characters", () => {
   expect(workspaceRules.name(" \u00a0\t")).toBe("Enter a name, such as that of your team.");
