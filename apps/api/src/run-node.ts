@@ -1,7 +1,7 @@
 import { EnvError, readEnv } from "./env.ts";
 import { StartError } from "./start-error.ts";
 
-/** Runs a node until it is told to stop. Signals that come again while it stops change nothing. */
+/** Runs a node until a signal tells it to stop. Further signals are ignored. */
 async function untilStopped(): Promise<void> {
   const stopping = new AbortController();
   const signalled = new Promise<void>((resolve) => {
@@ -11,7 +11,7 @@ async function untilStopped(): Promise<void> {
   const stack = new AsyncDisposableStack();
   try {
     const env = readEnv();
-    // The rest of the product takes a second to load, which a mistake in the environment needn't wait for.
+    // Loading everything else takes a second; an invalid environment is reported without it.
     const { startNode } = await import("./start-node.ts");
     await startNode(env, stack, stopping.signal);
   } catch (error) {
@@ -30,7 +30,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
 
-/** One sentence for what whoever starts it can mend, everything that is known for a bug. */
+/** The sentence for a problem that the operator can fix; the stack for a bug. */
 function explain(error: unknown): string {
   if (error instanceof StartError || error instanceof EnvError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -159,7 +159,7 @@ export class Admission {
   async #serve(waiters: readonly Waiter[]): Promise<void> {
     this.#underWay.add(waiters);
     try {
-      // A batch that waits for a connection would count requests that are answered meanwhile.
+      // Connecting first, because a batch must not count requests that are answered while it waits for a connection.
       if (!this.#link.isConnected) await this.#link.connect();
       this.#giveUpLate(waiters);
       const { together, apart, later } = composeBatches(waiters, this.#apart);

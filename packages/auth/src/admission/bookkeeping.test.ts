@@ -8,9 +8,10 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vites
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
-import { composeBatches, type Waiter } from "./batch.ts";
+import { composeBatches } from "./batch.ts";
 import { goodFacts } from "./facts.test-kit.ts";
 import type { Demand } from "./judge.ts";
+import { createWaiter } from "./waiter.test-kit.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -240,23 +241,11 @@ test("a request that was answered while the node had no connection is not counte
 });
 
 test("a request that has its answer is neither counted nor looked up", () => {
-  const waiter = (overrides: Partial<Waiter>): Waiter => ({
-    digest: "digest",
-    demand: undefined,
-    address: undefined,
-    facts: goodFacts,
-    wasKnown: true,
-    arrivedAt: 0,
-    answer: () => undefined,
-    wasHeld: false,
-    isAnswered: false,
-    ...overrides,
-  });
-  const open = waiter({});
+  const open = createWaiter();
   const unknown = { digest: "unknown", facts: undefined };
-  const answered = [waiter({ isAnswered: true }), waiter({ ...unknown, isAnswered: true })];
+  const answered = [createWaiter({ isAnswered: true }), createWaiter({ ...unknown, isAnswered: true })];
   expect(composeBatches([...answered, open, ...answered], new Set())).toEqual({
-    together: new Map([[goodFacts.keyId, { digest: "digest", facts: goodFacts, waiters: [open] }]]),
+    together: new Map([[goodFacts.keyId, { digest: open.digest, facts: goodFacts, waiters: [open] }]]),
     apart: { spending: new Map(), probing: new Map() },
     later: [],
   });

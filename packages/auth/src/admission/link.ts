@@ -27,12 +27,12 @@ export class AdmissionLink {
     this.#connection = connection;
   }
 
-  /** Whether what is sent now leaves at once. */
+  /** Whether a statement can be sent without waiting for a connection. */
   get isConnected(): boolean {
     return this.#client !== undefined;
   }
 
-  /** Connects where there is no connection. @throws what the driver throws when the database cannot be reached. */
+  /** Opens a connection unless there is one. @throws what the driver throws when the database cannot be reached. */
   async connect(): Promise<void> {
     if (!this.#client) await this.#connect();
   }

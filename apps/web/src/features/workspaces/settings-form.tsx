@@ -71,7 +71,7 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
   const save = () => {
     if (update.isPending) return;
     const changes = typedChanges();
-    // A save would give the workspace a new version, and whoever else edits it a conflict about nothing.
+    // Saving would raise the version, and anyone else who is editing the workspace would get a conflict for no reason.
     if (Object.keys(changes).length === 0) {
       rebase(base);
       notifications.show({ message: "There are no changes to save." });
