@@ -11,8 +11,9 @@ import {
   signUp,
 } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
 import { connectionTo, eventually, getPostmaster } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import type { ProductNode } from "../support/product.ts";
 
 // A key is used in every way that could leave a trace of it, and then looked for.
@@ -25,7 +26,7 @@ let created: CreatedKey;
 let hidden: string;
 
 beforeAll(async () => {
-  place = await createPlace({ LOG_LEVEL: "debug" });
+  place = await createPreparedPlace({ LOG_LEVEL: "debug" });
   node = await place.start();
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "canary");

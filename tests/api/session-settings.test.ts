@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 
 // The settings of every kind of connection that a node opens, as Postgres reports them: an event trigger publishes them at
 // each login. The expected values are literals, so that a change to the product's constants fails this test.
@@ -77,7 +78,7 @@ const logins = new Map<string, Login>();
 const keyOf = ({ name, role }: Login): string => `${name} as ${role}`;
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPreparedPlace();
   // The first node creates the database and keeps Postgres running.
   await place.start();
   inspector = await open(await connectionTo(place.cluster));

@@ -9,6 +9,7 @@ import { open } from "../support/inspection.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, eventually, findPostmaster } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import { type ProductNode, runCommand, spawnCommand } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
@@ -31,7 +32,7 @@ interface UsedKey {
 }
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPreparedPlace();
   node = await place.start();
   account = await signUp(node.baseUrl);
   const workspace = ["--owner", account.email, "--name", "Described", "--description", "Line 1\nLine 2"];

@@ -11,8 +11,9 @@ import {
   signUp,
 } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
 import { connectionTo, getPostmaster } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import { type ProductNode, runCommand } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
@@ -24,7 +25,7 @@ let place: Place;
 let node: ProductNode;
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPreparedPlace();
   node = await place.start();
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import type { ProductNode } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
@@ -14,7 +15,7 @@ let node: ProductNode;
 let workspaceId: string;
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPreparedPlace();
   node = await place.start();
   const user = ["user", "create", "--email", email, "--name", "Ada", "--password-stdin", "--json"];
   workspaceId = String(expectResult(await place.command(user, password)).workspaceId);

@@ -4,8 +4,9 @@ import { createId, decodeId, encodeId } from "@latchkey/db/ids";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import type { ProductNode } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
@@ -17,7 +18,7 @@ let place: Place;
 let node: ProductNode;
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPreparedPlace();
   node = await place.start();
 });
 

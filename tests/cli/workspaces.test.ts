@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
 import { runCommandHere } from "../support/command.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import { bareEnvironment, type ProductNode, projectRoot } from "../support/product.ts";
 import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
 
@@ -20,7 +21,7 @@ let node: ProductNode;
 
 beforeAll(async () => {
   // One test makes more workspaces for one user than the default quota allows.
-  place = await createPlace({ MAX_WORKSPACES_PER_USER: "1000" });
+  place = await createPreparedPlace({ MAX_WORKSPACES_PER_USER: "1000" });
   node = await place.start();
   for (const [email, workspace] of [
     [grace, "Navy"],

@@ -3,13 +3,13 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct } from "../support/product.ts";
+import { type Product, startProduct } from "../support/prepared-place.ts";
 import { createKey, signUp } from "../support/visitor.ts";
 
 // A real browser's preflights and its rules on reading answers, for pages that other servers serve.
 
 let pages: readonly { readonly server: Server; readonly origin: string }[];
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Product;
 let browser: TestBrowser;
 let key: string;
 

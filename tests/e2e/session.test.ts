@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signIn as callSignIn } from "../support/account.ts";
-import { startProduct } from "../support/product.ts";
+import { startProduct } from "../support/prepared-place.ts";
 import { createKey, enter, signUp, visitor } from "../support/visitor.ts";
 import { setStage } from "./set-stage.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { startProduct, type Variables } from "../support/product.ts";
+import { type Product, startProduct } from "../support/prepared-place.ts";
+import type { Variables } from "../support/product.ts";
 
 interface Stage {
   readonly baseUrl: string;
@@ -17,7 +18,7 @@ export function setStage(
   prepare: (stage: Stage) => Promise<void> = async () => undefined,
   variables: Variables = {},
 ): Stage {
-  let product: Awaited<ReturnType<typeof startProduct>> | undefined;
+  let product: Product | undefined;
   let browser: TestBrowser | undefined;
   const stage: Stage = {
     get baseUrl() {

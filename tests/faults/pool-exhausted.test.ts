@@ -117,13 +117,14 @@ test("with every connection of the pools waiting, admission goes on, the open AP
   // Who gets 503 for want of a connection was admitted all the same, and used the key.
   expect(counted).toBe(received);
   expect(calls.filter(({ status, retryAfter }) => status !== 503 || retryAfter !== "1")).toEqual([]);
-  expect(calls.filter(({ tookMs }) => tookMs > promisedMs)).toEqual([]);
+  // A busy machine delays every answer, also that of a request that waits for nothing.
+  expect(calls.filter(({ tookMs }) => tookMs > promisedMs + slowestHealthMs)).toEqual([]);
   expect(countStatuses(visits.map(({ status }) => ({ status, errorCode: undefined })))).toEqual({ 503: 30 });
   // People are promised no time: those that have a connection wait for the statement's own limit, 5 s, the others for
   // that of the pool.
   const quick = visits.filter(({ tookMs }) => tookMs < promisedMs);
   expect(quick.length).toBeGreaterThanOrEqual(20);
-  expect(visits.filter(({ tookMs }) => tookMs > 6_000)).toEqual([]);
+  expect(visits.filter(({ tookMs }) => tookMs > 6_000 + slowestHealthMs)).toEqual([]);
   // The open API reads lists in its pool for reads; the web app looks up the session in its pool for changes.
   expect(pools["latchkey open reads"]).toBe(5);
   expect(pools.latchkey).toBe(5);

@@ -5,8 +5,9 @@ import { readUses } from "../support/inspection.ts";
 import { closeLedger, countAnswered, countStatuses, expectPunctual, slowestMs } from "../support/ledger.ts";
 import { type Outcome, startLoad } from "../support/load.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
 import { connectionTo, eventually, getPostmaster, killPostgres } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import type { ProductNode } from "../support/product.ts";
 
 let place: Place;
@@ -14,7 +15,7 @@ let node: ProductNode;
 let account: Account;
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPreparedPlace();
   node = await place.start();
   account = await signUp(node.baseUrl);
 });

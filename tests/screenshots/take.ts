@@ -4,8 +4,9 @@ import type { Page } from "playwright-core";
 import { getWorkspace, proceduresOf } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
 import { open, toUuid } from "../support/inspection.ts";
-import { clusterOf, connectionTo } from "../support/postmaster.ts";
-import { projectRoot, startProduct } from "../support/product.ts";
+import { createPlace } from "../support/place.ts";
+import { connectionTo } from "../support/postmaster.ts";
+import { projectRoot } from "../support/product.ts";
 import { callOpenApi, createKey, signUp, visitor } from "../support/visitor.ts";
 
 // Takes the pictures of the README and the docs from the product as it runs: `pnpm screenshots`.
@@ -20,13 +21,14 @@ const keys = [
 ] as const;
 
 await mkdir(directory, { recursive: true });
-const [product, browser] = await Promise.all([startProduct(), startBrowser()]);
+const [place, browser] = await Promise.all([createPlace(), startBrowser()]);
+const { baseUrl } = await place.start();
 try {
   const { page: maker } = await browser.open();
-  await signUp(maker, product.baseUrl);
+  await signUp(maker, baseUrl);
   for (const { name, description, uses } of keys) {
     const key = await createKey(maker, name, description);
-    for (let use = 0; use < uses; use += 1) await callOpenApi(product.baseUrl, key);
+    for (let use = 0; use < uses; use += 1) await callOpenApi(baseUrl, key);
   }
   const id = await tellHistory(maker, "Grafana");
   for (const colorScheme of ["light", "dark"] as const) {
@@ -34,12 +36,12 @@ try {
     const { page } = await browser.open({ colorScheme, viewport, deviceScaleFactor: 2 });
     const take = (name: string) => page.screenshot({ path: join(directory, `${name}-${colorScheme}.png`) });
     await signIn(page);
-    await page.goto(`${product.baseUrl}/account/api-keys`);
+    await page.goto(`${baseUrl}/account/api-keys`);
     await page.getByRole("cell", { name: "1,284" }).waitFor();
     await take("api-keys");
 
     await page.setViewportSize({ width: 1280, height: 1120 });
-    await page.goto(`${product.baseUrl}/account/api-keys/${id}`);
+    await page.goto(`${baseUrl}/account/api-keys/${id}`);
     await page.getByRole("img", { name: /^Requests of the last/ }).waitFor();
     await page.getByText("dashboard-refresh-0412").waitFor();
     await take("api-key");
@@ -50,17 +52,17 @@ try {
     await take("restrictions");
 
     await page.setViewportSize({ width: 1280, height: 480 });
-    await page.goto(`${product.baseUrl}/account/requests/dashboard-refresh-0412`);
+    await page.goto(`${baseUrl}/account/requests/dashboard-refresh-0412`);
     await page.getByText("the key is held to fewer permissions").waitFor();
     await take("refusal");
   }
 } finally {
   await browser.stop();
-  await product.stop();
+  await place.close();
 }
 
 async function signIn(page: Page): Promise<void> {
-  await page.goto(product.baseUrl);
+  await page.goto(baseUrl);
   await page.getByLabel("Email").fill(visitor.email);
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -80,11 +82,11 @@ async function tellHistory(page: Page, name: string): Promise<string> {
   };
   await apiKeys.update.mutate({ id: found.id, version: found.version, settings });
   const { key } = await apiKeys.rotate.mutate({ id: found.id, overlapSeconds: 86_400 });
-  await fetch(`${product.baseUrl}/open/workspaces/${workspaceId}`, {
+  await fetch(`${baseUrl}/open/workspaces/${workspaceId}`, {
     method: "PATCH",
     headers: { Authorization: `Bearer ${key}`, "X-Request-Id": "dashboard-refresh-0412" },
   });
-  const database = await open(await connectionTo(clusterOf(product.dataDirectory)));
+  const database = await open(await connectionTo(place.cluster));
   try {
     await database.query("set role latchkey_admission");
     await database.query(

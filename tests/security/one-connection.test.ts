@@ -5,7 +5,7 @@ import { createKey, signUp } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
 import { openKeptConnection } from "../support/kept-connection.ts";
 import { getBelonging } from "../support/membership.ts";
-import { startProduct } from "../support/product.ts";
+import { type Product, startProduct } from "../support/prepared-place.ts";
 
 interface Tenant {
   readonly key: string;
@@ -13,7 +13,7 @@ interface Tenant {
   readonly marks: { readonly "/open/me": string; readonly "/open/workspaces": string };
 }
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Product;
 let tenants: readonly [Tenant, Tenant];
 
 beforeAll(async () => {

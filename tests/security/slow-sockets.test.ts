@@ -4,9 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
-import { startProduct } from "../support/product.ts";
+import { type Product, startProduct } from "../support/prepared-place.ts";
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Product;
 let key: string;
 
 beforeAll(async () => {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { open } from "../support/inspection.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, findPostmaster } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import { authSecret, type Ending } from "../support/product.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
@@ -24,7 +25,7 @@ let mute: Server;
 let mutePort: number;
 
 beforeAll(async () => {
-  [place, other] = await Promise.all([createPlace(), createPlace()]);
+  [place, other] = await Promise.all([createPlace(), createPreparedPlace()]);
   await other.start();
   proxy = await startTcpProxy(join(other.cluster, ".s.PGSQL.5432"));
   mute = createServer((socket) => socket.on("error", () => undefined));
@@ -127,7 +128,7 @@ test("a data directory that may not be written", async () => {
 });
 
 test("a database that lost a policy, a grant and row-level security, each of which is named", async () => {
-  const damaged = await createPlace();
+  const damaged = await createPreparedPlace();
   try {
     const node = await damaged.start();
     const client = await open(await connectionTo(damaged.cluster));
@@ -158,7 +159,7 @@ test("a database that lost a policy, a grant and row-level security, each of whi
 });
 
 test("a schema that a newer Latchkey left behind", async () => {
-  const newer = await createPlace();
+  const newer = await createPreparedPlace();
   try {
     const node = await newer.start();
     const db = openDatabase(await connectionTo(newer.cluster), { applicationName: "test", role: "login" });

@@ -9,8 +9,9 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { env } from "../env.ts";
 import { createKey, signUp } from "../support/account.ts";
-import { createPlace, type Place } from "../support/place.ts";
+import type { Place } from "../support/place.ts";
 import { eventually, findPostmaster, isAlive } from "../support/postmaster.ts";
+import { createPreparedPlace } from "../support/prepared-place.ts";
 import { bareEnvironment, projectRoot } from "../support/product.ts";
 
 // SIGTERM to the process that a person or a supervisor starts, and to nothing else.
@@ -19,7 +20,7 @@ let place: Place;
 let started: ChildProcess | undefined;
 
 beforeAll(async () => {
-  place = await createPlace();
+  place = await createPreparedPlace();
 });
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
+import { inject } from "vitest";
 import { type Account, type CreatedKey, createKey, signUp } from "./account.ts";
 import type { Connection } from "./inspection.ts";
 import { callOpen, statusOf } from "./open-call.ts";
@@ -26,9 +27,9 @@ export interface FaultStage {
 /** Gives up what it has already made when a part of it fails. */
 export async function setFaultStage(): Promise<FaultStage> {
   await using stack = new AsyncDisposableStack();
-  const cluster = await startTestCluster();
+  const cluster = await startTestCluster({ data: inject("preparedData") });
   stack.defer(() => cluster.stop());
-  await createDatabase(cluster.connection, "product");
+  await createDatabase(cluster.connection, "product", cluster.connection.database);
   const proxy = await startTcpProxy(join(cluster.connection.host, ".s.PGSQL.5432"));
   stack.defer(() => proxy.close());
   const { user, password } = cluster.connection;

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { TestProject } from "vitest/node";
 import { env } from "../env.ts";
+import { prepareData } from "./prepared-data.ts";
 import { projectRoot } from "./product.ts";
 
 const run = promisify(execFile);
@@ -9,11 +11,18 @@ const run = promisify(execFile);
 /** How long a build may take on a busy machine, in milliseconds. */
 const withinMs = 300_000;
 
+/** Prepares what test files share; what it answers removes it. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const [{ dataDirectory, remove }] = await Promise.all([prepareData(), buildWebApp()]);
+  project.provide("preparedData", dataDirectory);
+  return remove;
+}
+
 /**
  * Builds the web app before tests that use it, so that they never meet the pages of yesterday's source. Turbo does nothing
  * where the build is current. `turbo run test` has built it already.
  */
-export default async function setup(): Promise<void> {
+async function buildWebApp(): Promise<void> {
   if (env.isRunByTurbo) return;
   const turbo = join(projectRoot, "node_modules/.bin/turbo");
   const build = ["run", "build", "--filter=@latchkey/web", "--output-logs=errors-only"];

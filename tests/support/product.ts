@@ -1,6 +1,6 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -148,21 +148,4 @@ export async function createDirectory(parent = scratchDirectory): Promise<string
   const directory = await mkdtemp(join(parent, "latchkey-test-"));
   await chmod(directory, 0o755);
   return directory;
-}
-
-/** A node with a data directory of its own; both are gone after `stop`. */
-export async function startProduct(
-  variables: Variables = {},
-): Promise<{ readonly baseUrl: string; readonly dataDirectory: string; readonly stop: () => Promise<void> }> {
-  const directory = await createDirectory();
-  const dataDirectory = join(directory, "data");
-  const node = await startNode({ DATA_DIR: dataDirectory, ...variables });
-  return {
-    baseUrl: node.baseUrl,
-    dataDirectory,
-    async stop() {
-      await node.stop();
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
 }

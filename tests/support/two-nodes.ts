@@ -1,5 +1,6 @@
 import { type Account, signUp } from "./account.ts";
-import { createPlace, type Place } from "./place.ts";
+import type { Place } from "./place.ts";
+import { createPreparedPlace } from "./prepared-place.ts";
 import type { ProductNode } from "./product.ts";
 
 /** Two nodes on one database, and somebody who has signed up. */
@@ -15,7 +16,7 @@ export interface TwoNodes {
 /** Gives up what it has already made when a part of it fails. */
 export async function startTwoNodes(): Promise<TwoNodes> {
   await using stack = new AsyncDisposableStack();
-  const place = await createPlace();
+  const place = await createPreparedPlace();
   stack.defer(() => place.close());
   const [left, right] = await Promise.all([place.start(), place.start()]);
   const account = await signUp(left.baseUrl);

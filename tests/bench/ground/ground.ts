@@ -35,7 +35,7 @@ export async function openGround(): Promise<Ground> {
   const directory = await createDirectoryOnDisk();
   await using failed = new AsyncDisposableStack();
   failed.defer(() => rm(directory, { recursive: true, force: true }));
-  const cluster = await startTestCluster(directory);
+  const cluster = await startTestCluster({ parent: directory });
   failed.defer(() => cluster.stop());
   const admin = new pg.Client(cluster.connection);
   admin.on("error", () => undefined); // The next question fails.

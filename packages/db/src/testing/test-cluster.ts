@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Client, escapeIdentifier } from "pg";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { openCluster } from "../embedded/open-cluster.ts";
+import { copyData } from "./copy-data.ts";
 import { scratchDirectory } from "./scratch-directory.ts";
 
 /** A cluster that exists for one run of tests. */
@@ -15,9 +16,16 @@ export interface TestCluster {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a cluster of its own in a fresh directory below `parent`. */
-export async function startTestCluster(parent = scratchDirectory): Promise<TestCluster> {
+/** Starts a cluster of its own in a fresh directory below `parent`, on a copy of `data` if given. */
+export async function startTestCluster({
+  parent = scratchDirectory,
+  data,
+}: {
+  parent?: string;
+  data?: string;
+} = {}): Promise<TestCluster> {
   const directory = await mkdtemp(join(parent, "latchkey-test-"));
+  if (data) await copyData(data, directory);
   const cluster = await openCluster({ dataDirectory: directory });
   return {
     connection: cluster.superuser,
