@@ -47,7 +47,8 @@ async function expectRefusal(ending: Ending, reason: RegExp): Promise<void> {
   expect(ending.stderr + ending.stdout).not.toContain(password);
   expect(ending.stdout).toBe("");
   expect(ending.status).toBe(1);
-  expect(ending.tookMs).toBeLessThan(10_000);
+  // Less than the 30 s for which a node retries a database that is not up; 10 s were not enough while both cores were busy.
+  expect(ending.tookMs).toBeLessThan(20_000);
   expect(await findPostmaster(place.cluster)).toBeUndefined();
 }
 
