@@ -166,7 +166,12 @@ describe("an address without an account", () => {
   test("takes as long as one with an account", async () => {
     const { email } = await app.addUser();
     const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
-    for (let round = 0; round < 20; round += 1) {
+    const isAlike = (): boolean => {
+      const ratio = fastest.unknown / fastest.known;
+      return ratio > 0.6 && ratio < 1.6;
+    };
+    // The fastest of many: a busy machine delays most of them.
+    for (let round = 0; round < 30 && !(round >= 5 && isAlike()); round += 1) {
       for (const [who, to] of [
         ["known", email],
         ["unknown", "nobody@example.com"],
@@ -177,26 +182,33 @@ describe("an address without an account", () => {
       }
     }
     // Without a hash for an unknown address it would take a tenth of the time.
-    expect(fastest.unknown / fastest.known).toBeGreaterThan(0.6);
-    expect(fastest.unknown / fastest.known).toBeLessThan(1.6);
+    expect(isAlike(), JSON.stringify(fastest)).toBe(true);
   });
 });
 
 test("60 connections from one address don't keep somebody at another one from signing in", async () => {
   const { email } = await app.addUser();
-  let answered = 0;
-  const flood = Array.from({ length: 60 }, async (_, number) => {
-    const { status } = await fail(`${number}@example.com`, { address: "198.51.100.66" });
-    answered += 1;
-    return status;
-  });
-  expect((await signIn(email, password)).status).toBe(200);
-  expect(answered).toBeLessThan(60);
-  const statuses = new Set(await Promise.all(flood));
-  // Whether attempts are throttled or find the queue full first depends on how fast the database is.
-  expect(statuses.difference(new Set([401, 429, 503]))).toEqual(new Set());
-  expect(statuses.has(401)).toBe(true);
-  expect(statuses.has(429) || statuses.has(503)).toBe(true);
+  const signInDuringFlood = async (address: string) => {
+    let answered = 0;
+    const flood = Array.from({ length: 60 }, async (_, number) => {
+      const { status } = await fail(`${number}@example.com`, { address });
+      answered += 1;
+      return status;
+    });
+    expect((await signIn(email, password)).status).toBe(200);
+    const answeredBefore = answered;
+    const statuses = new Set(await Promise.all(flood));
+    // Whether attempts are throttled or find the queue full first depends on how fast the database is.
+    expect(statuses.difference(new Set([401, 429, 503]))).toEqual(new Set());
+    expect(statuses.has(401)).toBe(true);
+    expect(statuses.has(429) || statuses.has(503)).toBe(true);
+    return answeredBefore;
+  };
+  // On a busy machine a sign-in may reach the queue after the flood has left it. A queue that isn't fair never lets it ahead.
+  const floods: number[] = [];
+  while (floods.length < 5 && !floods.some((answered) => answered < 60))
+    floods.push(await signInDuringFlood(`198.51.100.${66 + floods.length}`));
+  expect(Math.min(...floods)).toBeLessThan(60);
 });
 
 describe("signing up", () => {
@@ -287,8 +299,8 @@ describe("the log", () => {
           app
             .logged()
             .split("\n")
-            .slice(read)
-            .filter((line) => line.includes("were throttled") && line.includes(address)).length,
+            .slice(read, -1)
+            .filter((line) => line.includes("sign-ins were throttled") && line.includes(address)).length,
         { timeout: 10_000 },
       )
       .toBeGreaterThan(0);

@@ -91,6 +91,22 @@ async function lockAuditLog(): Promise<() => Promise<unknown>> {
   return () => client.query("commit");
 }
 
+/**
+ * Reads what waits for nothing again and again until it is stopped; stopping returns how long the slowest took, in
+ * milliseconds. A busy machine delays other answers as much.
+ */
+function watchLag(read: () => Promise<Answer>): () => Promise<number> {
+  let [isOver, slowestMs] = [false, 0];
+  const watched = (async () => {
+    while (!isOver) slowestMs = Math.max(slowestMs, (await read()).tookMs);
+  })();
+  return async () => {
+    isOver = true;
+    await watched;
+    return slowestMs;
+  };
+}
+
 async function countWaiting(): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity
@@ -122,12 +138,15 @@ test.each(["open", "trpc"] as const)(
 
 test("a read that takes longer than a second is cancelled, and its connection serves the next one", async () => {
   const slow = await addCaller();
+  const { config } = await addCaller();
   const unlock = await lockAuditLog();
+  const stopWatching = watchLag(config);
   const reads = await Promise.all(Array.from({ length: attackers }, () => slow.blocked.open()));
+  const lagMs = await stopWatching();
   expect(reads.map(({ status }) => status)).toEqual(reads.map(() => 503));
   const took = reads.map(({ tookMs }) => tookMs).toSorted((one, another) => one - another);
   expect(took[0]).toBeGreaterThan(900);
-  expect(took.at(-1)).toBeLessThan(promisedMs);
+  expect(took.at(-1)).toBeLessThan(promisedMs + lagMs);
   expect((await slow.free.open()).map(({ status }) => status)).toEqual([200, 200, 200]);
   await unlock();
   expect((await slow.blocked.open()).status).toBe(200);
