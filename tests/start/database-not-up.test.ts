@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { findFreePort } from "@latchkey/db/testing/free-port";
 import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { statusOf } from "../support/open-call.ts";
@@ -27,16 +27,6 @@ afterAll(async () => {
   await proxy?.close();
   await cluster?.stop();
 });
-
-/** A port of loopback that nobody listens on. */
-async function findClosedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // It listens on TCP.
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 test("it waits, says so without the password, and starts as soon as the database is up", async () => {
   proxy.cut();
@@ -67,7 +57,7 @@ test("it waits, says so without the password, and starts as soon as the database
 });
 
 test("it ends when it is told to while it waits", async () => {
-  const url = `postgres://latchkey@127.0.0.1:${await findClosedPort()}/latchkey`;
+  const url = `postgres://latchkey@127.0.0.1:${await findFreePort()}/latchkey`;
   const child = spawnNode({ DATA_DIR: place.dataDirectory, DATABASE_URL: url, AUTH_SECRET: authSecret });
   const closed = once(child, "close");
   const lines: string[] = [];

@@ -5,8 +5,8 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { findFreePort } from "@latchkey/db/testing/free-port";
 import { bareEnvironment, createDirectory, type Variables } from "../support/product.ts";
-import { findFreePort } from "./free-port.ts";
 
 const run = promisify(execFile);
 

@@ -4,9 +4,9 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { findFreePort } from "@latchkey/db/testing/free-port";
 import { eventually } from "../support/postmaster.ts";
 import { bareEnvironment, createDirectory, projectRoot } from "../support/product.ts";
-import { findFreePort } from "./free-port.ts";
 
 /** A proxy in front of two nodes, as a process of its own. */
 export interface ReverseProxy {

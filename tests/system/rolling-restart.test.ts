@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { findFreePort } from "@latchkey/db/testing/free-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, signUp } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
@@ -9,7 +10,6 @@ import { callOpen } from "../support/open-call.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import type { ProductNode } from "../support/product.ts";
-import { findFreePort } from "./free-port.ts";
 import { type ProxyProgram, startReverseProxy } from "./reverse-proxy.ts";
 
 // Two nodes behind a proxy, restarted in turn while callers go on. The configurations are the documented ones, which say

@@ -1,29 +1,13 @@
-import { clientConfig } from "@latchkey/db/connection";
-import pg from "pg";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
-let admin: pg.Client;
 beforeAll(async () => {
   app = await startTestApp();
-  admin = new pg.Client({ ...clientConfig(inject("postgres"), "test admin"), database: "postgres" });
-  await admin.connect();
 });
 afterAll(async () => {
-  await admin.end();
   await app.close();
 });
-
-/** Cuts every connection to the app's database and lets nobody in, or lets everybody in again. */
-async function setAway(isAway: boolean): Promise<void> {
-  const { database } = app;
-  await admin.query(`alter database "${database}" allow_connections ${!isAway}`);
-  if (isAway)
-    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
-      database,
-    ]);
-}
 
 async function ask(path: string, init: RequestInit = {}) {
   const startedAt = performance.now();
@@ -51,7 +35,7 @@ test("during a database outage every request gets 503 within two seconds, and se
   expect((await ask("/open/me", bearer)).status).toBe(200);
   expect((await ask("/trpc/apiKeys.list?input={}", cookie)).status).toBe(200);
 
-  await setAway(true);
+  await app.setDatabaseAvailable(false);
   for (const [path, init] of [
     ["/open/global/config", bearer],
     ["/open/nowhere", bearer],
@@ -70,7 +54,7 @@ test("during a database outage every request gets 503 within two seconds, and se
   expect((await ask("/healthz")).status).toBe(200);
   expect((await ask("/open/me", { headers: { Authorization: "Bearer typo" } })).status).toBe(403);
 
-  await setAway(false);
+  await app.setDatabaseAvailable(true);
   // Connections are attempted again after a pause of at most one second.
   for (const [path, init] of [
     ["/open/me", bearer],

@@ -1,20 +1,14 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { clientConfig } from "@latchkey/db/connection";
 import { sql } from "kysely";
-import pg from "pg";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
-let admin: pg.Client;
 beforeAll(async () => {
   app = await startTestApp({ eventLog: { settleMs: 500, firstIntervalMs: 500, maxIntervalMs: 2_000 } });
-  admin = new pg.Client({ ...clientConfig(inject("postgres"), "test admin"), database: "postgres" });
-  await admin.connect();
 });
 afterAll(async () => {
-  await admin.end();
   await app.close();
 });
 
@@ -71,12 +65,12 @@ test("an outage under load makes few lines, one when it ends, and counts every r
   const cookie = { headers: { Cookie: signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "" } };
   const floods = [startFlood("/open/me", bearer), startFlood("/trpc/session.current", cookie)];
   nextLines();
-  onTestFinished(() => setAway(false));
-  await setAway(true);
+  onTestFinished(() => app.setDatabaseAvailable(true));
+  await app.setDatabaseAvailable(false);
   for (const flood of floods) await flood.reached(200);
   const answered = await Promise.all(floods.map((flood) => flood.stop()));
   expect(app.logged()).not.toContain("the database is available again");
-  await setAway(false);
+  await app.setDatabaseAvailable(true);
   await expect.poll(() => app.logged(), { timeout: 20_000 }).toContain("the database is available again");
   expect((await fetch(`${app.baseUrl}/open/me`, bearer)).status).toBe(200);
   const lines = nextLines();
@@ -88,16 +82,6 @@ test("an outage under load makes few lines, one when it ends, and counts every r
   const rejected = answered.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
   expect(end).toMatchObject([{ rejectedRequests: rejected, durationMs: expect.any(Number) }]);
 }, 60_000);
-
-/** Ends every connection to the app's database and lets nobody in, or lets everybody in again. */
-async function setAway(isAway: boolean): Promise<void> {
-  const { database } = app;
-  await admin.query(`alter database "${database}" allow_connections ${!isAway}`);
-  if (isAway)
-    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
-      database,
-    ]);
-}
 
 test("a caller who gets 503 again and again makes few lines, and none says that there is an outage", async () => {
   const { secret } = await app.addKey();

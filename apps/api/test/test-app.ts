@@ -41,6 +41,8 @@ export interface TestApp {
   readonly instance: Instance;
   /** The database past the wall. */
   readonly owner: Db;
+  /** Ends all sessions of the database and allows no new ones, or allows them again. */
+  readonly setDatabaseAvailable: (isAvailable: boolean) => Promise<void>;
   /** Everything logged so far. */
   readonly logged: () => string;
   readonly addUser: (email?: string) => Promise<{ userId: UserId; email: string }>;
@@ -168,6 +170,7 @@ export async function startTestApp(
     database: database.connection.database,
     instance,
     owner: database.owner,
+    setDatabaseAvailable: database.setAvailable,
     logged: () => logged.join(""),
     addUser,
     async addKey(userId) {

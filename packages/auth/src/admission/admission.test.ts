@@ -442,20 +442,12 @@ test("answers unavailable while its connection is cut, and recovers by itself", 
   const node = openNode({ onFailure: (error) => failures.push(error) });
   const key = await addKey();
   await node.admit(key.secret);
-  const { database: name } = database.connection;
-  const admin = new pg.Client({ ...clientConfig(database.connection, "admin"), database: "postgres" });
-  await admin.connect();
-  onTestFinished(() => admin.end());
-  await admin.query(`alter database "${name}" allow_connections false`);
-  await admin.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey admission' and datname = $1",
-    [name],
-  );
+  await database.setAvailable(false);
   const startedAt = performance.now();
   expect(await node.admit(key.secret)).toMatchObject({ kind: "unavailable" });
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(await node.isAvailable()).toBe(false);
-  await admin.query(`alter database "${name}" allow_connections true`);
+  await database.setAvailable(true);
   // After a failed attempt to connect, the next one is made a moment later.
   await expect.poll(() => node.isAvailable()).toBe(true);
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });

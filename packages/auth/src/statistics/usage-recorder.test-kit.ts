@@ -98,22 +98,6 @@ export function recorderKit(database: () => TestDatabase) {
     return { keyId, digest: hash.toString("base64"), read };
   };
 
-  /** Ends the recorders' connections and lets nobody in until told to. */
-  const cutOff = async (): Promise<() => Promise<void>> => {
-    const { database: name } = database().connection;
-    const admin = new pg.Client({ ...clientConfig(database().connection, "admin"), database: "postgres" });
-    await admin.connect();
-    onTestFinished(() => admin.end());
-    await admin.query(`alter database "${name}" allow_connections false`);
-    await admin.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey statistics' and datname = $1",
-      [name],
-    );
-    return async () => {
-      await admin.query(`alter database "${name}" allow_connections true`);
-    };
-  };
-
   /** Holds a key's hours in a transaction of its own until told to let go. */
   const holdHours = async (keyId: KeyId): Promise<() => Promise<void>> => {
     const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
@@ -141,7 +125,6 @@ export function recorderKit(database: () => TestDatabase) {
     readHours,
     addKey,
     addRetiredSecret,
-    cutOff,
     holdHours,
     countConnections,
   };

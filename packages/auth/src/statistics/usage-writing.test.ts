@@ -16,8 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { openRecorder, readHours, addKey, addRetiredSecret, cutOff, holdHours, countConnections } =
-  recorderKit(() => database);
+const { openRecorder, readHours, addKey, addRetiredSecret, holdHours, countConnections } = recorderKit(
+  () => database,
+);
 
 async function sum(keyId: KeyId): Promise<number> {
   return (await readHours(keyId)).reduce((total, { count }) => total + count, 0);
@@ -32,14 +33,14 @@ test("keeps what it cannot write while Postgres is away, and writes all of it wh
   };
   use();
   await recorder.flush();
-  const restore = await cutOff();
+  await database.setAvailable(false);
   use();
   for (let round = 0; round < 3; round += 1) {
     await recorder.flush();
     use();
   }
   expect(failures.length).toBeGreaterThan(0);
-  await restore();
+  await database.setAvailable(true);
   await recorder.flush();
   expect((await readHours(keyId)).map(({ outcome, count }) => [outcome, count])).toEqual([
     ["admitted", 5],
@@ -162,12 +163,12 @@ test("close writes all that there is, also more than is written at once, and lea
 test("close does not wait for a Postgres that is away", async () => {
   const { recorder, failures } = openRecorder();
   recorder.record(admitted(createId("key")), request);
-  const restore = await cutOff();
+  await database.setAvailable(false);
   const startedAt = performance.now();
   await recorder.close();
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(failures).toHaveLength(1);
-  await restore();
+  await database.setAvailable(true);
 });
 
 test("close does not wait long for a Postgres that takes its time", async () => {

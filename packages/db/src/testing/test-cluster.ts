@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Client, escapeIdentifier } from "pg";
+import { Client, escapeIdentifier, escapeLiteral } from "pg";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { openCluster } from "../embedded/open-cluster.ts";
 import { copyData } from "./copy-data.ts";
@@ -54,6 +54,20 @@ export async function createDatabase(
 /** Drops a database, ending the sessions in it; one that is not there is no error. */
 export async function dropDatabase(connection: ClusterConnection, name: string): Promise<void> {
   await execute(connection, `drop database if exists ${escapeIdentifier(name)} with (force)`);
+}
+
+/** Ends all sessions of a database and allows no new ones, or allows them again. */
+export async function setDatabaseAvailable(
+  connection: ClusterConnection,
+  name: string,
+  isAvailable: boolean,
+): Promise<void> {
+  await execute(connection, `alter database ${escapeIdentifier(name)} allow_connections ${isAvailable}`);
+  if (isAvailable) return;
+  await execute(
+    connection,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = ${escapeLiteral(name)}`,
+  );
 }
 
 async function execute(connection: ClusterConnection, sql: string): Promise<void> {

@@ -3,7 +3,7 @@ import { openDatabase } from "../connection.ts";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { migrate } from "../migrate.ts";
 import type { Db } from "../schema.ts";
-import { createDatabase, dropDatabase } from "./test-cluster.ts";
+import { createDatabase, dropDatabase, setDatabaseAvailable } from "./test-cluster.ts";
 
 /** A database for one test file, with the newest schema and nothing in it. */
 export interface TestDatabase {
@@ -12,6 +12,8 @@ export interface TestDatabase {
   readonly db: Db;
   /** As whoever owns the database, past the wall, for what a test sets up or looks up. */
   readonly owner: Db;
+  /** Ends all sessions of the database and allows no new ones, or allows them again. */
+  readonly setAvailable: (isAvailable: boolean) => Promise<void>;
   /** Closes both and removes the database, ending whoever else is connected to it. */
   readonly drop: () => Promise<void>;
 }
@@ -34,6 +36,7 @@ export async function createTestDatabase(postgres: ClusterConnection): Promise<T
     connection,
     db,
     owner,
+    setAvailable: (isAvailable) => setDatabaseAvailable(postgres, connection.database, isAvailable),
     async drop() {
       await db.destroy();
       await owner.destroy();

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { findFreePort } from "@latchkey/db/testing/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { writeBackupFile } from "./backup-file.ts";
 
@@ -13,16 +14,6 @@ async function createDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "latchkey-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
-}
-
-/** A port of the loopback interface that nothing listens on. */
-async function findClosedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // It listens on TCP.
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 test("writes the compressed chunks to a file that only its owner can read", async () => {
@@ -40,7 +31,7 @@ test("writes the compressed chunks to a file that only its owner can read", asyn
 
 test("reports a connection that the operating system refuses as such, not as a file, and leaves no file", async () => {
   const directory = await createDirectory();
-  const port = await findClosedPort();
+  const port = await findFreePort();
   async function* chunks() {
     yield Buffer.from("header\n");
     await once(connect(port, "127.0.0.1"), "connect");
