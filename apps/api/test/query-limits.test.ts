@@ -1,3 +1,4 @@
+import { measureLeastCpuMs } from "@latchkey/db/testing/cpu-time";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -65,18 +66,9 @@ const requests = Object.keys(worst).flatMap((name) =>
   ["/open/me", "/trpc/session.current", "/sign-in"].map((path) => [name, path] as const),
 );
 
-/** Of several attempts, because the first ones include compilation and a garbage collection may fall into any. */
-const attempts = 5;
-
 test.each(requests)("%s after %s take the event loop less than 20 ms", async (name, path) => {
   const target = path + worst[name as keyof typeof worst];
-  let leastMs = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    // Processor time of this thread, where the server and the client run: other processes don't add to it.
-    const before = process.threadCpuUsage();
-    await get(target).catch(() => undefined);
-    const { user, system } = process.threadCpuUsage(before);
-    leastMs = Math.min(leastMs, (user + system) / 1_000);
-  }
+  // The server and the client run on this thread.
+  const leastMs = await measureLeastCpuMs(() => get(target).catch(() => undefined));
   expect(leastMs).toBeLessThan(20);
 });

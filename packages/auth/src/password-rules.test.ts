@@ -1,3 +1,4 @@
+import { measureLeastCpuMs } from "@latchkey/db/testing/cpu-time";
 import { expect, test } from "vitest";
 import { findPasswordFault } from "./password-rules.ts";
 
@@ -59,12 +60,9 @@ test.each([
   expect(await findPasswordFault(password, owner)).toBeUndefined();
 });
 
-test("the longest password is looked at in no time", async () => {
-  await findPasswordFault("", owner);
+test("checking the longest password takes less than 20 ms", async () => {
   for (const password of [`${"a".repeat(127)}b`, "1a".repeat(64), "@".repeat(128), "4@".repeat(64)]) {
-    const startedAt = performance.now();
-    await findPasswordFault(password, owner);
-    expect(performance.now() - startedAt).toBeLessThan(20);
+    expect(await measureLeastCpuMs(() => findPasswordFault(password, owner))).toBeLessThan(20);
   }
 });
 
