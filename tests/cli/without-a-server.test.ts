@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { access } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { text } from "node:stream/consumers";
 import { openDatabase } from "@latchkey/db/connection";
 import { createDatabase, startTestCluster } from "@latchkey/db/testing/test-cluster";
 import pg from "pg";
@@ -131,10 +132,11 @@ test("lists of an empty instance are empty, and stop Postgres again", async () =
 test("a command that is interrupted stops the Postgres that it started, and ends by the signal", async () => {
   const child = spawnCommand(["workspace", "list"], { DATA_DIR: place.dataDirectory });
   const closed = once(child, "close");
+  const printed = text(child.stderr);
   const isRunning = async () => (await findPostmaster(place.cluster)) !== undefined;
   await eventually("Postgres starts", isRunning, 20_000);
   child.kill("SIGTERM");
-  expect(await closed).toEqual([null, "SIGTERM"]);
+  expect(await closed, await printed).toEqual([null, "SIGTERM"]);
   expect(await findPostmaster(place.cluster)).toBeUndefined();
 });
 
