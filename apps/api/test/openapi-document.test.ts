@@ -98,7 +98,7 @@ function hasHoles(value: unknown): boolean {
 
 const needs = {
   key: /Needs a valid key and nothing more\.$/,
-  "unnarrowed-key": /Needs a key that isn't restricted to workspaces, permissions or reading\.$/,
+  "unrestricted-key": /Needs a key that isn't restricted to workspaces, permissions or reading\.$/,
 };
 
 test("every answer with a secret says whether the secret is there", () => {

@@ -23,8 +23,8 @@ export async function inspectKey(
   circumstances: Circumstances,
 ): Promise<Inspection | undefined> {
   if (!isWellFormedApiKey(token)) return undefined;
-  const { demand } = circumstances;
-  const workspaceId = typeof demand === "object" ? demand.workspaceId : undefined;
+  const { requirement } = circumstances;
+  const workspaceId = typeof requirement === "object" ? requirement.workspaceId : undefined;
   const hash = Buffer.from(digestKey(token), "base64");
   const [row] = await runText<InspectedRow>(db, inspectText, [hash, workspaceId ?? null]);
   if (!row) return undefined;
@@ -33,12 +33,12 @@ export async function inspectKey(
 }
 
 const inspectText = `
-with probed as (select $1::bytea as hash, $2::uuid as workspace_id)
+with lookup as (select $1::bytea as hash, $2::uuid as workspace_id)
 select ${foundFacts} as found,
   case when key.limit_quota is not null then greatest(0, key.limit_quota - case
     when counter.window_ends_at > clock_timestamp()
     then counter.window_spent else 0 end)::integer end as remaining
-from probed
+from lookup
 join lateral (${keyOfSecret}) key on true
 join key_counters counter on counter.key_id = key.id
 join users account on account.id = key.user_id`;

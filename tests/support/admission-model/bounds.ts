@@ -3,7 +3,7 @@ import type { Changing } from "./changing.ts";
 // What a key is held to in a story, by a clock that is set forward and back. Times are in minutes.
 
 /** What a use asks for beside a good key: to see the workspace, or its audit log. */
-export type DemandModel = "see" | "audit";
+export type RequirementModel = "see" | "audit";
 
 /** All that a key is held to: nothing, not being used, another place, seeing alone, a limit, a time. */
 export type SettingsModel =
@@ -23,13 +23,13 @@ export const quota = 5;
 export const clockSteps = { forward: 120, back: -10 } as const;
 
 /** Whether settings allow a use, at a time. */
-function allows(settings: SettingsModel, clock: number, demand: DemandModel | undefined): boolean {
+function allows(settings: SettingsModel, clock: number, requirement: RequirementModel | undefined): boolean {
   switch (settings.kind) {
     case "disabled":
     case "elsewhere":
       return false;
     case "seeing":
-      return demand !== "audit";
+      return requirement !== "audit";
     case "expiring":
       return clock < settings.until;
     default:
@@ -44,13 +44,13 @@ export function possibleByKey(
     readonly secret: SecretModel;
     readonly clock: Changing<number>;
   },
-  demand: DemandModel | undefined,
+  requirement: RequirementModel | undefined,
 ): ReadonlySet<boolean> {
   const { settings, secret, clock } = facts;
   return new Set(
     [...clock.possible].flatMap((time) =>
       [...settings.possible].flatMap((held) =>
-        [...secret.goodUntil.possible].map((until) => time < until && allows(held, time, demand)),
+        [...secret.goodUntil.possible].map((until) => time < until && allows(held, time, requirement)),
       ),
     ),
   );

@@ -125,13 +125,13 @@ test("what was answered is counted, what was refused is not, and what is unknown
 test("what a role allows is seen by a use that begins after the change was acknowledged", () => {
   const { model, user, key } = begin();
   const expectUses = (see: "admitted" | "refused", audit: "admitted" | "refused"): void => {
-    for (const [demand, outcome] of [
+    for (const [requirement, outcome] of [
       ["see", see],
       ["audit", audit],
     ] as const) {
-      model.beginUse(key, demand)(outcome);
+      model.beginUse(key, requirement)(outcome);
       const other = outcome === "admitted" ? "refused" : "admitted";
-      expect(() => model.beginUse(key, demand)(other)).toThrow(`a use of key_1 was ${other}`);
+      expect(() => model.beginUse(key, requirement)(other)).toThrow(`a use of key_1 was ${other}`);
     }
     model.beginUse(key)("admitted");
   };

@@ -1,7 +1,7 @@
 import {
-  type DemandModel,
   LimitBook,
   possibleByKey,
+  type RequirementModel,
   type SecretModel,
   type SettingsModel,
 } from "./bounds.ts";
@@ -75,14 +75,18 @@ export class AdmissionModel {
   }
 
   /** A request that uses a secret of a key; 503 and a broken connection are `unknown`. */
-  beginUse(key: KeyModel, demand?: DemandModel, secret = lastOf(key.secrets)): (outcome: UseOutcome) => void {
+  beginUse(
+    key: KeyModel,
+    requirement?: RequirementModel,
+    secret = lastOf(key.secrets),
+  ): (outcome: UseOutcome) => void {
     key.sent += 1;
     const { isEnabled, role } = key.owner;
     const ofKey = { settings: key.settings, secret, clock: this.clock };
     const isOtherwiseGood = this.#watch(() =>
-      both(both(key.isPresent.possible, isEnabled.possible), allowances(role.possible, demand)),
+      both(both(key.isPresent.possible, isEnabled.possible), allowances(role.possible, requirement)),
     );
-    const isGood = this.#watch(() => both(isOtherwiseGood.look(), possibleByKey(ofKey, demand)));
+    const isGood = this.#watch(() => both(isOtherwiseGood.look(), possibleByKey(ofKey, requirement)));
     const isLimited = this.#watch(
       () => new Set([...key.settings.possible].map(({ kind }) => kind === "limited")),
     );
@@ -90,12 +94,12 @@ export class AdmissionModel {
     const entry = key.limitBook.enter({ windows: windows.seen, isLimited: isLimited.seen });
     return (outcome) => {
       for (const watch of [isOtherwiseGood, isGood, isLimited, windows]) watch.stop();
-      this.#note(`a use of ${key.id}${demand ? ` to ${demand}` : ""} is ${outcome}`);
+      this.#note(`a use of ${key.id}${requirement ? ` to ${requirement}` : ""} is ${outcome}`);
       this.figures[outcome] += 1;
-      if (demand && outcome === "admitted") this.figures.admittedByRole += 1;
+      if (requirement && outcome === "admitted") this.figures.admittedByRole += 1;
       const isUserGood = !both(key.isPresent.possible, isEnabled.possible).has(false);
       if (outcome === "refused" && !isOtherwiseGood.seen.has(false)) this.figures.refusedByKey += 1;
-      else if (demand && outcome === "refused" && isUserGood) this.figures.refusedByRole += 1;
+      else if (requirement && outcome === "refused" && isUserGood) this.figures.refusedByRole += 1;
       if (isGood.seen.size > 1) this.figures.open += 1;
       if (outcome === "unknown") return;
       if (outcome === "admitted") key.admitted += 1;
@@ -337,9 +341,12 @@ function lastOf(secrets: readonly SecretModel[]): SecretModel {
   return last;
 }
 
-function allowances(roles: ReadonlySet<RoleModel>, demand: DemandModel | undefined): ReadonlySet<boolean> {
-  if (!demand) return new Set([true]);
-  return new Set([...roles].map((role) => role === "admin" || (demand === "see" && role !== undefined)));
+function allowances(
+  roles: ReadonlySet<RoleModel>,
+  requirement: RequirementModel | undefined,
+): ReadonlySet<boolean> {
+  if (!requirement) return new Set([true]);
+  return new Set([...roles].map((role) => role === "admin" || (requirement === "see" && role !== undefined)));
 }
 
 function both(left: ReadonlySet<boolean>, right: ReadonlySet<boolean>): ReadonlySet<boolean> {

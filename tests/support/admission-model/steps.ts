@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { DemandModel } from "./bounds.ts";
+import type { RequirementModel } from "./bounds.ts";
 import type { RoleModel } from "./model.ts";
 
 /**
@@ -17,7 +17,7 @@ export type Step = { readonly awaits: Awaits } & (
       readonly connection: number;
       /** Which of the key's secrets, the last one first. */
       readonly secret: number;
-      readonly demand: DemandModel | undefined;
+      readonly requirement: RequirementModel | undefined;
       /** One after the other, over the same connection. */
       readonly requests: number;
     }
@@ -59,7 +59,7 @@ const use = fc.record({
   node,
   connection: fc.nat({ max: 7 }),
   secret: fc.constantFrom(0, 0, 0, 1, 2),
-  demand: fc.constantFrom<(DemandModel | undefined)[]>(undefined, undefined, "see", "audit"),
+  requirement: fc.constantFrom<(RequirementModel | undefined)[]>(undefined, undefined, "see", "audit"),
   requests: fc.integer({ min: 1, max: 8 }),
 });
 

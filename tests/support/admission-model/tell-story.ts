@@ -17,7 +17,7 @@ import {
 } from "../account.ts";
 import { getBelonging } from "../membership.ts";
 import type { SteppedClock } from "../stepped-clock.ts";
-import { clockSteps, type DemandModel, quota, type SecretModel, type SettingsModel } from "./bounds.ts";
+import { clockSteps, quota, type RequirementModel, type SecretModel, type SettingsModel } from "./bounds.ts";
 import { Connection } from "./connection.ts";
 import type { Figures } from "./figures.ts";
 import {
@@ -199,7 +199,7 @@ class Story {
     const connection = this.#connect(this.#baseUrl(step.node), String(step.connection));
     const key = at(this.#keys, step.key);
     const secret = at(key.secrets.toReversed(), step.secret);
-    await this.#send(connection, { key, secret, demand: step.demand }, step.requests);
+    await this.#send(connection, { key, secret, requirement: step.requirement }, step.requests);
   }
 
   /** Uses a key, by each of its secrets, on each node in every way, over connections that nothing else uses. */
@@ -207,8 +207,8 @@ class Story {
     await Promise.all(
       this.#stage.baseUrls.flatMap((baseUrl) =>
         key.secrets.flatMap((secret) =>
-          ([undefined, "see", "audit"] as const).map((demand) =>
-            this.#send(this.#connect(baseUrl, key.model.id), { key, secret, demand }, 1),
+          ([undefined, "see", "audit"] as const).map((requirement) =>
+            this.#send(this.#connect(baseUrl, key.model.id), { key, secret, requirement }, 1),
           ),
         ),
       ),
@@ -220,17 +220,17 @@ class Story {
     use: {
       readonly key: Key;
       readonly secret: Key["secrets"][number];
-      readonly demand: DemandModel | undefined;
+      readonly requirement: RequirementModel | undefined;
     },
     requests: number,
   ): Promise<void> {
-    const { key, secret, demand } = use;
+    const { key, secret, requirement } = use;
     const workspace = `/open/workspaces/${this.#team?.workspaceId}`;
     const path = { see: workspace, audit: `${workspace}/audit-events?limit=1` };
     await connection.inTurn(async (ask) => {
       for (let count = 0; count < requests; count += 1) {
-        const end = this.model.beginUse(key.model, demand, secret.model);
-        end(outcomeOf(await ask(secret.text, demand && path[demand])));
+        const end = this.model.beginUse(key.model, requirement, secret.model);
+        end(outcomeOf(await ask(secret.text, requirement && path[requirement])));
       }
     });
   }

@@ -115,8 +115,8 @@ export async function addMember(
   const { scope, origin } = edit;
   const permission = "members:manage";
   const { inside } = await enterToEdit(trx, edit, permission);
-  const demand = { workspaceId: scope.workspaceId, permission } as const;
-  await requireStillActing(inside, origin, { others: [userId], demand });
+  const requirement = { workspaceId: scope.workspaceId, permission } as const;
+  await requireStillActing(inside, origin, { others: [userId], requirement });
   if (!(await insertMember(inside, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is a member already." });
   }
@@ -136,8 +136,9 @@ async function prepare(trx: Trx, edit: Edit, userId: UserId) {
   const permission = "members:read";
   const { inside, role } = await enterToEdit(trx, edit, permission);
   const member = await getMember(inside, scope, userId);
-  const demand = { workspaceId: scope.workspaceId, permission } as const;
-  const { restrictions } = (await requireStillActing(inside, origin, { others: [userId], demand })) ?? {};
+  const requirement = { workspaceId: scope.workspaceId, permission } as const;
+  const { restrictions } =
+    (await requireStillActing(inside, origin, { others: [userId], requirement })) ?? {};
   const isOneself = origin.actor.kind !== "command" && origin.actor.userId === userId;
   const mayLeave = isOneself && allowsPermission(restrictions, "members:manage");
   const mayGive = (granted: Role): boolean => mayGrant(role, restrictions, granted);

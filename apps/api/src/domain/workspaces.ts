@@ -1,4 +1,4 @@
-import type { Demand } from "@latchkey/auth/judge";
+import type { Requirement } from "@latchkey/auth/judge";
 import { type Permission, roleHolds } from "@latchkey/auth/permissions";
 import {
   allowsAddress,
@@ -64,7 +64,7 @@ export async function createWorkspace(
 ): Promise<Workspace> {
   const { ownerId, origin, ...fields } = workspace;
   // With the owner locked, their creations follow each other, so that none counts without the others.
-  await requireStillActing(trx, origin, { others: [ownerId], demand: "unnarrowed" });
+  await requireStillActing(trx, origin, { others: [ownerId], requirement: "unrestricted" });
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, ownerId), ownerId);
   requireRoom(quotas, "workspacesPerUser", owned.length);
   let slug = createSlug(fields.name);
@@ -105,7 +105,7 @@ export async function update(
   const { scope, origin } = edit;
   const permission = "workspace:update";
   const { inside } = await enterToEdit(trx, edit, permission);
-  await requireStillActing(inside, origin, { demand: { workspaceId: scope.workspaceId, permission } });
+  await requireStillActing(inside, origin, { requirement: { workspaceId: scope.workspaceId, permission } });
   const before = await getWorkspace(inside, scope);
   const updated = await updateWorkspace(inside, scope, change);
   if (!updated) throw new AppError("PRECONDITION_FAILED");
@@ -130,8 +130,8 @@ export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise
   const permission = "workspace:delete";
   const { inside } = await enterToEdit(trx, edit, permission);
   const memberIds = await listMemberIds(inside, edit.scope);
-  const demand = { workspaceId: edit.scope.workspaceId, permission } as const;
-  await requireStillActing(inside, edit.origin, { others: memberIds, demand });
+  const requirement = { workspaceId: edit.scope.workspaceId, permission } as const;
+  await requireStillActing(inside, edit.origin, { others: memberIds, requirement });
   const isDeleted = await deleteWorkspace(inside, edit.scope, { memberIds, versions });
   if (!isDeleted) throw new AppError("PRECONDITION_FAILED");
 }
@@ -171,14 +171,17 @@ export interface ActingKey {
 
 /**
  * Locks who acts, and the others whom a change is about, and looks whether they may still act.
- * @param demand what the key that they act by, if they do, must still allow.
+ * @param requirement what the key that they act by, if they do, must still allow.
  * @returns that key.
  * @throws {AppError} FORBIDDEN
  */
 export async function requireStillActing(
   trx: Trx,
   { actor, address }: Origin,
-  { others = [], demand }: { readonly others?: readonly UserId[]; readonly demand?: Demand } = {},
+  {
+    others = [],
+    requirement,
+  }: { readonly others?: readonly UserId[]; readonly requirement?: Requirement } = {},
 ): Promise<ActingKey | undefined> {
   await lockUsers(trx, actor.kind === "command" ? others : [actor.userId, ...others]);
   if (actor.kind === "command") return undefined;
@@ -188,14 +191,14 @@ export async function requireStillActing(
   if (!key) throw new AppError("FORBIDDEN");
   const { settings, isByFormerSecret } = key;
   const restrictions = compileRestrictions(settings);
-  if (demand && !allowsDemand(restrictions, demand)) throw new AppError("FORBIDDEN");
+  if (requirement && !meetsRequirement(restrictions, requirement)) throw new AppError("FORBIDDEN");
   if (!allowsAddress(restrictions, address ?? undefined)) throw new AppError("FORBIDDEN");
   return { keyId: actor.keyId, restrictions, isRestricted: isRestricted(settings), isByFormerSecret };
 }
 
-function allowsDemand(restrictions: Restrictions | undefined, demand: Demand): boolean {
-  if (demand === "unnarrowed") return !limitsAccess(restrictions);
-  const { workspaceId, permission } = demand;
+function meetsRequirement(restrictions: Restrictions | undefined, requirement: Requirement): boolean {
+  if (requirement === "unrestricted") return !limitsAccess(restrictions);
+  const { workspaceId, permission } = requirement;
   return allowsWorkspace(restrictions, workspaceId) && allowsPermission(restrictions, permission);
 }
 

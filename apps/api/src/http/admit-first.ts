@@ -5,6 +5,7 @@ import type { AppError } from "@latchkey/errors";
 import type Koa from "koa";
 import type { Context } from "koa";
 import { andThen } from "./and-then.ts";
+import { createBatcher } from "./batcher.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { clientAddress } from "./client-address.ts";
 import { isOpen } from "./edge-rules.ts";
@@ -13,7 +14,6 @@ import type { FindRoute, Route } from "./open-routes.ts";
 import { type Reply, writeReply } from "./reply.ts";
 import { requestIdOf } from "./request-id.ts";
 import { readPath } from "./request-path.ts";
-import { together } from "./together.ts";
 
 /** A request that has a verdict, good or bad. */
 export interface Judged {
@@ -69,7 +69,7 @@ export interface Responders {
  */
 export function admitFirst(gate: Gate, { open, app, answerFailure }: Responders): RequestListener {
   const others = app.callback();
-  const write = together<Written>(queueMicrotask, ({ ctx, reply }) => {
+  const write = createBatcher<Written>(queueMicrotask, ({ ctx, reply }) => {
     try {
       writeReply(ctx.res, reply);
     } catch (thrown) {
@@ -87,7 +87,7 @@ export function admitFirst(gate: Gate, { open, app, answerFailure }: Responders)
       fail(thrown);
     }
   };
-  const admit = together<Arrival>(setImmediate, (arrival) =>
+  const admit = createBatcher<Arrival>(setImmediate, (arrival) =>
     ask(gate, arrival, (asked) => serve(arrival, asked)),
   );
   return (req, res) => {
@@ -130,7 +130,7 @@ function ask(
     const route = findRoute(req.method ?? "GET", path);
     const address = clientAddress(req, isTrustedProxy);
     admission
-      .admit(token, "demand" in route ? route.demand : undefined, address)
+      .admit(token, "requirement" in route ? route.requirement : undefined, address)
       .then((verdict) => tell({ kind: "judged", route, path, verdict, address, arrivedAt }), fail);
   } catch (error) {
     fail(error);

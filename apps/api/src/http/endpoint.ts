@@ -11,11 +11,11 @@ import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 
 /**
- * Who may call an endpoint. `key`: whoever holds a good API key. `unnarrowed-key`: the same, except a key that is held to
+ * Who may call an endpoint. `key`: whoever holds a good API key. `unrestricted-key`: the same, except a key that is held to
  * workspaces, permissions or reading. `workspace`: a key that has this permission, and its user too, in the workspace that
  * the path names with `:workspaceId`. It has no default: an endpoint says it or does not compile.
  */
-export type Access = "key" | "unnarrowed-key" | { readonly workspace: Permission };
+export type Access = "key" | "unrestricted-key" | { readonly workspace: Permission };
 
 /** What a handler gets beside its input. */
 export interface Call {

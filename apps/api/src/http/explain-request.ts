@@ -41,14 +41,17 @@ export type ExplainRequest = (request: TriedRequest) => Promise<Explanation>;
 export function createExplainer(db: Db, findRoute: FindRoute): ExplainRequest {
   return async ({ userId, key, method, path, address }) => {
     const route = findRoute(method, path);
-    const demand = route instanceof AppError ? undefined : route.demand;
-    const about = { permission: typeof demand === "object" ? demand.permission : null, remaining: null };
+    const requirement = route instanceof AppError ? undefined : route.requirement;
+    const about = {
+      permission: typeof requirement === "object" ? requirement.permission : null,
+      remaining: null,
+    };
     const stranger = { ...about, keyId: undefined, outcome: "unknown" } as const;
     if (readBearerToken(["Authorization", `Bearer ${key}`]) === undefined) {
       const explanation = "This is not of the form of a key: the request would be told to authenticate.";
       return { ...stranger, status: 401, explanation };
     }
-    const found = await inspectKey(db, key, { demand, address });
+    const found = await inspectKey(db, key, { requirement, address });
     if (found?.facts.userId !== userId) {
       // Whether it is somebody else's is told to nobody.
       const explanation =

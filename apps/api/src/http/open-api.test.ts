@@ -24,7 +24,7 @@ function createContext(): Context {
 
 const judged: Judged = {
   kind: "judged",
-  route: { endpoint: getConfig, params: {}, demand: undefined },
+  route: { endpoint: getConfig, params: {}, requirement: undefined },
   path: "/open/global/config",
   verdict: {
     kind: "admitted",

@@ -131,8 +131,8 @@ function requireJudged(asked: Asked): Judged {
 }
 
 function workspaceOf(route: Judged["route"]): WorkspaceId | undefined {
-  const demand = "demand" in route ? route.demand : undefined;
-  return typeof demand === "object" ? demand.workspaceId : undefined;
+  const requirement = "requirement" in route ? route.requirement : undefined;
+  return typeof requirement === "object" ? requirement.workspaceId : undefined;
 }
 
 /** Where the path means something else for each key, the key is part of what a client calls its request. */

@@ -1,5 +1,5 @@
 import Router from "@koa/router";
-import type { Demand } from "@latchkey/auth/judge";
+import type { Requirement } from "@latchkey/auth/judge";
 import { decodeId, type WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
@@ -10,7 +10,7 @@ export interface Route {
   readonly endpoint: Endpoint;
   readonly params: Readonly<Record<string, string>>;
   /** What admission is to check beside the key. */
-  readonly demand: Demand | undefined;
+  readonly requirement: Requirement | undefined;
 }
 
 /** Finds what a method and a path mean: a failure (NOT_FOUND, METHOD_NOT_SUPPORTED) where they mean nothing. */
@@ -29,7 +29,10 @@ export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
   for (const endpoint of endpoints.filter(({ path }) => !path.includes(":"))) {
     const path = `/open${endpoint.path}`;
     const methods = plain.get(path) ?? new Map<string, Route>();
-    plain.set(path, methods.set(endpoint.method, { endpoint, params: {}, demand: toDemand(endpoint, {}) }));
+    plain.set(
+      path,
+      methods.set(endpoint.method, { endpoint, params: {}, requirement: toRequirement(endpoint, {}) }),
+    );
   }
   return (method, path) => {
     const found = plain.get(path)?.get(method);
@@ -40,16 +43,19 @@ export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
     const endpoint = layer && endpointOf.get(layer);
     if (endpoint) {
       const params = layer.params(path, layer.captures(path));
-      return { endpoint, params, demand: toDemand(endpoint, params) };
+      return { endpoint, params, requirement: toRequirement(endpoint, params) };
     }
     const allowed = [...new Set(match.path.flatMap(({ methods }) => methods))].sort().join(", ");
     return new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: allowed } });
   };
 }
 
-function toDemand({ access }: Endpoint, params: Readonly<Record<string, string>>): Demand | undefined {
+function toRequirement(
+  { access }: Endpoint,
+  params: Readonly<Record<string, string>>,
+): Requirement | undefined {
   if (access === "key") return undefined;
-  if (access === "unnarrowed-key") return "unnarrowed";
+  if (access === "unrestricted-key") return "unrestricted";
   const workspaceId = decodeId("workspace", params.workspaceId ?? "") ?? idOfNoWorkspace;
   return { workspaceId, permission: access.workspace };
 }

@@ -57,7 +57,7 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
 
 const needsByAccess = {
   key: "a valid key and nothing more",
-  "unnarrowed-key": "a key that isn't restricted to workspaces, permissions or reading",
+  "unrestricted-key": "a key that isn't restricted to workspaces, permissions or reading",
 } as const;
 
 const notModified: ZodOpenApiResponseObject = {

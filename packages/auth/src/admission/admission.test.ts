@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vites
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
 import { Admission } from "./admission.ts";
-import { AdmissionLink } from "./link.ts";
+import { AdmissionConnection } from "./admission-connection.ts";
 import type { AdmissionOptions } from "./options.ts";
 import { sessionSettings } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
@@ -111,7 +111,7 @@ test("counts exactly what two nodes admit of one key under 200 requests at once"
   expect(await countUses(key)).toBe(total);
 });
 
-test("counts each of many keys apart, met in opposite orders by two nodes", async () => {
+test("counts each of many keys separately when two nodes meet them in opposite orders", async () => {
   const nodes = [openNode(), openNode()] as const;
   const userId = await addUser();
   const keys = await Promise.all(Array.from({ length: 60 }, () => addKey(userId)));
@@ -178,7 +178,7 @@ test("a wrong checksum costs no query, a forged key one", async () => {
   expect(await watch(() => node.admit(secret))).toEqual([{ kind: "refused", reason: "unknown" }, 1]);
 });
 
-test("a key that is remembered costs one statement, and so do all requests that wait together", async () => {
+test("a key that is remembered costs one statement, and so do all requests that wait in the queue", async () => {
   const [node, watch] = openWatchedNode();
   const key = await addKey();
   await node.admit(key.secret);
@@ -194,19 +194,19 @@ test("a batch leaves behind another as soon as it is as large, and a third waits
   const key = await addKey();
   const { node, sent } = await openRecordedNode([key]);
   await slowDown(0.3);
-  const ask = async (requests: number): Promise<Promise<Verdict>[]> => {
-    const verdicts = Array.from({ length: requests }, () => node.admit(key.secret));
+  const admitSeveral = async (count: number): Promise<Promise<Verdict>[]> => {
+    const verdicts = Array.from({ length: count }, () => node.admit(key.secret));
     await setImmediate();
     return verdicts;
   };
   const startedAt = performance.now();
-  const first = await ask(3);
+  const first = await admitSeveral(3);
   expect(sent()).toBe(1);
-  const second = await ask(2);
+  const second = await admitSeveral(2);
   expect(sent()).toBe(1);
-  second.push(...(await ask(1)));
+  second.push(...(await admitSeveral(1)));
   expect(sent()).toBe(2);
-  const third = await ask(5);
+  const third = await admitSeveral(5);
   expect(sent()).toBe(2);
   // So all of this was while the first was under way.
   expect(performance.now() - startedAt).toBeLessThan(300);
@@ -448,7 +448,7 @@ test("answers unavailable while its connection is cut, and recovers by itself", 
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(await node.isAvailable()).toBe(false);
   await database.setAvailable(true);
-  // After a failed attempt to connect, the next one is made a moment later.
+  // After a failed attempt to connect, the next one waits for a short backoff.
   await expect.poll(() => node.isAvailable()).toBe(true);
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
   expect(failures.length).toBeGreaterThan(0);
@@ -473,8 +473,8 @@ test("two batches whose connection is cut are both answered unavailable, and the
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
 });
 
-test("who asks for a connection while one is made gets the same", async () => {
-  const link = new AdmissionLink(database.connection);
+test("concurrent callers share the connection that is being opened", async () => {
+  const link = new AdmissionConnection(database.connection);
   onTestFinished(() => link.close());
   const take = (): Promise<pg.Client> => link.use((client) => Promise.resolve(client));
   const [one, other] = await Promise.all([take(), take()]);
@@ -554,7 +554,7 @@ test("a node that is closed answers truly what is under way", async () => {
 test("its connection has the settings that its statements need, whatever the database's own are", async () => {
   const { database: name } = database.connection;
   await sql`alter database ${sql.ref(name)} set synchronous_commit = off`.execute(database.owner);
-  const link = new AdmissionLink(database.connection);
+  const link = new AdmissionConnection(database.connection);
   onTestFinished(() => link.close());
   const client = await link.use((live) => Promise.resolve(live));
   for (const setting of ["role=latchkey_admission", ...sessionSettings]) {
@@ -571,7 +571,7 @@ test("its connection has the settings that its statements need, whatever the dat
 
 test("no statement takes more than 1,024 requests", async () => {
   const sizes: number[] = [];
-  const node = openNode({ onStatement: ({ probes }) => sizes.push(probes) });
+  const node = openNode({ onStatement: ({ lookups }) => sizes.push(lookups) });
   const verdicts = await Promise.all(Array.from({ length: 1_500 }, () => node.admit(createApiKey().secret)));
   expect(new Set(verdicts.map((verdict) => verdict.kind))).toEqual(new Set(["refused"]));
   expect(Math.max(...sizes)).toBeLessThanOrEqual(1_024);

@@ -2,71 +2,71 @@ import type { KeyId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
-import { answerCounted, malformed, presentedBy, unavailable, unknown } from "./answer.ts";
-import type { Ask } from "./ask.ts";
+import { AdmissionConnection } from "./admission-connection.ts";
+import { answerCounted, malformed, presentedBy, unavailable, unknownKey } from "./answer.ts";
 import {
+  type AdmissionRequest,
   type Batch,
   composeBatches,
-  type Incoming,
-  listAsks,
+  type LookupGroup,
   listFirstUses,
-  listWaiters,
-  type Probing,
+  listIncrements,
+  listRequests,
+  type PendingRequest,
   requestOfNoKey,
-  type Spending,
-  type Waiter,
+  type UsageGroup,
 } from "./batch.ts";
 import { FactsMemory } from "./facts-memory.ts";
-import { type Demand, judge, judgeKey, type KeyFacts } from "./judge.ts";
-import { AdmissionLink } from "./link.ts";
+import { judge, judgeKey, type KeyFacts, type Requirement } from "./judge.ts";
+import type { LimitOutcome } from "./limit-window.ts";
 import type { AdmissionOptions } from "./options.ts";
-import type { Spent } from "./spend.ts";
-import { countUses, type Findings, type Probe, resolveUses } from "./statement.ts";
+import { countUses, type Findings, type KeyLookup, resolveUses } from "./statement.ts";
+import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** At most so many requests in one statement. */
+/** The most requests in one statement. */
 const maxBatch = 1_024;
-/** At most so many batches at once. A third one would only wait for Postgres rather than here. */
-const mostUnderWay = 2;
-/** How long to leave alone what another transaction holds, in milliseconds. */
-const blockedPauseMs = 10;
+/** The most batches in flight. A third batch would wait in Postgres instead of in the queue, where it can still grow. */
+const maxInFlight = 2;
+/** Delay before requests whose rows another transaction locks are tried again, in milliseconds. */
+const blockedRetryMs = 10;
 const sweepEveryMs = 100;
 
 /**
- * The one step that verifies and counts a request.
+ * Verifies and counts a request in one step.
  *
- * Group commit: while a batch is under way, requests that arrive wait, and the next batch takes them all. It leaves when
- * nothing is under way any more, or behind one batch, on the same connection, as soon as it is as large: so Postgres goes
- * from one to the next without waiting for the node. A request is answered when the transaction of its batch has
- * committed, so that there is no cache to invalidate and no buffer to lose.
+ * Group commit: requests that arrive while a batch is in flight wait in the queue, and the next batch takes all of them.
+ * It is sent when no batch is in flight, or behind one batch on the same connection as soon as it is as large as that
+ * one, so that Postgres never waits for the node between two statements. A request is answered after the transaction of
+ * its batch has committed, so there is no cache to invalidate and no buffered count to lose.
  */
 export class Admission {
-  readonly #link: AdmissionLink;
+  readonly #connection: AdmissionConnection;
   readonly #memory: FactsMemory;
   readonly #deadlineMs: number;
   readonly #maxWaiting: number;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
   readonly #sweeper: NodeJS.Timeout;
-  /** Requests without a verdict: in the queue, under way, or aside. */
-  #unanswered = 0;
-  /** Those of them whose key the node did not know when they came. */
-  #unknown = 0;
-  #waiting: Waiter[] = [];
-  /** Those of them that another transaction has held up, whether aside or back in the queue. */
-  #held = 0;
-  /** The batches that have left the queue, each until all of its requests are answered or wait again. */
-  readonly #underWay = new Set<readonly Waiter[]>();
-  /** Settles when the node is closed and nothing is under way any more. */
-  readonly #ended = Promise.withResolvers<void>();
-  /** Whether a batch leaves at the end of this synchronous run. */
-  #isLeaving = false;
-  /** Keys that were not counted when their turn came: their version had moved, or another transaction holds them. */
-  readonly #apart = new Set<KeyId>();
+  /** Requests without a verdict: queued, in flight or postponed. */
+  #pendingCount = 0;
+  /** Pending requests whose key this node did not remember when they arrived. */
+  #unknownKeyCount = 0;
+  #queue: PendingRequest[] = [];
+  /** Pending requests whose row another transaction locked, whether postponed or queued again. */
+  #blockedCount = 0;
+  /** The batches that were taken from the queue, each until its requests are answered or queued again. */
+  readonly #inFlight = new Set<readonly PendingRequest[]>();
+  /** Resolves when the node is closed and no batch is in flight. */
+  readonly #drained = Promise.withResolvers<void>();
+  /** Whether a batch is sent at the end of this synchronous run. */
+  #isDispatchScheduled = false;
+  /** Keys that the last statement did not count, because their version had changed or another transaction locked their row. */
+  readonly #isolatedKeys = new Set<KeyId>();
   #isClosed = false;
 
   constructor(options: AdmissionOptions) {
-    this.#link = new AdmissionLink(options.connection);
+    this.#connection = new AdmissionConnection(options.connection);
     this.#memory = new FactsMemory(options.maxRemembered ?? 200_000);
     this.#deadlineMs = options.deadlineMs ?? 1_500;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
@@ -77,176 +77,180 @@ export class Admission {
   }
 
   /**
-   * Judges and counts one request with this token. The token may be anything that a caller sent.
-   * @param demand what it wants beside a good key.
-   * @param address where it comes from; a key that is held to ranges of addresses is refused without.
+   * Verifies and counts one request with this token. The token may be any string that a caller sent.
+   * @param requirement the access that the request needs besides a valid key.
+   * @param address the caller's IP address; a key that is restricted to IP ranges is rejected without one.
    */
-  admit(token: string, demand?: Demand, address?: string): Promise<Verdict> {
+  admit(token: string, requirement?: Requirement, address?: string): Promise<Verdict> {
     if (token.length !== apiKeyLength) return Promise.resolve(malformed);
     const digest = digestKey(token);
     const facts = this.#memory.recall(digest);
-    // What is remembered was well-formed.
+    // Only well-formed keys are remembered.
     if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
-    // A refusal is never remembered: whoever is to be refused is looked up.
-    const isAllowed = facts && judge(facts, { demand, address }).kind === "allowed";
-    return this.#enqueue({ digest, demand, address, facts: isAllowed ? facts : undefined });
+    // Rejections are never remembered: a request that remembered facts reject is looked up.
+    const isAllowed = facts && judge(facts, { requirement, address }).kind === "allowed";
+    return this.#enqueue({ digest, requirement, address, facts: isAllowed ? facts : undefined });
   }
 
-  /** Whether requests can be admitted right now, found out by asking the database, also while very many wait. */
+  /** Whether requests can be admitted now. Runs a lookup on the database, even if the queue is full. */
   async isAvailable(): Promise<boolean> {
-    return !this.#isClosed && (await this.#wait(requestOfNoKey)).kind !== "unavailable";
+    return !this.#isClosed && (await this.#addToQueue(requestOfNoKey)).kind !== "unavailable";
   }
 
-  /** Finishes the batches under way, answers "unavailable" to what waits, and closes the connection. */
+  /** Finishes the batches in flight, answers "unavailable" to queued requests, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#underWay.size > 0) await this.#ended.promise;
+    if (this.#inFlight.size > 0) await this.#drained.promise;
     clearInterval(this.#sweeper);
-    for (const waiter of this.#waiting) this.#settle(waiter, unavailable);
-    this.#waiting = [];
-    await this.#link.close();
+    for (const request of this.#queue) this.#settle(request, unavailable);
+    this.#queue = [];
+    await this.#connection.close();
   }
 
-  #enqueue(request: Incoming): Promise<Verdict> {
-    if (this.#unanswered >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
-    // Keys that a node does not know, forged ones among them, take no more than half of the room from those it knows.
-    if (!request.facts && this.#unknown >= this.#maxWaiting / 2) return Promise.resolve(unavailable);
-    return this.#wait(request);
+  #enqueue(request: AdmissionRequest): Promise<Verdict> {
+    if (this.#pendingCount >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
+    // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
+    if (!request.facts && this.#unknownKeyCount >= this.#maxWaiting / 2) return Promise.resolve(unavailable);
+    return this.#addToQueue(request);
   }
 
-  #wait({ digest, demand, address, facts }: Incoming): Promise<Verdict> {
-    this.#unanswered += 1;
-    if (!facts) this.#unknown += 1;
+  #addToQueue({ digest, requirement, address, facts }: AdmissionRequest): Promise<Verdict> {
+    this.#pendingCount += 1;
+    if (!facts) this.#unknownKeyCount += 1;
     return new Promise((answer) => {
-      this.#waiting.push({
+      this.#queue.push({
         wasKnown: facts !== undefined,
         digest,
-        demand,
+        requirement,
         address,
         facts,
         arrivedAt: performance.now(),
         answer,
-        wasHeld: false,
+        wasBlocked: false,
         isAnswered: false,
       });
-      this.#proceed();
+      this.#scheduleDispatch();
     });
   }
 
-  /** Has the next batch leave, if it is its time. */
-  #proceed(): void {
-    if (this.#isLeaving || !this.#isTime()) return;
-    this.#isLeaving = true;
-    // Whoever asks in one synchronous run is counted together; what serves HTTP has a turn's requests ask in one.
+  /** Sends the next batch at the end of this synchronous run, if one may be sent. */
+  #scheduleDispatch(): void {
+    if (this.#isDispatchScheduled || !this.#canDispatch()) return;
+    this.#isDispatchScheduled = true;
+    // Requests of one synchronous run go into one batch; the HTTP server admits all requests of an event loop turn in one run.
     queueMicrotask(() => {
-      this.#isLeaving = false;
-      if (!this.#isClosed) void this.#serve(this.#waiting.splice(0, maxBatch));
+      this.#isDispatchScheduled = false;
+      if (!this.#isClosed) void this.#dispatch(this.#queue.splice(0, maxBatch));
     });
   }
 
-  #isTime(): boolean {
-    if (this.#waiting.length === 0 || this.#isClosed) return false;
-    if (this.#underWay.size >= mostUnderWay) return false;
-    const [ahead] = this.#underWay;
-    // Smaller ones would take more statements for the same requests.
-    return !ahead || this.#waiting.length >= ahead.length;
+  #canDispatch(): boolean {
+    if (this.#queue.length === 0 || this.#isClosed) return false;
+    if (this.#inFlight.size >= maxInFlight) return false;
+    const [ahead] = this.#inFlight;
+    // Smaller batches would take more statements for the same requests.
+    return !ahead || this.#queue.length >= ahead.length;
   }
 
   /**
-   * Serves one batch. Never rejects: if anything throws, every request of the batch that has no verdict yet is answered
-   * "unavailable", so that no request hangs, none occupies room in the queue forever, and the next batch leaves.
+   * Processes one batch. Never rejects: if anything throws, every request of the batch without a verdict is answered
+   * "unavailable", so that no request hangs or occupies the queue forever, and the next batch is sent.
    */
-  async #serve(waiters: readonly Waiter[]): Promise<void> {
-    this.#underWay.add(waiters);
+  async #dispatch(requests: readonly PendingRequest[]): Promise<void> {
+    this.#inFlight.add(requests);
     try {
-      // Connecting first, because a batch must not count requests that are answered while it waits for a connection.
-      if (!this.#link.isConnected) await this.#link.connect();
-      this.#giveUpLate(waiters);
-      const { together, apart, later } = composeBatches(waiters, this.#apart);
-      if (later.length > 0) this.#waiting = later.concat(this.#waiting);
-      if (together.size > 0) await this.#count(together);
-      if (apart.spending.size + apart.probing.size > 0) await this.#resolve(apart);
+      // Connects first: a batch must not count requests that are answered while it waits for a connection.
+      if (!this.#connection.isConnected) await this.#connection.connect();
+      this.#rejectOverdue(requests);
+      const { known, isolated, deferred } = composeBatches(requests, this.#isolatedKeys);
+      if (deferred.length > 0) this.#queue = deferred.concat(this.#queue);
+      if (known.size > 0) await this.#count(known);
+      if (isolated.usageGroups.size + isolated.lookupGroups.size > 0) await this.#resolve(isolated);
     } catch (error) {
-      this.#fail(waiters, error);
+      this.#fail(requests, error);
     } finally {
-      this.#underWay.delete(waiters);
-      if (this.#isClosed && this.#underWay.size === 0) this.#ended.resolve();
-      this.#proceed();
+      this.#inFlight.delete(requests);
+      if (this.#isClosed && this.#inFlight.size === 0) this.#drained.resolve();
+      this.#scheduleDispatch();
     }
   }
 
-  /** Answers requests whose time is over. */
-  #giveUpLate(waiters: readonly Waiter[]): void {
+  /** Answers "unavailable" to requests that are past their deadline. */
+  #rejectOverdue(requests: readonly PendingRequest[]): void {
     const latest = performance.now() - this.#deadlineMs;
-    for (const waiter of waiters) if (waiter.arrivedAt < latest) this.#settle(waiter, unavailable);
+    for (const request of requests) if (request.arrivedAt < latest) this.#settle(request, unavailable);
   }
 
-  /** Counts what is remembered, and queues again what was not counted. */
-  async #count(spending: Batch["spending"]): Promise<void> {
+  /** Counts requests by remembered facts, and queues again those that were not counted. */
+  async #count(usageGroups: Batch["usageGroups"]): Promise<void> {
     try {
-      const { uncounted, spent } = await this.#send({ spending, probing: new Map() }, countUses);
-      const again: Waiter[] = [];
+      const { uncounted, limits } = await this.#send({ usageGroups, lookupGroups: new Map() }, countUses);
+      const again: PendingRequest[] = [];
       for (const keyId of uncounted) {
-        this.#apart.add(keyId);
-        again.push(...(spending.get(keyId)?.waiters ?? []));
-        spending.delete(keyId);
+        this.#isolatedKeys.add(keyId);
+        again.push(...(usageGroups.get(keyId)?.requests ?? []));
+        usageGroups.delete(keyId);
       }
-      // They are no longer in `spending`, so they are queued before anything below can throw.
-      if (again.length > 0) this.#waiting = again.concat(this.#waiting);
-      for (const [keyId, counted] of spending) this.#admit(counted, spent.get(keyId));
+      // They are no longer in `usageGroups`, so they are queued before anything below can throw.
+      if (again.length > 0) this.#queue = again.concat(this.#queue);
+      for (const [keyId, group] of usageGroups) this.#answerCounted(group, limits.get(keyId));
     } catch (error) {
-      const batch: Batch = { spending, probing: new Map() };
-      // Nothing was changed, and nobody is told yet: past the locked rows it may go.
+      const batch: Batch = { usageGroups, lookupGroups: new Map() };
+      // Nothing was changed and no request was answered, so the batch can be resolved past the locked rows.
       if (isDefiniteAbort(error)) await this.#resolve(batch);
-      else this.#fail(listWaiters(batch), error);
+      else this.#fail(listRequests(batch), error);
     }
   }
 
-  /** Counts what can be counted past rows that others hold, and learns about the rest. */
+  /** Counts what can be counted without waiting for locked rows, and looks up the rest. */
   async #resolve(batch: Batch): Promise<void> {
-    // While another statement was under way their time may have come.
-    if (listWaiters(batch).every(({ isAnswered }) => isAnswered)) return;
+    // Their deadline may have passed while another statement was in flight.
+    if (listRequests(batch).every(({ isAnswered }) => isAnswered)) return;
     try {
-      const firstUses = listFirstUses(batch.spending);
-      const findings = await this.#send(batch, (client, asks, probes) =>
-        resolveUses(client, { asks, probes, firstUses }),
+      const firstUses = listFirstUses(batch.usageGroups);
+      const findings = await this.#send(batch, (client, increments, lookups) =>
+        resolveUses(client, { increments, lookups, firstUses }),
       );
-      this.#conclude(batch, findings);
+      this.#applyFindings(batch, findings);
     } catch (error) {
-      // Rows are skipped, a whole table that somebody has locked is not.
-      if (isDefiniteAbort(error)) this.#setAside(listWaiters(batch));
-      else this.#fail(listWaiters(batch), error);
+      // The statement skips locked rows, but it waits for a locked table.
+      if (isDefiniteAbort(error)) this.#postpone(listRequests(batch));
+      else this.#fail(listRequests(batch), error);
     }
   }
 
   #send<Result>(
-    { spending, probing }: Batch,
-    run: (client: pg.Client, asks: readonly Ask[], probes: readonly Probe[]) => Promise<Result>,
+    { usageGroups, lookupGroups }: Batch,
+    run: (
+      client: pg.Client,
+      increments: readonly UsageIncrement[],
+      lookups: readonly KeyLookup[],
+    ) => Promise<Result>,
   ): Promise<Result> {
-    const asks = listAsks(spending);
-    const probes = Array.from(probing.values(), ({ probe }) => probe);
-    return this.#link.use((client) => {
-      this.#announce(asks.length, probes.length);
-      return run(client, asks, probes);
+    const increments = listIncrements(usageGroups);
+    const lookups = Array.from(lookupGroups.values(), ({ lookup }) => lookup);
+    return this.#connection.use((client) => {
+      this.#notifyObserver(increments.length, lookups.length);
+      return run(client, increments, lookups);
     });
   }
 
-  /** Tells the observer of a statement. An observer that throws must not fail the requests in it. */
-  #announce(asks: number, probes: number): void {
+  /** Notifies the observer of a statement. An observer that throws must not fail the requests in the statement. */
+  #notifyObserver(increments: number, lookups: number): void {
     try {
-      this.#onStatement({ asks, probes });
+      this.#onStatement({ increments, lookups });
     } catch (error) {
-      this.#report(error);
+      this.#reportFailure(error);
     }
   }
 
-  #fail(waiters: readonly Waiter[], error: unknown): void {
-    this.#report(error);
-    for (const waiter of waiters) this.#settle(waiter, unavailable);
+  #fail(requests: readonly PendingRequest[], error: unknown): void {
+    this.#reportFailure(error);
+    for (const request of requests) this.#settle(request, unavailable);
   }
 
-  /** Reports a failure. A reporter that throws must not keep requests from being answered; Node warns of it instead. */
-  #report(error: unknown): void {
+  /** Reports a failure. A reporter that throws must not keep requests from being answered; its error becomes a process warning. */
+  #reportFailure(error: unknown): void {
     try {
       this.#onFailure(error);
     } catch (thrown) {
@@ -254,91 +258,94 @@ export class Admission {
     }
   }
 
-  /** Answers what is decided and queues the rest again: keys that have changed, and rows that were held. */
-  #conclude({ spending, probing }: Batch, { uncounted, spent, probed }: Findings): void {
-    const again: Waiter[] = [];
-    for (const [keyId, counted] of spending) {
-      const { facts, waiters } = counted;
+  /** Answers the requests that are decided; queues those of changed keys again and postpones those of locked rows. */
+  #applyFindings({ usageGroups, lookupGroups }: Batch, { uncounted, limits, found }: Findings): void {
+    const again: PendingRequest[] = [];
+    for (const [keyId, group] of usageGroups) {
+      const { facts, requests } = group;
       const why = uncounted.get(keyId);
-      if (why && why.version === facts.version && !why.isOver) {
-        this.#apart.add(keyId);
-        this.#setAside(waiters);
+      if (why && why.version === facts.version && !why.isExpired) {
+        this.#isolatedKeys.add(keyId);
+        this.#postpone(requests);
         continue;
       }
-      this.#apart.delete(keyId);
-      if (!why) this.#admit(counted, spent.get(keyId));
-      else for (const waiter of waiters) waiter.facts = undefined;
-      again.push(...waiters.filter(({ isAnswered }) => !isAnswered));
+      this.#isolatedKeys.delete(keyId);
+      if (!why) this.#answerCounted(group, limits.get(keyId));
+      else for (const request of requests) request.facts = undefined;
+      again.push(...requests.filter(({ isAnswered }) => !isAnswered));
     }
     let position = 0;
-    for (const looked of probing.values()) {
-      again.push(...this.#learn(probed[position], looked));
+    for (const group of lookupGroups.values()) {
+      again.push(...this.#applyLookup(found[position], group));
       position += 1;
     }
-    this.#waiting = again.concat(this.#waiting);
+    this.#queue = again.concat(this.#queue);
   }
 
-  /** Judges by facts that were read after these requests arrived; what is allowed must still be spent. */
-  #learn(facts: KeyFacts | undefined, { probe: { digest }, waiters }: Probing): readonly Waiter[] {
-    // That a secret is unused is true until its first use, on whichever node, and no version tells that it was.
+  /** Judges requests by facts that were read after they arrived. Returns those that are allowed and must still be counted. */
+  #applyLookup(
+    facts: KeyFacts | undefined,
+    { lookup: { digest }, requests }: LookupGroup,
+  ): readonly PendingRequest[] {
+    // A secret is unused until its first use on any node, and that use doesn't change the key's version.
     const isLasting = facts && !facts.isUnusedSecret && judgeKey(facts).kind === "allowed";
     if (isLasting) this.#memory.remember(digest, facts);
     else this.#memory.forget(digest);
     const presented = facts && presentedBy(facts, digest);
-    return waiters.filter((waiter) => {
-      const judgement = facts ? judge(facts, waiter) : unknown;
-      if (judgement.kind === "refused") this.#settle(waiter, { ...judgement, presented });
-      else waiter.facts = facts;
+    return requests.filter((request) => {
+      const judgement = facts ? judge(facts, request) : unknownKey;
+      if (judgement.kind === "refused") this.#settle(request, { ...judgement, presented });
+      else request.facts = facts;
       return judgement.kind === "allowed";
     });
   }
 
   /**
-   * Leaves requests alone for a moment, because another transaction holds what they need. Those that wait for others'
-   * transactions take at most half of the room: the rest is for everybody else.
+   * Queues requests again after a short delay, because another transaction locks a row that they need. Such requests
+   * occupy at most half of the queue; the rest of it is kept for other keys.
    */
-  #setAside(waiters: readonly Waiter[]): void {
-    for (const waiter of waiters) {
-      if (waiter.isAnswered || waiter.wasHeld) continue;
-      if (this.#held >= Math.floor(this.#maxWaiting / 2)) {
-        this.#settle(waiter, unavailable);
+  #postpone(requests: readonly PendingRequest[]): void {
+    for (const request of requests) {
+      if (request.isAnswered || request.wasBlocked) continue;
+      if (this.#blockedCount >= Math.floor(this.#maxWaiting / 2)) {
+        this.#settle(request, unavailable);
         continue;
       }
-      waiter.wasHeld = true;
-      this.#held += 1;
+      request.wasBlocked = true;
+      this.#blockedCount += 1;
     }
-    const kept = waiters.filter(({ isAnswered }) => !isAnswered);
-    // To run with nobody waiting would end before it is noted as running, and stay noted for ever.
+    const kept = requests.filter(({ isAnswered }) => !isAnswered);
+    // An empty batch would finish before it is registered as in flight, and would stay registered forever.
     if (kept.length === 0) return;
     setTimeout(() => {
-      if (this.#isClosed) for (const waiter of kept) this.#settle(waiter, unavailable);
-      else this.#waiting.push(...kept);
-      this.#proceed();
-    }, blockedPauseMs);
+      if (this.#isClosed) for (const request of kept) this.#settle(request, unavailable);
+      else this.#queue.push(...kept);
+      this.#scheduleDispatch();
+    }, blockedRetryMs);
   }
 
-  /** Tells requests that were counted, or that found nothing left of their key's limit. */
-  #admit(counted: Spending, spent: Spent | undefined): void {
-    answerCounted(counted, spent, (waiter, verdict) => this.#settle(waiter, verdict));
+  /** Answers the requests of a group that was counted, or that exceeded the rate limit. */
+  #answerCounted(group: UsageGroup, outcome: LimitOutcome | undefined): void {
+    answerCounted(group, outcome, (request, verdict) => this.#settle(request, verdict));
   }
 
-  #settle(waiter: Waiter, verdict: Verdict): void {
-    if (waiter.isAnswered) return;
-    waiter.isAnswered = true;
-    this.#unanswered -= 1;
-    if (!waiter.wasKnown) this.#unknown -= 1;
-    if (waiter.wasHeld) this.#held -= 1;
-    waiter.answer(verdict);
+  #settle(request: PendingRequest, verdict: Verdict): void {
+    if (request.isAnswered) return;
+    request.isAnswered = true;
+    this.#pendingCount -= 1;
+    if (!request.wasKnown) this.#unknownKeyCount -= 1;
+    if (request.wasBlocked) this.#blockedCount -= 1;
+    request.answer(verdict);
   }
 
   /**
-   * Holds the deadline of each request, whatever the database does, and breaks off a statement that takes longer than
-   * that by itself. A request that has waited elsewhere before does not end the statement of all the others.
+   * Enforces the deadline of each request whatever the database does, and closes the connection when a single statement
+   * takes longer than the deadline. A request that spent its time elsewhere doesn't cancel the statement of others.
    */
   #sweep(): void {
-    for (const waiters of this.#underWay) this.#giveUpLate(waiters);
-    this.#giveUpLate(this.#waiting);
-    this.#waiting = this.#waiting.filter((waiter) => !waiter.isAnswered);
-    this.#link.dropIfSilentFor(this.#deadlineMs);
+    for (const requests of this.#inFlight) this.#rejectOverdue(requests);
+    this.#rejectOverdue(this.#queue);
+    this.#queue = this.#queue.filter((request) => !request.isAnswered);
+    this.#connection.dropIfSilentFor(this.#deadlineMs);
   }
 }

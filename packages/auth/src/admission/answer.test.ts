@@ -1,12 +1,12 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
-import { answerCounted, malformed, presentedBy, unavailable, unknown } from "./answer.ts";
-import type { Waiter } from "./batch.ts";
+import { answerCounted, malformed, presentedBy, unavailable, unknownKey } from "./answer.ts";
+import type { PendingRequest } from "./batch.ts";
 import { goodFacts } from "./facts.test-kit.ts";
 import type { KeyFacts } from "./judge.ts";
-import type { Spent } from "./spend.ts";
+import type { LimitOutcome } from "./limit-window.ts";
+import { createPendingRequest } from "./pending-request.test-kit.ts";
 import type { Verdict } from "./verdict.ts";
-import { createWaiter } from "./waiter.test-kit.ts";
 
 const workspaceId = "w" as WorkspaceId;
 const limit = { quota: 5, windowSeconds: 60 };
@@ -20,22 +20,26 @@ const principal = {
   isByFormerSecret: false,
 };
 
-/** What each of these requests is answered when they were counted together. */
-function answer(facts: KeyFacts, requests: readonly Partial<Waiter>[], spent?: Spent): Verdict[] {
-  const waiters = requests.map((request) => createWaiter({ facts, ...request }));
-  const verdicts = new Map<Waiter, Verdict>();
-  answerCounted({ digest: "current", facts, waiters }, spent, (waiter, verdict) =>
-    verdicts.set(waiter, verdict),
+/** The verdicts of requests that were counted in one group. */
+function answer(
+  facts: KeyFacts,
+  fields: readonly Partial<PendingRequest>[],
+  outcome?: LimitOutcome,
+): Verdict[] {
+  const requests = fields.map((request) => createPendingRequest({ facts, ...request }));
+  const verdicts = new Map<PendingRequest, Verdict>();
+  answerCounted({ digest: "current", facts, requests }, outcome, (request, verdict) =>
+    verdicts.set(request, verdict),
   );
-  return waiters.map((waiter) => verdicts.get(waiter) as Verdict); // Each was answered, or the comparison fails.
+  return requests.map((request) => verdicts.get(request) as Verdict); // Each was answered, or the comparison fails.
 }
 
 const withRole: KeyFacts = { ...goodFacts, roles: new Map([[workspaceId, "viewer"] as const]) };
-const inWorkspace = { demand: { workspaceId, permission: "workspace:read" } } as const;
+const inWorkspace = { requirement: { workspaceId, permission: "workspace:read" } } as const;
 const access = { scope: { workspaceId }, userId: goodFacts.userId, role: "viewer" };
 
 test("requests of a key without a limit are admitted, each with the workspace that it asked for", () => {
-  expect(answer(withRole, [{}, inWorkspace, { demand: "unnarrowed" }])).toEqual([
+  expect(answer(withRole, [{}, inWorkspace, { requirement: "unrestricted" }])).toEqual([
     { kind: "admitted", presented, principal, access: undefined, limit: undefined },
     { kind: "admitted", presented, principal, access, limit: undefined },
     { kind: "admitted", presented, principal, access: undefined, limit: undefined },
@@ -72,16 +76,16 @@ test("no request of a limited key is admitted when nothing is left", () => {
 });
 
 test("a limited key that was counted without the state of its limit is an error, and no request is admitted", () => {
-  const waiters = [createWaiter()];
+  const requests = [createPendingRequest()];
   const facts = { ...goodFacts, limit };
-  const answered: Waiter[] = [];
+  const answered: PendingRequest[] = [];
   expect(() =>
-    answerCounted({ digest: "current", facts, waiters }, undefined, (waiter) => answered.push(waiter)),
-  ).toThrow("A key with a limit was counted, and not how its limit stands.");
+    answerCounted({ digest: "current", facts, requests }, undefined, (request) => answered.push(request)),
+  ).toThrow("A key with a rate limit was counted, but the statement returned no outcome for it.");
   expect(answered).toEqual([]);
 });
 
-test("a former secret is told apart, and its digest is kept for the log", () => {
+test("a former secret is told from the current one, and its digest is kept for the log", () => {
   const facts = { ...goodFacts, isRetired: true };
   expect(presentedBy(facts, "former")).toEqual({ keyId: goodFacts.keyId, retiredSecret: "former" });
   expect(presentedBy(goodFacts, "current")).toEqual(presented);
@@ -91,7 +95,7 @@ test("a former secret is told apart, and its digest is kept for the log", () => 
 });
 
 test("a token that no key has is refused, and a database that does not answer leaves a request unavailable", () => {
-  expect(unknown).toEqual({ kind: "refused", reason: "unknown", presented: undefined });
+  expect(unknownKey).toEqual({ kind: "refused", reason: "unknown", presented: undefined });
   expect(malformed).toEqual({ kind: "refused", reason: "malformed", presented: undefined });
   expect(unavailable).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });
 });

@@ -1,36 +1,36 @@
-import { openWorkspace, type Spending, type Waiter } from "./batch.ts";
+import { openWorkspace, type PendingRequest, type UsageGroup } from "./batch.ts";
 import type { KeyFacts, Limit } from "./judge.ts";
-import type { Spent } from "./spend.ts";
+import type { LimitOutcome } from "./limit-window.ts";
 import type { LimitState, Presented, Verdict } from "./verdict.ts";
 
-/** For a token that no key has. */
-export const unknown = {
+/** For a well-formed token that belongs to no key. */
+export const unknownKey = {
   kind: "refused",
   reason: "unknown",
   presented: undefined,
 } as const satisfies Verdict;
-/** For a token that cannot be a key. */
+/** For a token that is not in the format of a key. */
 export const malformed = {
   kind: "refused",
   reason: "malformed",
   presented: undefined,
 } as const satisfies Verdict;
-/** For a request that the database has not confirmed in time. */
+/** For a request that the database did not confirm in time. */
 export const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
 
-/** What is told of the key that a secret of this digest belongs to. */
+/** Identifies the key and secret that a request presented. */
 export function presentedBy({ keyId, isRetired }: KeyFacts, digest: string): Presented {
   return { keyId, retiredSecret: isRetired ? digest : undefined };
 }
 
 /**
- * Answers requests that were counted together, or that found nothing left of their key's limit.
- * @param spent how much the limit let through; undefined for a key without one.
+ * Answers the requests of a group that was counted: as admitted, or as limited where the rate limit left nothing.
+ * @param outcome of the rate limit; undefined for a key without one.
  */
 export function answerCounted(
-  { digest, facts, waiters }: Spending,
-  spent: Spent | undefined,
-  answer: (waiter: Waiter, verdict: Verdict) => void,
+  { digest, facts, requests }: UsageGroup,
+  outcome: LimitOutcome | undefined,
+  answer: (request: PendingRequest, verdict: Verdict) => void,
 ): void {
   const { keyId, userId, restrictions, isRestricted, isRetired, limit } = facts;
   const presented = presentedBy(facts, digest);
@@ -43,22 +43,33 @@ export function answerCounted(
     limit: undefined,
   } as const;
   if (!limit) {
-    for (const waiter of waiters)
-      answer(waiter, waiter.demand ? { ...admitted, access: openWorkspace(waiter) } : admitted);
+    for (const request of requests)
+      answer(request, request.requirement ? { ...admitted, access: openWorkspace(request) } : admitted);
     return;
   }
-  if (!spent) throw new Error("A key with a limit was counted, and not how its limit stands.");
+  if (!outcome)
+    throw new Error("A key with a rate limit was counted, but the statement returned no outcome for it.");
   let place = 0;
-  for (const waiter of waiters) {
-    const state = stateAt(place, limit, spent);
-    if (place >= spent.granted) answer(waiter, { kind: "limited", presented, limit: state });
+  for (const request of requests) {
+    const state = stateAt(place, limit, outcome);
+    if (place >= outcome.granted) answer(request, { kind: "limited", presented, limit: state });
     else
-      answer(waiter, { kind: "admitted", presented, principal, access: openWorkspace(waiter), limit: state });
+      answer(request, {
+        kind: "admitted",
+        presented,
+        principal,
+        access: openWorkspace(request),
+        limit: state,
+      });
     place += 1;
   }
 }
 
-/** How the limit stands for the request at this place of its batch, counted from 0. */
-function stateAt(place: number, limit: Limit, { granted, remaining, resetsInSeconds }: Spent): LimitState {
+/** The state of the rate limit for the request at this zero-based place in its group. */
+function stateAt(
+  place: number,
+  limit: Limit,
+  { granted, remaining, resetsInSeconds }: LimitOutcome,
+): LimitState {
   return { limit, remaining: remaining + Math.max(0, granted - 1 - place), resetsInSeconds };
 }

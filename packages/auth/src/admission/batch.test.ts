@@ -3,193 +3,207 @@ import { describe, expect, test } from "vitest";
 import {
   type Batch,
   composeBatches,
-  listAsks,
   listFirstUses,
-  listWaiters,
+  listIncrements,
+  listRequests,
   openWorkspace,
+  type PendingRequest,
   requestOfNoKey,
-  type Waiter,
 } from "./batch.ts";
 import { goodFacts } from "./facts.test-kit.ts";
-import type { WorkspaceDemand } from "./judge.ts";
-import { createWaiter } from "./waiter.test-kit.ts";
+import type { WorkspaceRequirement } from "./judge.ts";
+import { createPendingRequest } from "./pending-request.test-kit.ts";
 
 const [one, other] = ["one", "other"] as unknown as [WorkspaceId, WorkspaceId];
 const otherFacts = { ...goodFacts, keyId: "other key" as KeyId };
 
-function toRead(workspaceId: WorkspaceId): WorkspaceDemand {
+function toRead(workspaceId: WorkspaceId): WorkspaceRequirement {
   return { workspaceId, permission: "workspace:read" };
 }
 
 /** The groups of a batch, each as its digest and its requests. */
-function groupsOf({ spending, probing }: Batch) {
+function groupsOf({ usageGroups, lookupGroups }: Batch) {
   return {
-    counted: [...spending].map(([keyId, { digest, waiters }]) => [keyId, digest, waiters]),
-    lookedUp: [...probing.values()].map(({ probe, waiters }) => [probe, waiters]),
+    counted: [...usageGroups].map(([keyId, { digest, requests }]) => [keyId, digest, requests]),
+    lookedUp: [...lookupGroups.values()].map(({ lookup, requests }) => [lookup, requests]),
   };
 }
 
 /** The groups of both batches that these requests make. */
-function compose(waiters: readonly Waiter[], apartKeys: readonly KeyId[] = []) {
-  const { together, apart, later } = composeBatches(waiters, new Set(apartKeys));
+function compose(requests: readonly PendingRequest[], isolatedKeys: readonly KeyId[] = []) {
+  const { known, isolated, deferred } = composeBatches(requests, new Set(isolatedKeys));
   return {
-    together: groupsOf({ spending: together, probing: new Map() }).counted,
-    apart: groupsOf(apart),
-    later,
+    known: groupsOf({ usageGroups: known, lookupGroups: new Map() }).counted,
+    isolated: groupsOf(isolated),
+    deferred,
   };
 }
 
-const nothingApart = { counted: [], lookedUp: [] };
+const nothingIsolated = { counted: [], lookedUp: [] };
 
 describe("requests whose facts are known", () => {
-  test("are counted together, a group per key", () => {
+  test("are counted in one statement, a group per key", () => {
     const [first, second, third] = [
-      createWaiter(),
-      createWaiter({ digest: "other", facts: otherFacts }),
-      createWaiter(),
+      createPendingRequest(),
+      createPendingRequest({ digest: "other", facts: otherFacts }),
+      createPendingRequest(),
     ];
     expect(compose([first, second, third])).toEqual({
-      together: [
+      known: [
         [goodFacts.keyId, "current", [first, third]],
         [otherFacts.keyId, "other", [second]],
       ],
-      apart: nothingApart,
-      later: [],
+      isolated: nothingIsolated,
+      deferred: [],
     });
   });
 
   test("are skipped if they have been answered already", () => {
     const answered = [
-      createWaiter({ isAnswered: true }),
-      createWaiter({ isAnswered: true, facts: undefined }),
+      createPendingRequest({ isAnswered: true }),
+      createPendingRequest({ isAnswered: true, facts: undefined }),
     ];
-    expect(compose(answered)).toEqual({ together: [], apart: nothingApart, later: [] });
+    expect(compose(answered)).toEqual({ known: [], isolated: nothingIsolated, deferred: [] });
   });
 
-  test("are counted apart if their key is set apart", () => {
-    const [held, free] = [createWaiter(), createWaiter({ digest: "other", facts: otherFacts })];
+  test("are counted in the isolated batch if their key is isolated", () => {
+    const [held, free] = [
+      createPendingRequest(),
+      createPendingRequest({ digest: "other", facts: otherFacts }),
+    ];
     expect(compose([held, free], [goodFacts.keyId])).toEqual({
-      together: [[otherFacts.keyId, "other", [free]]],
-      apart: { counted: [[goodFacts.keyId, "current", [held]]], lookedUp: [] },
-      later: [],
+      known: [[otherFacts.keyId, "other", [free]]],
+      isolated: { counted: [[goodFacts.keyId, "current", [held]]], lookedUp: [] },
+      deferred: [],
     });
   });
 
-  test("are counted apart if their secret has never been used", () => {
+  test("are counted in the isolated batch if their secret has never been used", () => {
     const facts = { ...goodFacts, isUnusedSecret: true };
-    const [first, second] = [createWaiter({ facts }), createWaiter({ facts })];
+    const [first, second] = [createPendingRequest({ facts }), createPendingRequest({ facts })];
     expect(compose([first, second])).toEqual({
-      together: [],
-      apart: { counted: [[goodFacts.keyId, "current", [first, second]]], lookedUp: [] },
-      later: [],
+      known: [],
+      isolated: { counted: [[goodFacts.keyId, "current", [first, second]]], lookedUp: [] },
+      deferred: [],
     });
   });
 
   test("are looked up if their group has another version of the facts", () => {
-    const [fresh, stale] = [createWaiter({ facts: { ...goodFacts, version: 2 } }), createWaiter()];
+    const [fresh, stale] = [
+      createPendingRequest({ facts: { ...goodFacts, version: 2 } }),
+      createPendingRequest(),
+    ];
     expect(compose([fresh, stale])).toEqual({
-      together: [[goodFacts.keyId, "current", [fresh]]],
-      apart: { counted: [], lookedUp: [[{ digest: "current", workspaceId: undefined }, [stale]]] },
-      later: [],
+      known: [[goodFacts.keyId, "current", [fresh]]],
+      isolated: { counted: [], lookedUp: [[{ digest: "current", workspaceId: undefined }, [stale]]] },
+      deferred: [],
     });
   });
 
   test("are looked up if both the version and the secret differ from their group's", () => {
     const facts = { ...goodFacts, version: 2 };
-    const [fresh, former] = [createWaiter({ facts }), createWaiter({ digest: "former" })];
+    const [fresh, former] = [createPendingRequest({ facts }), createPendingRequest({ digest: "former" })];
     expect(compose([fresh, former])).toMatchObject({
-      apart: { lookedUp: [[{ digest: "former", workspaceId: undefined }, [former]]] },
-      later: [],
+      isolated: { lookedUp: [[{ digest: "former", workspaceId: undefined }, [former]]] },
+      deferred: [],
     });
   });
 
-  test.each([{ apartKeys: [] }, { apartKeys: [goodFacts.keyId] }])(
+  test.each([{ isolatedKeys: [] }, { isolatedKeys: [goodFacts.keyId] }])(
     "wait for the next statement if theirs counts another secret of the key: %j",
-    ({ apartKeys }) => {
-      const former = createWaiter({
+    ({ isolatedKeys }) => {
+      const former = createPendingRequest({
         digest: "former",
         facts: { ...goodFacts, isRetired: true, goodUntil: "2027" },
       });
-      const [first, last] = [createWaiter(), createWaiter()];
-      const { together, apart, later } = compose([first, former, last], apartKeys);
-      expect([...together, ...apart.counted]).toEqual([[goodFacts.keyId, "current", [first, last]]]);
-      expect(apart.lookedUp).toEqual([]);
-      expect(later).toEqual([former]);
+      const [first, last] = [createPendingRequest(), createPendingRequest()];
+      const { known, isolated, deferred } = compose([first, former, last], isolatedKeys);
+      expect([...known, ...isolated.counted]).toEqual([[goodFacts.keyId, "current", [first, last]]]);
+      expect(isolated.lookedUp).toEqual([]);
+      expect(deferred).toEqual([former]);
     },
   );
 });
 
-test("requests without facts are looked up, those for the same secret and workspace together", () => {
-  const lookedUp = (digest: string, demand?: Waiter["demand"]) =>
-    createWaiter({ digest, demand, facts: undefined });
-  const [bare, inOne, inOther, again, unnarrowed, stranger] = [
+test("requests without facts are looked up, those for the same secret and workspace once", () => {
+  const lookedUp = (digest: string, requirement?: PendingRequest["requirement"]) =>
+    createPendingRequest({ digest, requirement, facts: undefined });
+  const [bare, inOne, inOther, again, unrestricted, stranger] = [
     lookedUp("a"),
     lookedUp("a", toRead(one)),
     lookedUp("a", toRead(other)),
     lookedUp("a", { workspaceId: one, permission: "members:manage" }),
-    lookedUp("a", "unnarrowed"),
+    lookedUp("a", "unrestricted"),
     lookedUp("b", toRead(one)),
   ];
-  expect(compose([bare, inOne, inOther, again, unnarrowed, stranger])).toEqual({
-    together: [],
-    apart: {
+  expect(compose([bare, inOne, inOther, again, unrestricted, stranger])).toEqual({
+    known: [],
+    isolated: {
       counted: [],
       lookedUp: [
-        [{ digest: "a", workspaceId: undefined }, [bare, unnarrowed]],
+        [{ digest: "a", workspaceId: undefined }, [bare, unrestricted]],
         [{ digest: "a", workspaceId: one }, [inOne, again]],
         [{ digest: "a", workspaceId: other }, [inOther]],
         [{ digest: "b", workspaceId: one }, [stranger]],
       ],
     },
-    later: [],
+    deferred: [],
   });
 });
 
 test("a statement is given each key's uses, version, end and limit, and the first uses of new secrets", () => {
   const limit = { quota: 10, windowSeconds: 60 };
   const facts = { ...otherFacts, version: 7, goodUntil: "2027-01-01", limit, isUnusedSecret: true };
-  const waiters = [createWaiter(), createWaiter({ digest: "new", facts }), createWaiter()];
-  const { apart } = composeBatches(waiters, new Set([goodFacts.keyId]));
-  expect(listAsks(apart.spending)).toEqual([
+  const requests = [
+    createPendingRequest(),
+    createPendingRequest({ digest: "new", facts }),
+    createPendingRequest(),
+  ];
+  const { isolated } = composeBatches(requests, new Set([goodFacts.keyId]));
+  expect(listIncrements(isolated.usageGroups)).toEqual([
     { keyId: goodFacts.keyId, uses: 2, version: 1, goodUntil: null, limit: null },
     { keyId: otherFacts.keyId, uses: 1, version: 7, goodUntil: "2027-01-01", limit },
   ]);
-  expect(listFirstUses(apart.spending)).toEqual([otherFacts.keyId]);
+  expect(listFirstUses(isolated.usageGroups)).toEqual([otherFacts.keyId]);
 });
 
 test("a batch lists all of its requests", () => {
-  const [first, second, unknown] = [createWaiter(), createWaiter(), createWaiter({ facts: undefined })];
-  const { apart } = composeBatches([first, second, unknown], new Set([goodFacts.keyId]));
-  expect(listWaiters(apart)).toEqual([first, second, unknown]);
-  for (const [index, waiter] of [first, second, unknown].entries())
-    expect(listWaiters(apart)[index]).toBe(waiter);
+  const [first, second, unknown] = [
+    createPendingRequest(),
+    createPendingRequest(),
+    createPendingRequest({ facts: undefined }),
+  ];
+  const { isolated } = composeBatches([first, second, unknown], new Set([goodFacts.keyId]));
+  expect(listRequests(isolated)).toEqual([first, second, unknown]);
+  for (const [index, request] of [first, second, unknown].entries())
+    expect(listRequests(isolated)[index]).toBe(request);
 });
 
 describe("a request opens", () => {
   const facts = { ...goodFacts, roles: new Map([[one, "admin"] as const]) };
 
   test("the workspace that it asked for, in its user's role", () => {
-    expect(openWorkspace(createWaiter({ facts, demand: toRead(one) }))).toEqual({
+    expect(openWorkspace(createPendingRequest({ facts, requirement: toRead(one) }))).toEqual({
       scope: { workspaceId: one },
       userId: goodFacts.userId,
       role: "admin",
     });
   });
 
-  test.each<[string, Partial<Waiter>]>([
-    ["that its user is not a member of", { facts, demand: toRead(other) }],
-    ["if it asked for none", { facts, demand: undefined }],
-    ["if it asked for what no restricted key may do", { facts, demand: "unnarrowed" }],
-    ["while its facts are unknown", { facts: undefined, demand: toRead(one) }],
+  test.each<[string, Partial<PendingRequest>]>([
+    ["that its user is not a member of", { facts, requirement: toRead(other) }],
+    ["if it asked for none", { facts, requirement: undefined }],
+    ["if it asked for what no restricted key may do", { facts, requirement: "unrestricted" }],
+    ["while its facts are unknown", { facts: undefined, requirement: toRead(one) }],
   ])("no workspace %s", (_when, request) => {
-    expect(openWorkspace(createWaiter(request))).toBeUndefined();
+    expect(openWorkspace(createPendingRequest(request))).toBeUndefined();
   });
 });
 
 test("the request that probes the database has a digest of 32 zero bytes and no facts", () => {
   expect(requestOfNoKey).toEqual({
     digest: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-    demand: undefined,
+    requirement: undefined,
     address: undefined,
     facts: undefined,
   });

@@ -1,126 +1,131 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
-import type { Ask } from "./ask.ts";
-import type { Demand, KeyFacts } from "./judge.ts";
-import type { Probe } from "./statement.ts";
+import type { KeyFacts, Requirement } from "./judge.ts";
+import type { KeyLookup } from "./statement.ts";
+import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** A request as it comes. */
-export interface Incoming {
+/** A request to admit. */
+export interface AdmissionRequest {
   readonly digest: string;
-  readonly demand: Demand | undefined;
+  readonly requirement: Requirement | undefined;
   readonly address: string | undefined;
-  /** What the node believes of its key, and judged it by; undefined for a key that it must look up. */
+  /** The remembered facts by which the request was allowed; undefined for a key that must be looked up. */
   readonly facts: KeyFacts | undefined;
 }
 
-/** No key has it, so that asking for it reads the database and changes nothing. */
-export const requestOfNoKey: Incoming = {
+/** A request whose digest no key has, so that it reads the database and changes nothing. */
+export const requestOfNoKey: AdmissionRequest = {
   digest: Buffer.alloc(32).toString("base64"),
-  demand: undefined,
+  requirement: undefined,
   address: undefined,
   facts: undefined,
 };
 
-/** A request that has no verdict yet. */
-export interface Waiter extends Incoming {
-  /** Whether the node knew its key when it came. */
+/** A request without a verdict. */
+export interface PendingRequest extends AdmissionRequest {
+  /** Whether the node remembered its key when it arrived. */
   readonly wasKnown: boolean;
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
-  /** Gone when its version has moved, and there when it has been looked up. */
+  /** Removed when the key's version has changed, and set when the key has been looked up. */
   facts: KeyFacts | undefined;
-  /** Whether another transaction has held what it needs. */
-  wasHeld: boolean;
+  /** Whether another transaction locked a row that it needs. */
+  wasBlocked: boolean;
   isAnswered: boolean;
 }
 
-/** The requests with one secret of a key that a statement is to count, by the facts they were judged by. */
-export interface Spending {
+/** Requests with one secret of a key that a statement counts, and the facts by which they were allowed. */
+export interface UsageGroup {
   readonly digest: string;
   readonly facts: KeyFacts;
-  readonly waiters: Waiter[];
+  readonly requests: PendingRequest[];
 }
 
-/** The requests that need to know the same of the same key. */
-export interface Probing {
-  readonly probe: Probe;
-  readonly waiters: Waiter[];
+/** Requests that need the same lookup. */
+export interface LookupGroup {
+  readonly lookup: KeyLookup;
+  readonly requests: PendingRequest[];
 }
 
-/** What one statement takes: uses to count, by key, and what to look up. */
+/** The input of one statement: uses to count, by key, and keys to look up. */
 export interface Batch {
-  readonly spending: Map<KeyId, Spending>;
-  readonly probing: Map<string, Probing>;
+  readonly usageGroups: Map<KeyId, UsageGroup>;
+  readonly lookupGroups: Map<string, LookupGroup>;
 }
 
 /**
- * Sorts requests into what can be counted by remembered facts and what must be looked up. With the latter go the
- * keys set apart, so that nobody else waits for them, and the first uses of new secrets, which are marked as used there. `later` are those with another secret of a key that is counted
- * now: a statement counts a key once.
+ * Splits requests by the statement that serves them. `known` are counted by remembered facts. `isolated` are looked up or
+ * counted by the statement that waits for no locks: besides requests without facts, it takes those of isolated keys, so that
+ * no other key waits for their locks, and first uses of new secrets, which it marks as used. `deferred` go into a later
+ * batch, because they present another secret of a key in `known`, and a statement counts a key once.
  */
 export function composeBatches(
-  waiters: readonly Waiter[],
-  setApart: ReadonlySet<KeyId>,
-): { readonly together: Batch["spending"]; readonly apart: Batch; readonly later: readonly Waiter[] } {
-  const together: Batch["spending"] = new Map();
-  const apart: Batch = { spending: new Map(), probing: new Map() };
-  const later: Waiter[] = [];
-  for (const waiter of waiters) {
-    if (waiter.isAnswered) continue;
-    const { facts } = waiter;
+  requests: readonly PendingRequest[],
+  isolatedKeys: ReadonlySet<KeyId>,
+): {
+  readonly known: Batch["usageGroups"];
+  readonly isolated: Batch;
+  readonly deferred: readonly PendingRequest[];
+} {
+  const known: Batch["usageGroups"] = new Map();
+  const isolated: Batch = { usageGroups: new Map(), lookupGroups: new Map() };
+  const deferred: PendingRequest[] = [];
+  for (const request of requests) {
+    if (request.isAnswered) continue;
+    const { facts } = request;
     if (!facts) {
-      addProbe(apart.probing, waiter);
+      addLookup(isolated.lookupGroups, request);
       continue;
     }
-    const spending = facts.isUnusedSecret || setApart.has(facts.keyId) ? apart.spending : together;
-    const others = spending.get(facts.keyId);
-    // Counted by one version of the facts, and judged by another? It must be looked up.
-    if (others && others.facts.version !== facts.version) addProbe(apart.probing, waiter);
-    else if (others && others.digest !== waiter.digest) later.push(waiter);
-    else if (others) others.waiters.push(waiter);
-    else spending.set(facts.keyId, { digest: waiter.digest, facts, waiters: [waiter] });
+    const usageGroups = facts.isUnusedSecret || isolatedKeys.has(facts.keyId) ? isolated.usageGroups : known;
+    const group = usageGroups.get(facts.keyId);
+    // The group is counted by its own version of the facts, so a request that was judged by another must be looked up.
+    if (group && group.facts.version !== facts.version) addLookup(isolated.lookupGroups, request);
+    else if (group && group.digest !== request.digest) deferred.push(request);
+    else if (group) group.requests.push(request);
+    else usageGroups.set(facts.keyId, { digest: request.digest, facts, requests: [request] });
   }
-  return { together, apart, later };
+  return { known, isolated, deferred };
 }
 
-function addProbe(probing: Batch["probing"], waiter: Waiter): void {
-  const { digest } = waiter;
-  const workspaceId = workspaceOf(waiter);
+function addLookup(lookupGroups: Batch["lookupGroups"], request: PendingRequest): void {
+  const { digest } = request;
+  const workspaceId = workspaceOf(request);
   const name = workspaceId ? digest + workspaceId : digest;
-  const others = probing.get(name);
-  if (others) others.waiters.push(waiter);
-  else probing.set(name, { probe: { digest, workspaceId }, waiters: [waiter] });
+  const group = lookupGroups.get(name);
+  if (group) group.requests.push(request);
+  else lookupGroups.set(name, { lookup: { digest, workspaceId }, requests: [request] });
 }
 
-/** What a statement is told of the uses that it is to count. */
-export function listAsks(spending: Batch["spending"]): Ask[] {
-  const asks: Ask[] = [];
-  for (const { facts, waiters } of spending.values()) {
+/** The uses that a statement counts. */
+export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncrement[] {
+  const increments: UsageIncrement[] = [];
+  for (const { facts, requests } of usageGroups.values()) {
     const { keyId, version, goodUntil, limit } = facts;
-    asks.push({ keyId, uses: waiters.length, version, goodUntil, limit });
+    increments.push({ keyId, uses: requests.length, version, goodUntil, limit });
   }
-  return asks;
+  return increments;
 }
 
-/** The keys of which a statement is to count the first use of a new secret. */
-export function listFirstUses(spending: Batch["spending"]): KeyId[] {
-  return [...spending.values()].flatMap(({ facts }) => (facts.isUnusedSecret ? [facts.keyId] : []));
+/** The keys for which a statement counts the first use of a new secret. */
+export function listFirstUses(usageGroups: Batch["usageGroups"]): KeyId[] {
+  return [...usageGroups.values()].flatMap(({ facts }) => (facts.isUnusedSecret ? [facts.keyId] : []));
 }
 
-export function listWaiters({ spending, probing }: Batch): Waiter[] {
-  return [...spending.values(), ...probing.values()].flatMap(({ waiters }) => waiters);
+export function listRequests({ usageGroups, lookupGroups }: Batch): PendingRequest[] {
+  return [...usageGroups.values(), ...lookupGroups.values()].flatMap(({ requests }) => requests);
 }
 
-/** What a request may do in the workspace it asked for. Its facts were judged by its demand, and have just held. */
-export function openWorkspace(waiter: Waiter): WorkspaceAccess | undefined {
-  const { facts } = waiter;
-  const workspaceId = workspaceOf(waiter);
+/** The access to the required workspace that an admitted request has. Its facts were still current when it was counted. */
+export function openWorkspace(request: PendingRequest): WorkspaceAccess | undefined {
+  const { facts } = request;
+  const workspaceId = workspaceOf(request);
   const role = workspaceId && facts?.roles.get(workspaceId);
   return facts && role && { scope: mintWorkspaceScope(workspaceId), userId: facts.userId, role };
 }
 
-function workspaceOf({ demand }: Waiter): WorkspaceId | undefined {
-  return typeof demand === "object" ? demand.workspaceId : undefined;
+function workspaceOf({ requirement }: PendingRequest): WorkspaceId | undefined {
+  return typeof requirement === "object" ? requirement.workspaceId : undefined;
 }

@@ -10,8 +10,8 @@ import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
 import { composeBatches } from "./batch.ts";
 import { goodFacts } from "./facts.test-kit.ts";
-import type { Demand } from "./judge.ts";
-import { createWaiter } from "./waiter.test-kit.ts";
+import type { Requirement } from "./judge.ts";
+import { createPendingRequest } from "./pending-request.test-kit.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -142,17 +142,17 @@ test("a request that makes its batch throw leaves nobody in it without an answer
   const node = openNode({ maxWaiting: 10, onFailure: (error) => failures.push(error) });
   const key = await addKey();
   await node.admit(key.secret);
-  const bug = new Error("a bug in a demand");
+  const bug = new Error("a bug in a requirement");
   const broken = {
     get workspaceId(): never {
       throw bug;
     },
     permission: "members:read",
-  } as const satisfies Demand;
+  } as const satisfies Requirement;
   for (let round = 1; round <= 3; round += 1) {
     const verdicts = await Promise.all([
       ...Array.from({ length: 4 }, () => node.admit(key.secret)),
-      // Looked up, since the node does not know it: the demand is read when the batch is composed.
+      // Looked up, since the node does not know it: the requirement is read when the batch is composed.
       node.admit(createApiKey().secret, broken),
       node.admit(createApiKey().secret),
     ]);
@@ -241,12 +241,15 @@ test("a request that was answered while the node had no connection is not counte
 });
 
 test("a request that has its answer is neither counted nor looked up", () => {
-  const open = createWaiter();
+  const open = createPendingRequest();
   const unknown = { digest: "unknown", facts: undefined };
-  const answered = [createWaiter({ isAnswered: true }), createWaiter({ ...unknown, isAnswered: true })];
+  const answered = [
+    createPendingRequest({ isAnswered: true }),
+    createPendingRequest({ ...unknown, isAnswered: true }),
+  ];
   expect(composeBatches([...answered, open, ...answered], new Set())).toEqual({
-    together: new Map([[goodFacts.keyId, { digest: open.digest, facts: goodFacts, waiters: [open] }]]),
-    apart: { spending: new Map(), probing: new Map() },
-    later: [],
+    known: new Map([[goodFacts.keyId, { digest: open.digest, facts: goodFacts, requests: [open] }]]),
+    isolated: { usageGroups: new Map(), lookupGroups: new Map() },
+    deferred: [],
   });
 });

@@ -31,7 +31,7 @@ function openInCompany(): Node {
       const verdict = node.admit(...request).finally(() => {
         isAnswered = true;
       });
-      // What must be looked up is counted in a later batch than the one it came with.
+      // A request that must be looked up is counted in a later batch than the one it arrived in.
       for (let batches = 0; !isAnswered && batches < 1_000; batches += 1)
         expect(await node.admit(secret)).toMatchObject({ kind: "admitted" });
       return await verdict;
@@ -197,7 +197,7 @@ describe.each([
       expect(await admitAtOnce([node], key.secret, 50)).toBe(50);
     });
 
-    test("has its window end no later than one of its new length", async () => {
+    test("ends its window no later than a window of its new length would end", async () => {
       const node = openNode();
       const key = await addHeldKey({ limit: { quota: 1, windowSeconds: 86_400 } });
       expect(await admitAtOnce([node], key.secret, 5)).toBe(1);
@@ -207,7 +207,7 @@ describe.each([
       expect(await admitAtOnce([node], key.secret, 5)).toBe(1);
     });
 
-    test("holds where another transaction has the row meanwhile, and the request is resolved apart", async () => {
+    test("holds where another transaction has the row meanwhile, and the request is resolved in the isolated batch", async () => {
       const node = openNode();
       const key = await addHeldKey({ limit: { quota: 3, windowSeconds: 60 } });
       await node.admit(key.secret);
@@ -215,7 +215,7 @@ describe.each([
       await database.owner.transaction().execute(async (trx) => {
         await sql`select from key_counters where key_id = ${key.id} for update`.execute(trx);
         requests = admitAtOnce([node], key.secret, 10);
-        // Longer than the statement waits for a row, so that these are set apart.
+        // Longer than the statement waits for a row, so that these keys are isolated.
         await sql`select pg_sleep(0.3)`.execute(trx);
       });
       expect(await requests).toBe(2);

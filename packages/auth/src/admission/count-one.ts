@@ -1,10 +1,10 @@
 import type pg from "pg";
-import type { Ask, Counted } from "./ask.ts";
-import { nothingSpent, type Spent, spend, windowState } from "./spend.ts";
+import { countWithinLimit, type LimitOutcome, noLimitOutcomes, windowState } from "./limit-window.ts";
+import type { Counted, UsageIncrement } from "./usage-increment.ts";
 
 /**
- * Counts the uses of one key without a limit, where its version still holds and it is not over. It does to its row what
- * the texts for batches of several do to each, without a list to unfold, to sort and to compare with what was counted.
+ * Counts the uses of one key without a rate limit, if its version is current and it has not expired. It is the cheap form,
+ * for one key, of the statements that count batches: without an array to expand, to sort and to compare.
  */
 export const countOneText = `
 update key_counters counter
@@ -13,44 +13,44 @@ set use_count = counter.use_count + $2::integer,
 where counter.key_id = $1::uuid and counter.version = $3::integer
   and ($4::timestamptz is null or $4::timestamptz > clock_timestamp())`;
 
-/** The same for a key with a limit: answers how that stands. All of it goes by one instant. */
-export const spendOneText = `
+/** The same for a key with a rate limit. Returns the outcome of the limit. The statement uses one instant. */
+export const countOneWithLimitText = `
 update key_counters counter
-set ${spend}
+set ${countWithinLimit}
 from (
   select $1::uuid as key_id, $2::integer as uses, $3::integer as version, $4::timestamptz as good_until,
     $5::integer as quota, $6::integer * interval '1 second' as length, clock_timestamp() as now
-) asked
-where counter.key_id = asked.key_id and counter.version = asked.version
-  and (asked.good_until is null or asked.good_until > asked.now)
+) input
+where counter.key_id = input.key_id and counter.version = input.version
+  and (input.good_until is null or input.good_until > input.now)
 returning ${windowState}`;
 
-/** Counts a batch of one key, which is what a busy key makes for itself. @throws what the driver throws. */
-export async function countOne(client: pg.Client, ask: Ask): Promise<Counted> {
-  const { keyId, uses, version, goodUntil, limit } = ask;
+/** Counts a batch that consists of one key, as a single busy key produces. @throws what the driver throws. */
+export async function countOne(client: pg.Client, increment: UsageIncrement): Promise<Counted> {
+  const { keyId, uses, version, goodUntil, limit } = increment;
   const values = [keyId, uses, version, goodUntil];
-  const { rowCount, rows } = await client.query<SpentRow>(
+  const { rowCount, rows } = await client.query<LimitOutcomeRow>(
     limit
       ? {
-          name: "admit-spend-one",
-          text: spendOneText,
+          name: "admit-count-one-with-limit",
+          text: countOneWithLimitText,
           values: [...values, limit.quota, limit.windowSeconds],
         }
       : { name: "admit-count-one", text: countOneText, values },
   );
-  const [spent] = rows;
+  const [outcome] = rows;
   return {
     uncounted: rowCount === 1 ? [] : [keyId],
-    spent: spent ? new Map([[keyId, readSpent(spent)]]) : nothingSpent,
+    limits: outcome ? new Map([[keyId, readLimitOutcome(outcome)]]) : noLimitOutcomes,
   };
 }
 
-interface SpentRow {
+interface LimitOutcomeRow {
   readonly granted: number;
   readonly remaining: number;
   readonly resets_in_seconds: number;
 }
 
-function readSpent({ granted, remaining, resets_in_seconds }: SpentRow): Spent {
+function readLimitOutcome({ granted, remaining, resets_in_seconds }: LimitOutcomeRow): LimitOutcome {
   return { granted, remaining, resetsInSeconds: resets_in_seconds };
 }

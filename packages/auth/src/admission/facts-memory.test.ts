@@ -18,7 +18,7 @@ test("roles add up as long as the version stays, and start anew with the next", 
   expect([...(memory.recall("a")?.roles.keys() ?? [])]).toEqual(["three"]);
 });
 
-test("keys and roles together are bounded, and the first key remembered goes first", () => {
+test("the number of keys plus roles is bounded, and the first key remembered is forgotten first", () => {
   const memory = new FactsMemory(5);
   memory.remember("a", factsOf("a", ["one"]));
   memory.remember("b", factsOf("b", ["one"]));

@@ -2,23 +2,23 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
 import type { KeyFacts } from "./judge.ts";
 
-/** Facts that gain roles, one workspace after the other, for as long as the version stays what it is. */
+/** Facts to which the roles of further workspaces are added while the version stays the same. */
 interface Remembered extends KeyFacts {
   readonly roles: Map<WorkspaceId, Role>;
 }
 
 /**
- * The facts of keys that were admitted, by digest; past its capacity the first one remembered goes first, since to
- * keep track of the latest use would cost every request. Remembering is no permission: the statement spends
- * only where the version remembered is still the one in the database.
+ * Facts of allowed keys, by digest. When the memory is full, the key remembered first is forgotten first, because tracking
+ * the latest use would cost time on every request. Remembered facts alone never admit a request: the statement counts a
+ * use only if the remembered version is the one in the database.
  */
 export class FactsMemory {
   readonly #facts = new Map<string, Remembered>();
   readonly #capacity: number;
-  /** Keys, and roles of their users. */
+  /** The number of keys plus the number of roles. */
   #size = 0;
 
-  /** @param capacity how many keys, and roles in workspaces, to remember at most: about 400 and 100 bytes each. */
+  /** @param capacity the most keys plus roles to remember. A key takes about 400 bytes, a role about 100. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -27,7 +27,7 @@ export class FactsMemory {
     return this.#facts.get(digest);
   }
 
-  /** Adds what was learned to what is known at the same version; anything older is forgotten. */
+  /** Adds the roles to the remembered facts if the version is the same; otherwise replaces the facts. */
   remember(digest: string, facts: KeyFacts): void {
     const known = this.#facts.get(digest);
     if (known?.version === facts.version) {

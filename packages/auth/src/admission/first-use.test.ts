@@ -155,8 +155,12 @@ test("a replacement that meets a first use waits for it, and leaves the secret t
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");
-  const ask = { keyId: key.id, uses: 1, version: 2, goodUntil: null, limit: null };
-  const { uncounted } = await resolveUses(client, { asks: [ask], probes: [], firstUses: [key.id] });
+  const increment = { keyId: key.id, uses: 1, version: 2, goodUntil: null, limit: null };
+  const { uncounted } = await resolveUses(client, {
+    increments: [increment],
+    lookups: [],
+    firstUses: [key.id],
+  });
   expect(uncounted.size).toBe(0);
   const replacement = replace(key, issued);
   await expect

@@ -5,8 +5,8 @@ import { compileRestrictions, isRestricted, type StoredSettings } from "../restr
 import type { KeyFacts } from "./judge.ts";
 
 /**
- * SQL that makes one JSON of all that decides about a key: of `key`, as {@link keyOfSecret} has it, its `counter`, its
- * user's `account` and the workspace `probed` for.
+ * SQL for one JSON object with everything that decides about a key. It needs `key` from {@link keyOfSecret}, its `counter`,
+ * its user's `account` and the workspace of the `lookup`.
  */
 export const foundFacts = `
   json_build_object(
@@ -21,22 +21,22 @@ export const foundFacts = `
     'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
     'goodUntil', least(key.expires_at, key.good_until),
     ${settingsAsJson("key")},
-    'role', (select role from members where workspace_id = probed.workspace_id and user_id = key.user_id)
+    'role', (select role from members where workspace_id = lookup.workspace_id and user_id = key.user_id)
   )`;
 
-/** All that admission may see of a key. */
+/** The columns of a key that admission may read. */
 const columns = ["id", "user_id", "deleted_at", ...settingColumns].map((column) => `key.${column}`).join();
 
-/** SQL for the key that a secret `probed` for is of: as its present one, or as a former one, with its `good_until`. */
+/** SQL for the key of the `lookup`'s secret: its current secret, or a former secret with its `good_until`. */
 export const keyOfSecret = `
-  select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = probed.hash
+  select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = lookup.hash
   union all
   select ${columns}, former.good_until
   from retired_secrets former
   join api_keys key on key.id = former.key_id
-  where former.hash = probed.hash`;
+  where former.hash = lookup.hash`;
 
-/** What {@link foundFacts} makes. */
+/** The JSON object of {@link foundFacts}. */
 export interface FoundFacts extends StoredSettings {
   readonly keyId: KeyId;
   readonly userId: UserId;
@@ -52,7 +52,7 @@ export interface FoundFacts extends StoredSettings {
   readonly role: Role | null;
 }
 
-/** @param workspaceId the workspace probed for. */
+/** @param workspaceId the workspace lookup for. */
 export function readFacts(found: FoundFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
   const { isRetired, isRotatedOut, isUnusedSecret, goodUntil, limit, role } = found;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { permissions, roleHolds, roles } from "../permissions.ts";
 import { compileRestrictions } from "../restrictions.ts";
 import { goodFacts } from "./facts.test-kit.ts";
-import { type Demand, judge, type KeyFacts } from "./judge.ts";
+import { judge, type KeyFacts, type Requirement } from "./judge.ts";
 
 const ours = "w" as WorkspaceId;
 const theirs = "x" as WorkspaceId;
@@ -13,8 +13,8 @@ const refused = (reason: string) => ({ kind: "refused", reason });
 
 const restrict = (change: Partial<KeySettings>) => compileRestrictions({ ...defaultSettings, ...change });
 
-function judged(change: Partial<KeyFacts>, demand?: Demand, address?: string) {
-  return judge({ ...goodFacts, ...change }, { demand, address });
+function judged(change: Partial<KeyFacts>, requirement?: Requirement, address?: string) {
+  return judge({ ...goodFacts, ...change }, { requirement, address });
 }
 
 describe("of the key itself", () => {
@@ -29,8 +29,8 @@ describe("of the key itself", () => {
     ["a former secret past its overlap", { isRetired: true, isRotatedOut: true }, refused("rotated-out")],
   ] as const)("judges %s, whatever is asked for", (_what, change, judgement) => {
     expect(judged(change)).toEqual(judgement);
-    const demand = { workspaceId: ours, permission: "workspace:read" } as const;
-    expect(judged({ ...change, roles: new Map([[ours, "owner"]]) }, demand)).toEqual(judgement);
+    const requirement = { workspaceId: ours, permission: "workspace:read" } as const;
+    expect(judged({ ...change, roles: new Map([[ours, "owner"]]) }, requirement)).toEqual(judgement);
   });
 
   test("lets it come from its ranges alone, and from nowhere when nobody knows where from", () => {
@@ -49,10 +49,10 @@ describe("of what is asked for", () => {
     "judges what %s may do by the table: %s",
     (role, permission) => {
       const change = { roles: new Map([[ours, role]]) };
-      const demand = { workspaceId: ours, permission };
+      const requirement = { workspaceId: ours, permission };
       const byRole = roleHolds(role, permission) ? allowed : refused("no-permission");
-      expect(judged(change, demand)).toEqual(byRole);
-      expect(judged(change, { ...demand, workspaceId: theirs })).toEqual(refused("no-member"));
+      expect(judged(change, requirement)).toEqual(byRole);
+      expect(judged(change, { ...requirement, workspaceId: theirs })).toEqual(refused("no-member"));
     },
   );
 
@@ -66,12 +66,12 @@ describe("of what is asked for", () => {
   });
 
   test.each(permissions)("a key that only reads, and one held to a permission: %s", (permission) => {
-    const demand = { workspaceId: ours, permission };
+    const requirement = { workspaceId: ours, permission };
     const reading = { ...owner, restrictions: restrict({ isReadOnly: true }) };
     const held = { ...owner, restrictions: restrict({ permissions: ["members:manage"] }) };
     const notInKey = refused("permission-not-in-key");
-    expect(judged(reading, demand)).toEqual(permission.endsWith(":read") ? allowed : notInKey);
-    expect(judged(held, demand)).toEqual(permission === "members:manage" ? allowed : notInKey);
+    expect(judged(reading, requirement)).toEqual(permission.endsWith(":read") ? allowed : notInKey);
+    expect(judged(held, requirement)).toEqual(permission === "members:manage" ? allowed : notInKey);
   });
 
   test("a key has no more than its user, whatever it is held to", () => {
@@ -79,22 +79,22 @@ describe("of what is asked for", () => {
       roles: new Map([[ours, "viewer"] as const]),
       restrictions: restrict({ permissions: ["members:manage"] }),
     };
-    const demand = { workspaceId: ours, permission: "members:manage" } as const;
-    expect(judged(held, demand)).toEqual(refused("no-permission"));
+    const requirement = { workspaceId: ours, permission: "members:manage" } as const;
+    expect(judged(held, requirement)).toEqual(refused("no-permission"));
   });
 
   test("what no key with limited access may do", () => {
-    expect(judged({}, "unnarrowed")).toEqual(allowed);
+    expect(judged({}, "unrestricted")).toEqual(allowed);
     const anywhere = restrict({ ipRanges: ["0.0.0.0/0"] });
-    expect(judged({ restrictions: anywhere }, "unnarrowed", "192.0.2.1")).toEqual(allowed);
+    expect(judged({ restrictions: anywhere }, "unrestricted", "192.0.2.1")).toEqual(allowed);
     for (const change of [
       { workspaceIds: [ours] },
       { permissions: [...permissions] },
       { isReadOnly: true },
     ]) {
-      expect(judged({ restrictions: restrict(change) }, "unnarrowed")).toEqual(refused("narrowed"));
+      expect(judged({ restrictions: restrict(change) }, "unrestricted")).toEqual(refused("narrowed"));
       const both = restrict({ ...change, ipRanges: ["0.0.0.0/0"] });
-      expect(judged({ restrictions: both }, "unnarrowed", "192.0.2.1")).toEqual(refused("narrowed"));
+      expect(judged({ restrictions: both }, "unrestricted", "192.0.2.1")).toEqual(refused("narrowed"));
     }
   });
 });

@@ -9,49 +9,49 @@ import {
   type Restrictions,
 } from "../restrictions.ts";
 
-/** What decides about a key, as it stood in the database at one instant. */
+/** Everything that decides whether a key is valid, as stored in the database at one instant. */
 export interface KeyFacts {
   readonly keyId: KeyId;
   readonly userId: UserId;
-  /** Moves with every change of the facts; a use is spent only where it is still this. */
+  /** Changes with every change of the facts. A use is counted only if the version is still the same. */
   readonly version: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
   readonly isDisabled: boolean;
   readonly isExpired: boolean;
-  /** Whether the secret presented is one that the key had before. */
+  /** Whether the presented secret is a former secret of the key. */
   readonly isRetired: boolean;
-  /** Whether that one's overlap is over. */
+  /** Whether the overlap of the former secret has ended. */
   readonly isRotatedOut: boolean;
-  /** Whether the key was rotated, and the secret presented is its new one, which no request has used yet. */
+  /** Whether the presented secret is new after a rotation and no request has used it. */
   readonly isUnusedSecret: boolean;
-  /** When key or secret end, by the database's clock and in its words; null for never. */
+  /** When the key expires or the former secret's overlap ends, by the database's clock; null for never. */
   readonly goodUntil: string | null;
   readonly limit: Limit | null;
-  /** The restrictions that a node enforces; undefined for none. */
+  /** The restrictions that the node enforces; undefined for none. */
   readonly restrictions: Restrictions | undefined;
-  /** Whether the key has any restriction, one that the database enforces included. */
+  /** Whether the key has any restriction, including those that the database enforces. */
   readonly isRestricted: boolean;
-  /** The user's role in workspaces that were asked for; one that is absent was not asked for, or has no such member. */
+  /** The user's roles by workspace. A missing workspace was not looked up, or the user is no member of it. */
   readonly roles: ReadonlyMap<WorkspaceId, Role>;
 }
 
-/** At most `quota` uses in a window of this length. */
+/** A rate limit: at most `quota` uses per window. */
 export interface Limit {
   readonly quota: number;
   readonly windowSeconds: number;
 }
 
-/** What a request wants in a workspace. */
-export interface WorkspaceDemand {
+/** A permission that a request needs in a workspace. */
+export interface WorkspaceRequirement {
   readonly workspaceId: WorkspaceId;
   readonly permission: Permission;
 }
 
-/** What a request wants beside a good key: something in a workspace, or what no key with limited access may do. */
-export type Demand = WorkspaceDemand | "unnarrowed";
+/** What a request needs besides a valid key: a permission in a workspace, or a key without restrictions of its access. */
+export type Requirement = WorkspaceRequirement | "unrestricted";
 
-/** Why a key is refused. For logs and for the key's owner; a caller only ever learns that it was. */
+/** Why a request was rejected. It is shown in logs and to the key's owner; the caller learns only that the request was rejected. */
 export type RefusalReason =
   | "malformed"
   | "unknown"
@@ -71,28 +71,28 @@ export type Judgement =
   | { readonly kind: "allowed" }
   | { readonly kind: "refused"; readonly reason: RefusalReason };
 
-/** What a request is judged by, beside its key. */
+/** The circumstances of a request that a decision depends on. */
 export interface Circumstances {
-  readonly demand: Demand | undefined;
-  /** Where it comes from; undefined where nobody knows. */
+  readonly requirement: Requirement | undefined;
+  /** The caller's IP address; undefined if it is not known. */
   readonly address: string | undefined;
 }
 
 /**
- * Decides about a request by facts that were read before, without a clock or a database.
+ * Decides whether facts that were read earlier allow a request. Pure: uses no clock and no database.
  *
- * It decides what facts can decide, and no more: expiry, the end of an overlap and rate limits are enforced by the statement
- * that counts the use (`statement.ts`), by the database's clock. A change that a request makes checks key and user again,
- * behind its locks (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
+ * Expiry, the end of an overlap and rate limits are enforced by the statement that counts the use (`statement.ts`), by the
+ * database's clock. A request that changes data checks the key and its user again after it has taken its locks
+ * (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
  */
-export function judge(facts: KeyFacts, { demand, address }: Circumstances): Judgement {
+export function judge(facts: KeyFacts, { requirement, address }: Circumstances): Judgement {
   const judgement = judgeKey(facts);
   if (judgement.kind === "refused") return judgement;
   const { restrictions } = facts;
   if (!allowsAddress(restrictions, address)) return refusals.address;
-  if (!demand) return allowed;
-  if (demand === "unnarrowed") return limitsAccess(restrictions) ? refusals.narrowed : allowed;
-  const { workspaceId, permission } = demand;
+  if (!requirement) return allowed;
+  if (requirement === "unrestricted") return limitsAccess(restrictions) ? refusals.narrowed : allowed;
+  const { workspaceId, permission } = requirement;
   if (!allowsWorkspace(restrictions, workspaceId)) return refusals["workspace-not-in-key"];
   const role = facts.roles.get(workspaceId);
   if (!role) return refusals["no-member"];
@@ -100,7 +100,7 @@ export function judge(facts: KeyFacts, { demand, address }: Circumstances): Judg
   return allowsPermission(restrictions, permission) ? allowed : refusals["permission-not-in-key"];
 }
 
-/** Whether a key is in force at all, whatever is asked for with it. */
+/** Decides whether a key is valid, whatever the request needs. */
 export function judgeKey(facts: KeyFacts): Judgement {
   if (facts.isDeleted) return refusals.deleted;
   if (facts.isUserDisabled) return refusals["user-disabled"];
@@ -111,7 +111,7 @@ export function judgeKey(facts: KeyFacts): Judgement {
 
 const allowed = { kind: "allowed" } as const satisfies Judgement;
 
-/** Each refusal once, so that none is made anew for a request. */
+/** One shared object per reason, so that a rejection allocates nothing. */
 const refusals = Object.fromEntries(
   (
     [

@@ -2,14 +2,14 @@ import type { DatabaseConnection } from "@latchkey/db/connection";
 
 export interface AdmissionOptions {
   readonly connection: DatabaseConnection;
-  /** How long a request may wait for its verdict, in milliseconds. */
+  /** Deadline of a request, in milliseconds from its arrival. */
   readonly deadlineMs?: number;
-  /** How many requests may be without a verdict at once; one more is answered "unavailable" there and then. */
+  /** The most pending requests. Further requests are answered "unavailable" immediately. */
   readonly maxWaiting?: number;
-  /** How many keys, and roles of their users in workspaces, a node remembers. */
+  /** The most keys, plus roles of their users in workspaces, that a node remembers. */
   readonly maxRemembered?: number;
-  /** Told of each statement that is sent: how many keys it spends on, and how many it looks up. May throw. */
-  readonly onStatement?: (batch: { readonly asks: number; readonly probes: number }) => void;
-  /** Told of each failure of the statement or its connection, and of what `onStatement` throws. May throw. */
+  /** Called for each statement that is sent, with the numbers of its usage increments and lookups. May throw. */
+  readonly onStatement?: (batch: { readonly increments: number; readonly lookups: number }) => void;
+  /** Called for each failure of a statement or the connection, and for errors of `onStatement`. May throw. */
   readonly onFailure?: (error: unknown) => void;
 }

@@ -67,7 +67,7 @@ test("purging in the middle of traffic delays nobody, loses no count and deletes
   onTestFinished(() => {
     isOver = true;
   });
-  const ask = async (node: Admission, key: TestKey): Promise<void> => {
+  const admitOnce = async (node: Admission, key: TestKey): Promise<void> => {
     const allowed = [
       ...(acknowledged.has(key) ? [] : ["admitted"]),
       ...(counts.has(key.id) ? [] : ["deleted", "unknown"]),
@@ -81,7 +81,7 @@ test("purging in the middle of traffic delays nobody, loses no count and deletes
   const traffic = nodes.map(async (node, index) => {
     const keys = [...live, ...deleted].toSorted((one, other) => (one.id < other.id ? -1 : 1));
     if (index === 1) keys.reverse();
-    while (!isOver) await Promise.all(keys.map((key) => ask(node, key)));
+    while (!isOver) await Promise.all(keys.map((key) => admitOnce(node, key)));
   });
   const purging = purgers.map(async ({ purger }) => {
     while (!isOver) await purger.run();

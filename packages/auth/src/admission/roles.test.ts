@@ -87,7 +87,7 @@ test("every change of a membership is in force on the next request, on every nod
   }
 });
 
-test("of requests that wait together each gets what its own demand is due, in one statement", async () => {
+test("requests with different requirements are judged separately and counted in one statement", async () => {
   let statements = 0;
   const node = openNode({
     onStatement: () => {

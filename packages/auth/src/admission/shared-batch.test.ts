@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
-import type { WorkspaceDemand } from "./judge.ts";
+import type { WorkspaceRequirement } from "./judge.ts";
 import type { Verdict } from "./verdict.ts";
 
 // Requests with the same key that wait for the same statement, but must not get the same verdict.
@@ -53,10 +53,10 @@ test("a request judged by facts from before a change isn't admitted with those j
   await restrict(key, { ipRanges: ["10.0.0.0/8"] });
   let late: Promise<Verdict> | undefined;
   const node: Admission = openNode({
-    onStatement({ probes }) {
+    onStatement({ lookups }) {
       // The lookup of the new facts is in flight, so the node judges this request by the old ones. It waits, because it is
       // alone and three requests are in flight, and then shares a statement with them.
-      if (isChanged && probes > 0) late ??= node.admit(key.secret, undefined, "10.0.0.1");
+      if (isChanged && lookups > 0) late ??= node.admit(key.secret, undefined, "10.0.0.1");
     },
   });
   let isChanged = false;
@@ -92,18 +92,18 @@ test("requests with a former and with the current secret are each answered for t
 test("requests that look up one key for two workspaces and for none each get the role of their own workspace", async () => {
   const key = await addKey();
   const [one, other] = [await addWorkspace(key), await addWorkspace(key)];
-  const demands: readonly (WorkspaceDemand | undefined)[] = [
+  const demands: readonly (WorkspaceRequirement | undefined)[] = [
     undefined,
     { workspaceId: one, permission: "workspace:read" },
     { workspaceId: other, permission: "workspace:read" },
   ];
   for (const order of [demands, demands.toReversed()]) {
     const node = openNode();
-    const verdicts = await Promise.all(order.map((demand) => node.admit(key.secret, demand)));
+    const verdicts = await Promise.all(order.map((requirement) => node.admit(key.secret, requirement)));
     const reached = verdicts.map((verdict) =>
       verdict.kind === "admitted" ? verdict.access?.scope.workspaceId : verdict.kind,
     );
-    expect(reached).toEqual(order.map((demand) => demand?.workspaceId));
+    expect(reached).toEqual(order.map((requirement) => requirement?.workspaceId));
   }
 });
 

@@ -5,16 +5,16 @@ import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import type { Ask } from "./ask.ts";
-import { countOneText, spendOneText } from "./count-one.ts";
+import { countOneText, countOneWithLimitText } from "./count-one.ts";
 import {
   countText,
   countUses,
-  countWithEndsText,
+  countWithExpiryText,
+  countWithLimitsText,
   resolveText,
   sessionSettings,
-  spendText,
 } from "./statement.ts";
+import type { UsageIncrement } from "./usage-increment.ts";
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -76,21 +76,21 @@ async function explainSmallAndLarge(text: string): Promise<string> {
 
 test.each([
   ["keys that are held to nothing", countText],
-  ["keys with ends", countWithEndsText],
-  ["keys with limits", spendText],
+  ["keys with ends", countWithExpiryText],
+  ["keys with limits", countWithLimitsText],
 ])(
   "counting %s walks the batch in the order of its keys, and finds each row by its index",
   async (_what, text) => {
     const plan = await explainSmallAndLarge(text);
-    expect(plan).toMatch(/CTE asked\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: asked(_\d)?\.key_id\n/);
+    expect(plan).toMatch(/CTE input\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: input(_\d)?\.key_id\n/);
     expect(plan).toMatch(
-      /Update on key_counters counter .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on asked( \w+)? .*\s+(Filter: .*\s+)?->\s+Index Scan using key_counters_pkey on key_counters counter/,
+      /Update on key_counters counter .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input( \w+)? .*\s+(Filter: .*\s+)?->\s+Index Scan using key_counters_pkey on key_counters counter/,
     );
     expect(plan).not.toContain("Seq Scan");
   },
 );
 
-test.each<[string, Pick<Ask, "goodUntil" | "limit">]>([
+test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
   ["without restrictions", { goodUntil: null, limit: null }],
   ["that expire", { goodUntil: "2999-01-01T00:00:00Z", limit: null }],
   ["with limits", { goodUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
@@ -107,8 +107,8 @@ test.each<[string, Pick<Ask, "goodUntil" | "limit">]>([
 
   await client.query("begin; set local lock_timeout = 0; set local statement_timeout = 0");
   const { rows: backends } = await client.query("select pg_backend_pid() as pid");
-  const asks = [last, first, middle].map((keyId) => ({ keyId, uses: 1, version: 1, ...restrictions }));
-  const counting = countUses(client, asks);
+  const increments = [last, first, middle].map((keyId) => ({ keyId, uses: 1, version: 1, ...restrictions }));
+  const counting = countUses(client, increments);
   const isWaiting = "select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1";
   await expect
     .poll(async () => (await other.query(isWaiting, [backends[0].pid])).rows, { timeout: 10_000 })
@@ -122,7 +122,7 @@ test.each<[string, Pick<Ask, "goodUntil" | "limit">]>([
 
 test.each([
   ["that is held to no limit", countOneText],
-  ["with a limit", spendOneText],
+  ["with a limit", countOneWithLimitText],
 ])("counting one key %s finds its row by its index, and has no list to walk", async (_what, text) => {
   const plan = await explainSmallAndLarge(text);
   expect(plan).toMatch(/^Update on key_counters counter/);
@@ -140,8 +140,8 @@ test("resolving uses the indexes meant for it, and locks rows in the order of th
   expect(plan).toContain("Index Scan using users_pkey on users account");
   expect(plan).not.toContain("Seq Scan");
   // Sorted already, so that there is nothing left to sort.
-  expect(plan).toMatch(/CTE asked\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: asked(_\d)?\.key_id\n/);
-  expect(plan).toMatch(/CTE locked\s+->\s+LockRows .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on asked/);
+  expect(plan).toMatch(/CTE input\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: input(_\d)?\.key_id\n/);
+  expect(plan).toMatch(/CTE locked\s+->\s+LockRows .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input/);
 });
 
 test("a use leaves no trace in any index, also where a batch uses every row of a page: each is changed in place", async () => {
@@ -159,10 +159,10 @@ test("a use leaves no trace in any index, also where a batch uses every row of a
         pg_stat_get_xact_tuples_hot_updated('key_counters'::regclass)::integer as hot`);
     return rows[0];
   };
-  const asks = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, goodUntil: null, limit: null }));
-  expect(await countUses(client, asks)).toEqual({ uncounted: [], spent: new Map() });
+  const increments = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, goodUntil: null, limit: null }));
+  expect(await countUses(client, increments)).toEqual({ uncounted: [], limits: new Map() });
   expect(await readChanges()).toEqual({ updated: 1_024, hot: 1_024 });
-  expect(await countUses(client, asks.slice(0, 1))).toEqual({ uncounted: [], spent: new Map() });
+  expect(await countUses(client, increments.slice(0, 1))).toEqual({ uncounted: [], limits: new Map() });
   expect(await readChanges()).toEqual({ updated: 1_025, hot: 1_025 });
 });
 

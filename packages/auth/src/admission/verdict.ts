@@ -3,21 +3,21 @@ import type { Restrictions } from "../restrictions.ts";
 import type { WorkspaceAccess } from "../workspace-access.ts";
 import type { Limit, RefusalReason } from "./judge.ts";
 
-/** On whose behalf an admitted request acts. */
+/** The key and user on whose behalf an admitted request acts. */
 export interface Principal {
   readonly keyId: KeyId;
   readonly userId: UserId;
-  /** Of the secret that was presented, in base64. */
+  /** Digest of the presented secret, in base64. */
   readonly digest: string;
-  /** The key's restrictions that a node enforces; undefined for none. */
+  /** The restrictions that the node enforces; undefined for none. */
   readonly restrictions: Restrictions | undefined;
-  /** Whether the key has any restriction: a time, a place or a limit too. Such a key can manage no key but itself. */
+  /** Whether the key has any restriction, including expiry, IP ranges and a rate limit. A restricted key can manage only itself. */
   readonly isRestricted: boolean;
-  /** Whether it was presented by a secret that it had before. Whoever has only that one changes no key. */
+  /** Whether a former secret was presented. A request with a former secret may not change keys. */
   readonly isByFormerSecret: boolean;
 }
 
-/** Where a limited key stands in its window, once a request is counted. */
+/** State of a rate limit after a request was counted. */
 export interface LimitState {
   readonly limit: Limit;
   readonly remaining: number;
@@ -25,26 +25,26 @@ export interface LimitState {
   readonly resetsInSeconds: number;
 }
 
-/** Which key a request presented, and the digest of the secret if it is one that the key had before. */
+/** The key that a request presented, and the digest of the secret if it is a former secret. */
 export interface Presented {
   readonly keyId: KeyId;
   readonly retiredSecret: string | undefined;
 }
 
-/** What admission answers; it never throws. */
+/** The result of admission, which never throws. */
 export type Verdict =
   | {
       readonly kind: "admitted";
       readonly presented: Presented;
       readonly principal: Principal;
-      /** What it may do in the workspace that it asked for; undefined where it asked for none. */
+      /** The access to the required workspace; undefined if the request required none. */
       readonly access: WorkspaceAccess | undefined;
-      /** Undefined for a key without a limit. */
+      /** Undefined for a key without a rate limit. */
       readonly limit: LimitState | undefined;
     }
-  /** `presented` is undefined for a secret that no key has. */
+  /** `presented` is undefined for a secret that belongs to no key. */
   | { readonly kind: "refused"; readonly reason: RefusalReason; readonly presented: Presented | undefined }
-  /** Good, but past its limit; not counted. */
+  /** Valid, but over its rate limit; not counted. */
   | { readonly kind: "limited"; readonly presented: Presented; readonly limit: LimitState }
-  /** The database did not confirm in time, or too many requests wait. The use may have been counted. */
+  /** The database did not confirm in time, or the queue is full. The use may have been counted. */
   | { readonly kind: "unavailable"; readonly retryAfterSeconds: number };

@@ -10,7 +10,7 @@ export const createWorkspace = defineEndpoint({
   operationId: "createWorkspace",
   summary: "Create a workspace",
   description: "The key's user becomes its first owner. Its address is made from its name and stays.",
-  access: "unnarrowed-key",
+  access: "unrestricted-key",
   request: { body: z.strictObject(newWorkspaceFields) },
   response: { status: 201, schema: workspace, hasEtag: true },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],

@@ -1,17 +1,17 @@
-import type { Waiter } from "./batch.ts";
+import type { PendingRequest } from "./batch.ts";
 import { goodFacts } from "./facts.test-kit.ts";
 
 /** A pending request with the current secret of the key of {@link goodFacts}, whose facts the node knew. */
-export function createWaiter(request: Partial<Waiter> = {}): Waiter {
+export function createPendingRequest(request: Partial<PendingRequest> = {}): PendingRequest {
   return {
     digest: "current",
-    demand: undefined,
+    requirement: undefined,
     address: undefined,
     facts: goodFacts,
     wasKnown: true,
     arrivedAt: 0,
     answer: () => undefined,
-    wasHeld: false,
+    wasBlocked: false,
     isAnswered: false,
     ...request,
   };

@@ -5,7 +5,7 @@
  * @param step must not throw: the items after it would be lost.
  * @returns what takes an item.
  */
-export function together<Item>(
+export function createBatcher<Item>(
   schedule: (callBack: () => void) => void,
   step: (item: Item) => void,
 ): (item: Item) => void {

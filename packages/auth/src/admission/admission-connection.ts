@@ -3,24 +3,24 @@ import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
 import pg from "pg";
 import { sessionSettings } from "./statement.ts";
 
-/** How long to wait for a connection, in milliseconds: well inside the deadline of a request. */
+/** Timeout for opening a connection, in milliseconds; shorter than the deadline of a request. */
 const connectTimeoutMs = 1_000;
-/** How long the server has to end the connection when it is asked to, in milliseconds. */
-const goodbyeMs = 500;
+/** Time for the server to end the connection on close, in milliseconds. */
+const closeTimeoutMs = 500;
 
 /**
- * Admission's own connection to Postgres, made when first needed and made again after it broke. Statements are sent
- * on it one behind the other, each a transaction of its own, so that there is nothing to pool.
+ * Admission's own connection to Postgres, opened on first use and again after a failure. Statements are pipelined on this
+ * one connection, each in its own transaction, so there is no pool.
  */
-export class AdmissionLink {
+export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
   readonly #backoff = new ReconnectBackoff();
   #client: pg.Client | undefined;
   #connecting: Promise<pg.Client> | undefined;
-  /** How many answers the database owes, or the connection made for one. */
-  #owed = 0;
-  /** Since when it has owed the next of them, by `performance.now()`. */
-  #owedSince = 0;
+  /** Statements without a result, including those that wait for the connection to open. */
+  #inFlight = 0;
+  /** When the oldest of them was sent, or the latest result arrived, by `performance.now()`. */
+  #silentSince = 0;
   #isClosed = false;
 
   constructor(connection: DatabaseConnection) {
@@ -38,29 +38,28 @@ export class AdmissionLink {
   }
 
   /**
-   * Sends something on the connection, behind what was sent before: at once where it is there, before anything else is
-   * done. @throws what `send` throws, and what the driver throws when the database cannot be reached.
+   * Sends statements on the connection, behind those sent before; synchronously if the connection is open. @throws what `send` throws, and what the driver throws when the database cannot be reached.
    */
   async use<Answer>(send: (client: pg.Client) => Promise<Answer>): Promise<Answer> {
-    if (this.#owed === 0) this.#owedSince = performance.now();
-    this.#owed += 1;
+    if (this.#inFlight === 0) this.#silentSince = performance.now();
+    this.#inFlight += 1;
     try {
       return await send(this.#client ?? (await this.#connect()));
     } finally {
-      this.#owed -= 1;
-      this.#owedSince = performance.now();
+      this.#inFlight -= 1;
+      this.#silentSince = performance.now();
     }
   }
 
   /**
-   * Breaks the connection off where the database has owed an answer for longer than this, in milliseconds. What was sent
-   * then fails; whether it took effect is unknown.
+   * Closes the connection if statements are in flight and no result has arrived for this many milliseconds. They fail, and
+   * whether they took effect is unknown.
    */
   dropIfSilentFor(milliseconds: number): void {
-    if (this.#owed === 0 || performance.now() - this.#owedSince <= milliseconds) return;
+    if (this.#inFlight === 0 || performance.now() - this.#silentSince <= milliseconds) return;
     const client = this.#client;
     this.#client = undefined;
-    // The socket is destroyed, not closed politely: a server that has stopped answering would never close it.
+    // Destroys the socket, because a server that has stopped answering would never close it.
     client?.connection.stream.destroy();
   }
 
@@ -96,15 +95,15 @@ export class AdmissionLink {
   }
 
   /**
-   * Ends the connection for good, when nothing is under way; one that is being made is ended as soon as it is there. A
-   * server that says nothing any more is not waited for.
+   * Closes the connection for good; call it when no statement is in flight. A connection that is being opened is closed as
+   * soon as it is open. A silent server delays it by no more than a short timeout.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
     const client = this.#client;
     this.#client = undefined;
     if (!client) return;
-    const timer = setTimeout(() => client.connection.stream.destroy(), goodbyeMs);
+    const timer = setTimeout(() => client.connection.stream.destroy(), closeTimeoutMs);
     await client.end();
     clearTimeout(timer);
   }

@@ -1,7 +1,7 @@
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { AdmissionLink } from "./link.ts";
+import { AdmissionConnection } from "./admission-connection.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ afterAll(() => database.drop());
 
 async function createLink() {
   const gate = await createDatabaseGate(database.connection);
-  const link = new AdmissionLink(gate.connection);
+  const link = new AdmissionConnection(gate.connection);
   onTestFinished(async () => {
     await link.close();
     gate.close();

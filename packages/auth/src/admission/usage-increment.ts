@@ -1,0 +1,21 @@
+import type { KeyId } from "@latchkey/db/ids";
+import type { Limit } from "./judge.ts";
+import type { LimitOutcome } from "./limit-window.ts";
+
+/** The uses of one key in a batch. They are counted only if the key's version is still `version`. */
+export interface UsageIncrement {
+  readonly keyId: KeyId;
+  readonly uses: number;
+  readonly version: number;
+  /** They are counted only before this time, by the database's clock; a timestamp in Postgres's own format. */
+  readonly goodUntil: string | null;
+  readonly limit: Limit | null;
+}
+
+/** The result of a counting statement. */
+export interface Counted {
+  /** Keys that were not counted: their version has changed, they have expired, or their row was deleted. */
+  readonly uncounted: readonly KeyId[];
+  /** The outcome of each rate limit of a key that was counted. */
+  readonly limits: ReadonlyMap<KeyId, LimitOutcome>;
+}
