@@ -69,19 +69,19 @@ async function visitEverything(
   await dialog.getByLabel("Name").fill("Backup");
   await dialog.getByLabel("Description").fill("Every night");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
-  await dialog.getByRole("radio", { name: "Only some of it" }).check();
-  await dialog.getByRole("radio", { name: "Only some of them" }).check();
+  await dialog.getByRole("radio", { name: "Selected permissions" }).check();
+  await dialog.getByRole("radio", { name: "Selected workspaces" }).check();
   await dialog.getByLabel("Limit", { exact: true }).fill("none");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("Enter a whole number").waitFor();
   await check("new key with restrictions that need work");
-  await dialog.getByRole("radio", { name: "All that your role allows" }).check();
-  await dialog.getByRole("radio", { name: "All of yours" }).check();
+  await dialog.getByRole("radio", { name: "All permissions of your role" }).check();
+  await dialog.getByRole("radio", { name: "All workspaces" }).check();
   await dialog.getByLabel("Limit", { exact: true }).fill("1000");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
-  await dialog.getByText("You have not copied the key.").waitFor();
+  await dialog.getByText("You haven’t copied the key").waitFor();
   await check("new secret with its warning");
   await dialog.getByRole("button", { name: "Done" }).click();
 
@@ -120,8 +120,8 @@ async function visitEverything(
     await check("navigation drawer");
     await close();
   } else {
-    await page.getByRole("button", { name: "Fold navigation" }).click();
-    await page.getByRole("button", { name: "Unfold navigation" }).waitFor();
+    await page.getByRole("button", { name: "Collapse sidebar" }).click();
+    await page.getByRole("button", { name: "Expand sidebar" }).waitFor();
     await check("folded navigation");
   }
 
@@ -153,7 +153,7 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
 
   await page.getByRole("link", { name }).click();
-  await page.getByText("A rotated-out secret was used.").waitFor();
+  await page.getByText("A former secret was used after its overlap.").waitFor();
   await page.getByRole("button", { name: "Show as a table" }).click();
   await page.getByRole("table", { name: "Requests by hour" }).waitFor();
   await check("a key's page");
@@ -164,7 +164,7 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await check("a key's page with its restrictions to be changed and a verdict");
   await page.getByRole("checkbox", { name: "Read only" }).uncheck();
   await page.getByRole("button", { name: "Save restrictions" }).click();
-  await dialog.getByText("Let this key do more?").waitFor();
+  await dialog.getByText("Expand this key’s access?").waitFor();
   await check("confirmation of a widening");
   await close();
   await page.getByRole("button", { name: "Rotate" }).click();
@@ -174,15 +174,15 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await dialog.getByText("Enter a whole number of hours").waitFor();
   await check("rotation with an overlap to be typed");
   await close();
-  await page.getByRole("button", { name: "End old secret" }).click();
-  await dialog.getByText("End the old secret now?").waitFor();
+  await page.getByRole("button", { name: "Revoke old secret" }).click();
+  await dialog.getByText("Revoke the old secret?").waitFor();
   await check("end of an overlap");
   await close();
   await page.goto(`${stage.baseUrl}/account/requests/${requestId}`);
   await page.getByText("The key may be used from certain addresses only").waitFor();
   await check("a refusal explained");
   await page.goto(`${stage.baseUrl}/account/requests/nothing-0001`);
-  await page.getByText("No refused request of this id").waitFor();
+  await page.getByText("No rejected request with this ID").waitFor();
   await check("a request that is not known");
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "Try it" }).click();

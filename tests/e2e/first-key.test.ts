@@ -31,7 +31,7 @@ test("says under each field what is missing, and how long a password is", async 
   await mainPassword().fill("too short");
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Enter your name.").waitFor();
-  await page.getByText("Enter an address such as name@example.com.").waitFor();
+  await page.getByText("Enter an email address, for example name@example.com.").waitFor();
   await page.getByText("Use at least 12 characters; these are 9.").waitFor();
 });
 
@@ -138,7 +138,7 @@ test("finds a key among many and keeps the search in the address", async () => {
   await row("Backup").waitFor();
   await page.getByRole("searchbox", { name: "Search API keys" }).fill("no such key");
   await page.getByText("No key matches “no such key”").waitFor();
-  await page.getByRole("button", { name: "Clear the search" }).click();
+  await page.getByRole("button", { name: "Clear search" }).click();
   await page.getByText("1–25 of 31 keys").first().waitFor();
 });
 
@@ -158,7 +158,7 @@ test("says before a deletion what stops working and when the key was last used",
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("heading", { name: "Delete “Backup”?" }).waitFor();
   const words = await dialog().textContent();
-  expect(words).toContain("Every script and service that uses this key is refused from its next request on");
+  expect(words).toContain("Scripts and services that use this key are rejected from their next request.");
   expect(words).toMatch(/Last used\s*(just now|\d+ s ago|\d+ min ago) \(.*\d{4}.*\)/);
   expect(words).toMatch(/Used\s*3 times/);
   await dialog().getByRole("button", { name: "Cancel" }).click();
@@ -169,7 +169,7 @@ test("says before a deletion what stops working and when the key was last used",
 test("refuses a key from the moment its deletion is confirmed", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("button", { name: "Delete", exact: true }).click();
-  await page.getByText("“Backup” is deleted").waitFor();
+  await page.getByText("“Backup” was deleted").waitFor();
   const refusal = await callOpenApi(stage.baseUrl, key);
   expect(refusal.status).toBe(403);
   expect(await refusal.json()).toMatchObject({
@@ -187,7 +187,7 @@ test("signs out, and in again to where it was going", async () => {
   await mainPassword().fill("a wrong password");
   const complaintsBefore = complaints.length;
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("The address or the password is wrong.").waitFor();
+  await page.getByText("The email address or password is wrong.").waitFor();
   // The browser itself reports the 401.
   expect(complaints.slice(complaintsBefore)).toEqual([expect.stringContaining("401")]);
   await mainPassword().fill(visitor.password);

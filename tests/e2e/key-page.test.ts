@@ -60,18 +60,18 @@ test("narrows a key to reading, and asks before it is widened again", async () =
     await restrictions.getByRole("button", { name: "Change" }).click();
     await restrictions.getByRole("checkbox", { name: "Read only" }).uncheck();
     await restrictions.getByRole("button", { name: "Save restrictions" }).click();
-    await dialogOf(page).getByRole("heading", { name: "Let this key do more?" }).waitFor();
+    await dialogOf(page).getByRole("heading", { name: "Expand this key’s access?" }).waitFor();
   };
   await widen();
-  expect(await dialogOf(page).textContent()).toContain("No: it may change things");
+  expect(await dialogOf(page).textContent()).toContain("No, it can also change data");
   await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
   await dialogOf(page).waitFor({ state: "detached" });
   expect(await rename(key, workspaceId, "Not yet")).toBe(403);
   await restrictions.getByRole("button", { name: "Cancel" }).click();
 
   await widen();
-  await dialogOf(page).getByRole("button", { name: "Widen key" }).click();
-  await restrictions.getByRole("definition").getByText("All that your role allows").waitFor();
+  await dialogOf(page).getByRole("button", { name: "Expand access" }).click();
+  await restrictions.getByRole("definition").getByText("All permissions of your role").waitFor();
   expect(await rename(key, workspaceId, "After")).toBe(200);
   // The browser itself reports the two answers that asked for a confirmation.
   expect(complaints.filter((complaint) => !complaint.includes("422"))).toEqual([]);
@@ -82,23 +82,23 @@ test("makes a key that is restricted from its first request on", async () => {
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "New API key" }).click();
   const dialog = dialogOf(page);
-  await dialog.getByLabel("Name", { exact: true }).fill("Restricted");
+  await dialog.getByLabel("Name", { exact: true }).fill("Deployment");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
-  await dialog.getByLabel("Addresses").fill("203.0.113.0/24\nnowhere");
+  await dialog.getByLabel("IP ranges").fill("203.0.113.0/24\nnowhere");
   await page.mouse.click(5, 400);
   await dialog.getByLabel("Limit", { exact: true }).fill("2");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("nowhere: Enter an address or a range").waitFor();
-  await dialog.getByLabel("Addresses").and(page.locator(":focus")).waitFor();
-  await dialog.getByLabel("Addresses").fill("127.0.0.0/8\n::1");
+  await dialog.getByLabel("IP ranges").and(page.locator(":focus")).waitFor();
+  await dialog.getByLabel("IP ranges").fill("127.0.0.0/8\n::1");
   await dialog.getByRole("button", { name: "Save" }).click();
   const field = dialog.getByRole("textbox", { name: "API key" });
   const key = await field.inputValue();
   expect([await call(key), await call(key), await call(key)]).toEqual([200, 200, 429]);
   await dialog.getByRole("button", { name: "Copy API key" }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
-  await page.getByRole("row").filter({ hasText: "Restricted" }).getByText("Narrowed").waitFor();
-  await page.getByRole("link", { name: "Restricted" }).click();
+  await page.getByRole("row").filter({ hasText: "Deployment" }).getByText("Restricted").waitFor();
+  await page.getByRole("link", { name: "Deployment" }).click();
   await section(page, "Restrictions").getByText("2 requests a minute").waitFor();
   await page.getByRole("img", { name: "2 admitted, 1 limited, 0 refused" }).waitFor();
 });
@@ -109,7 +109,7 @@ test("saves an edit to the version that was seen and to no other, and shows the 
   await dialogOf(page).getByLabel("Name", { exact: true }).fill("Mine");
   await proceduresOf(page).apiKeys.update.mutate({ id, version: 1, name: "Theirs" });
   await dialogOf(page).getByRole("button", { name: "Save" }).click();
-  await dialogOf(page).getByText("This key was changed meanwhile").waitFor();
+  await dialogOf(page).getByText("This key was changed in another window").waitFor();
   expect(await dialogOf(page).getByLabel("Name", { exact: true }).inputValue()).toBe("Theirs");
   await dialogOf(page).getByLabel("Name", { exact: true }).fill("Ours");
   await dialogOf(page).getByRole("button", { name: "Save" }).click();
@@ -142,13 +142,13 @@ test("rotates a key with the old secret still in use, and ends that at once", as
   );
   expect(overlap).toBeCloseTo(36, 3);
   expect(await former.textContent()).toMatch(/good until .*\d{4}/);
-  await secrets.getByRole("button", { name: "End old secret" }).click();
+  await secrets.getByRole("button", { name: "Revoke old secret" }).click();
   await dialogOf(page).getByText("Last used").waitFor();
-  await dialogOf(page).getByRole("button", { name: "End now" }).click();
+  await dialogOf(page).getByRole("button", { name: "Revoke" }).click();
   await former.waitFor({ state: "detached" });
   await page.locator("#content:focus").waitFor();
   expect([await call(old), await call(key)]).toEqual([403, 200]);
-  const notice = section(page, "A rotated-out secret was used");
+  const notice = section(page, "A former secret was used after its overlap");
   await notice.getByText("127.0.0.1").waitFor();
   expect(complaints).toEqual([]);
 });
@@ -163,13 +163,13 @@ test("explains a refusal by the id of its request, on the key's page and in the 
   await refused.getByText(reason).waitFor();
   await refused.getByText("GET /open/me").waitFor();
   await refused.getByText("127.0.0.1").waitFor();
-  await section(page, "Usage").getByText("Address not allowed").waitFor();
+  await section(page, "Usage").getByText("IP address not allowed").waitFor();
 
   const look = async (text: string) => {
     await page.getByRole("button", { name: "Search or jump to" }).click();
     const search = page.getByRole("dialog", { name: "Search" });
     await search.getByRole("combobox").fill(text);
-    await search.getByRole("option", { name: `Why was request ${text} refused?` }).waitFor();
+    await search.getByRole("option", { name: `Why was request ${text} rejected?` }).waitFor();
     await search.getByRole("combobox").press("Enter");
     await page.waitForURL(`**/account/requests/${text}`);
   };
@@ -179,7 +179,7 @@ test("explains a refusal by the id of its request, on the key's page and in the 
   await page.getByRole("link", { name: "Deploy pipeline" }).click();
   await page.getByRole("heading", { name: "Deploy pipeline", level: 1 }).waitFor();
   await look("some-other-0043");
-  await page.getByText("No refused request of this id").waitFor();
+  await page.getByText("No rejected request with this ID").waitFor();
   expect(complaints).toEqual([]);
 });
 
@@ -197,7 +197,7 @@ test("explains a refusal by a key that is deleted since, and leads to no page of
 test("explains to nobody but the key's user", async () => {
   const { page } = await openKey("stranger");
   await page.goto(`${stage.baseUrl}/account/requests/nightly-job-0042`);
-  await page.getByText("No refused request of this id").waitFor();
+  await page.getByText("No rejected request with this ID").waitFor();
 });
 
 test("disables a key until it is enabled again", async () => {
@@ -225,7 +225,7 @@ test("asks without the failure of the last time when it asks again", async () =>
     route.request().method() === "POST" ? route.abort() : route.continue(),
   );
   for (const [opener, action] of [
-    ["End old secret", "End now"],
+    ["Revoke old secret", "Revoke"],
     ["Disable key", "Disable"],
     ["Delete key", "Delete"],
   ] as const) {
@@ -254,7 +254,7 @@ test("shows what a key is held to in the list, however long its name is", async 
   await proceduresOf(page).apiKeys.update.mutate({ id, ...words });
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   const cell = page.getByRole("rowheader", { name: "Long Long" });
-  for (const name of ["Disabled", "Read only", "Narrowed"]) {
+  for (const name of ["Disabled", "Read only", "Restricted"]) {
     const tag = cell.getByText(name, { exact: true });
     const [right, edge] = await tag.evaluate((node) =>
       [node, node.parentElement ?? node].map((element) => element.getBoundingClientRect().right),
@@ -285,7 +285,7 @@ test("tells what a key would be answered, and keeps it nowhere", async () => {
   expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage])")).not.toContain(key);
   await page.reload();
   expect(await form.getByLabel("API key", { exact: true }).inputValue()).toBe("");
-  await section(page, "Facts").getByRole("definition").getByText("1", { exact: true }).waitFor();
+  await section(page, "Details").getByRole("definition").getByText("1", { exact: true }).waitFor();
 });
 
 test("tells of a key without a limit that it is good, from the page of all keys", async () => {
@@ -308,5 +308,5 @@ test("deletes a key from its page, which is then gone", async () => {
   await page.getByText("No API keys yet").waitFor();
   expect(await call(key)).toBe(403);
   await page.goto(`${stage.baseUrl}/account/api-keys/${id}`);
-  await page.getByText("You have no such key").waitFor();
+  await page.getByText("Key not found").waitFor();
 });

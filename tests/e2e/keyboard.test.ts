@@ -93,7 +93,7 @@ test("asks before Escape loses a key that was not copied", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
-  await page.getByText("You have not copied the key.").waitFor();
+  await page.getByText("You haven’t copied the key").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
@@ -121,7 +121,7 @@ test("deletes a key, but not with Enter alone", async () => {
   await page.getByRole("button", { name: "Cancel" }).and(page.locator(":focus")).waitFor();
   await tabTo('button "Delete"');
   await page.keyboard.press("Enter");
-  await page.getByText("“Workstation” is deleted").waitFor();
+  await page.getByText("“Workstation” was deleted").waitFor();
   await page.locator("main:focus").waitFor();
 });
 

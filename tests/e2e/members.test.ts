@@ -148,7 +148,7 @@ test("says to whom the audit log and the settings are closed why", async () => {
     .waitFor();
   expect(await grace.getByRole("textbox", { name: "Name" }).count()).toBe(0);
   expect(await grace.getByRole("button", { name: "Delete workspace" }).count()).toBe(0);
-  await grace.getByRole("button", { name: "Copy workspace id" }).waitFor();
+  await grace.getByRole("button", { name: "Copy workspace ID" }).waitFor();
 });
 
 test("says at the row that somebody else was first, and shows what they made of it", async () => {
@@ -160,7 +160,9 @@ test("says at the row that somebody else was first, and shows what they made of 
   await members.changeRole.mutate({ workspaceId, role: "viewer", userId, version });
   await roleOf(ada, "Linus Torvalds").click();
   await ada.getByRole("option", { name: "Admin" }).click();
-  const words = ada.getByRole("alert").filter({ hasText: "Somebody else changed this role meanwhile." });
+  const words = ada
+    .getByRole("alert")
+    .filter({ hasText: "Someone else changed this role at the same time." });
   await words.and(focused(ada)).waitFor();
   await expect.poll(() => roleOf(ada, "Linus Torvalds").inputValue()).toBe("Viewer");
   await roleOf(ada, "Linus Torvalds").click();
@@ -209,7 +211,7 @@ test("says before a removal what stops for whom, and tells who looks at the work
   await margaret.waitForTimeout(1_100);
   await margaret.getByRole("link", { name: "Settings" }).click();
   await margaret.getByText("You are no longer a member of “Ada Lovelace’s workspace”").waitFor();
-  await margaret.getByRole("button", { name: "Go on" }).click();
+  await margaret.getByRole("button", { name: "Continue" }).click();
   await margaret.getByRole("heading", { name: "Margaret Hamilton’s workspace", level: 1 }).waitFor();
 });
 
@@ -247,7 +249,7 @@ test("tells all of it in the audit log", async () => {
   ]);
   const latest = ada.getByRole("row").nth(1);
   const id = await latest.getByRole("code").last().textContent();
-  await latest.getByRole("button", { name: `Copy request id ${id}` }).click();
+  await latest.getByRole("button", { name: `Copy request ID ${id}` }).click();
   expect(await ada.evaluate("navigator.clipboard.readText()")).toBe(id);
   await ada.getByRole("combobox", { name: "Action" }).click();
   await ada.getByRole("option", { name: "Role changed" }).click();
@@ -257,8 +259,8 @@ test("tells all of it in the audit log", async () => {
   await ada.getByText("3 events").waitFor();
   await ada.getByRole("combobox", { name: "Action" }).click();
   await ada.getByRole("option", { name: "Workspace renamed" }).click();
-  await ada.getByText("Nothing of this kind yet").waitFor();
-  await ada.getByRole("button", { name: "Show everything" }).click();
+  await ada.getByText("No events of this kind yet").waitFor();
+  await ada.getByRole("button", { name: "Show all events" }).click();
   await ada.getByText("9 events").waitFor();
 });
 
@@ -313,7 +315,7 @@ test.each(settings)(
     await page.goto(addressOf("settings"));
     await page.getByRole("button", { name: "Delete workspace" }).click();
     await dialogOf(page).getByRole("button", { name: "Delete workspace" }).click();
-    await dialogOf(page).getByText("exactly as it stands here").waitFor();
+    await dialogOf(page).getByText("Enter “").waitFor();
     await check("deletion with an error");
     await close();
     await check("settings");

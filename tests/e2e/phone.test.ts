@@ -46,7 +46,7 @@ test("creates a key and shows all of it", async () => {
   const box = await dialog.getByRole("button", { name: "Done" }).boundingBox();
   expect(box && box.y + box.height).toBeLessThan(667);
   await dialog.getByRole("button", { name: "Done" }).tap();
-  await dialog.getByText("You have not copied the key.").waitFor();
+  await dialog.getByText("You haven’t copied the key").waitFor();
   expect(await readOverflow()).toBe(0);
   await dialog.getByRole("button", { name: "Done" }).tap();
 });
@@ -68,7 +68,7 @@ test("fits a key's page, its restrictions and its table", async () => {
   await page.getByRole("heading", { name: longWord, level: 1 }).waitFor();
   await page.getByRole("button", { name: "Show as a table" }).tap();
   await page.getByRole("button", { name: "Change" }).tap();
-  await page.getByRole("radio", { name: "Only some of it" }).check();
+  await page.getByRole("radio", { name: "Selected permissions" }).check();
   expect(await readOverflow()).toBe(0);
   await page.goBack();
   await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();

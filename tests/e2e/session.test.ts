@@ -20,7 +20,7 @@ test("leads to sign-in when a session ends while a page is open, and back to the
   await page.goto(`${stage.baseUrl}/account/api-keys?q=back`);
   await page.getByRole("rowheader", { name: "Backup" }).waitFor();
   await page.context().clearCookies();
-  await page.getByText("Your session has ended. Sign in to go on.").waitFor();
+  await page.getByText("Your session has ended. Sign in to continue.").waitFor();
   await signIn(page, "ended@example.com");
   await page.getByRole("rowheader", { name: "Backup" }).waitFor();
   expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys?q=back`);
@@ -85,7 +85,7 @@ test("says that an address is taken, under its field", async () => {
   await page.getByLabel("Email").fill("taken@example.com");
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByText("This address has an account already.").waitFor();
+  await page.getByText("This email address already has an account.").waitFor();
   await page.getByRole("textbox", { name: "Email" }).and(page.locator(":focus")).waitFor();
 });
 
@@ -128,7 +128,7 @@ test("says under the password that it is too easy to guess", async () => {
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
 });
 
-test("says what failed, with the request id, and tries again", async () => {
+test("says what failed, with the request ID, and tries again", async () => {
   const { page } = await stage.browser.open();
   await signUp(page, stage.baseUrl, "failing@example.com");
   const failure = {
@@ -141,7 +141,7 @@ test("says what failed, with the request id, and tries again", async () => {
   await page.route("**/trpc/apiKeys.list*", (route) => route.fulfill({ status: 500, json: [failure] }));
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   const panel = page.getByRole("alert");
-  await panel.getByText("Your API keys could not be loaded").waitFor();
+  await panel.getByText("Couldn’t load your API keys").waitFor();
   await panel.getByText("req-1234").waitFor();
   await page.unroute("**/trpc/apiKeys.list*");
   await panel.getByRole("button", { name: "Try again" }).click();
@@ -152,9 +152,9 @@ test("says when it is offline, and no longer once it is not", async () => {
   const { page } = await stage.browser.open();
   await signUp(page, stage.baseUrl, "offline@example.com");
   await page.context().setOffline(true);
-  await page.getByText("You are offline.").waitFor();
+  await page.getByText("You’re offline.").waitFor();
   await page.context().setOffline(false);
-  await page.getByText("You are offline.").waitFor({ state: "detached" });
+  await page.getByText("You’re offline.").waitFor({ state: "detached" });
 });
 
 test("says on sign-up that registration is not open", async () => {
@@ -162,8 +162,8 @@ test("says on sign-up that registration is not open", async () => {
   try {
     const { page } = await stage.browser.open();
     await page.goto(`${closed.baseUrl}/sign-up`);
-    await page.getByRole("heading", { name: "Registration is not open" }).waitFor();
-    await page.getByText("This instance takes no new accounts.").waitFor();
+    await page.getByRole("heading", { name: "Sign-up is closed" }).waitFor();
+    await page.getByText("Sign-up is disabled on this instance.").waitFor();
   } finally {
     await closed.stop();
   }

@@ -45,7 +45,9 @@ async function slowDown(page: Page): Promise<void> {
 test("moves nothing while pages for visitors load", async () => {
   const { page, complaints } = await stage.browser.open();
   await slowDown(page);
-  expect(await measureShift(page, "/sign-in", "Use the address and password")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/sign-in", "Use your email address and password")).toBeLessThan(
+    shiftAtMost,
+  );
   expect(await measureShift(page, "/sign-up", "12 to 128 characters")).toBeLessThan(shiftAtMost);
   expect(complaints).toEqual([]);
 });
@@ -53,7 +55,7 @@ test("moves nothing while pages for visitors load", async () => {
 test("moves nothing while pages of a signed-in person load, empty and full", async () => {
   const { page, complaints } = visit;
   await slowDown(page);
-  expect(await measureShift(page, "/", "This step ticks itself")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/", "This step is completed automatically")).toBeLessThan(shiftAtMost);
   expect(await measureShift(page, "/account/api-keys", "No API keys yet")).toBeLessThan(shiftAtMost);
   await Promise.all(Array.from({ length: 30 }, (_, number) => createKey(page, `Robot ${number}`)));
   expect(await measureShift(page, "/account/api-keys", "1–25 of 30 keys")).toBeLessThan(shiftAtMost);

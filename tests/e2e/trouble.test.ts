@@ -31,7 +31,7 @@ test("stays with one failure while the server is away, and goes on with it", asy
   const page = await openKeys("away", 30);
   await page.route(listCalls, (route) => route.abort());
   await page.getByRole("button", { name: "Next page" }).first().click();
-  const failure = page.getByText("Your API keys could not be loaded");
+  const failure = page.getByText("Couldn’t load your API keys");
   await failure.waitFor();
   const swings = await page.evaluate<number>(`new Promise((done) => {
     let swings = 0;
@@ -54,7 +54,7 @@ test("goes on by itself once the browser is online again", async () => {
   const page = await openKeys("offline", 30);
   await page.route(listCalls, (route) => route.abort());
   await page.getByRole("button", { name: "Next page" }).first().click();
-  await page.getByText("Your API keys could not be loaded").waitFor();
+  await page.getByText("Couldn’t load your API keys").waitFor();
   await page.unroute(listCalls);
   await page.context().setOffline(true);
   await page.context().setOffline(false);
@@ -91,7 +91,7 @@ test("says in the search over everything that keys are searched, or could not be
   await page.unrouteAll({ behavior: "wait" });
   await page.route(listCalls, (route) => route.abort());
   await page.getByRole("combobox").fill("overview");
-  await page.getByText("Keys could not be searched: the server did not answer.").waitFor();
+  await page.getByText("Couldn’t search keys: the server didn’t respond.").waitFor();
   await page.getByRole("option", { name: "Overview" }).waitFor();
 });
 
@@ -107,7 +107,7 @@ test("asks before Done loses a key that was not copied; the curl line counts as 
   const done = dialog.getByRole("button", { name: "Done" });
   await create();
   await done.click();
-  await dialog.getByText("Press Done again to leave without it.").waitFor();
+  await dialog.getByText("Press Done again to close without copying it.").waitFor();
   await done.click();
   await dialog.waitFor({ state: "detached" });
   await create();
@@ -136,7 +136,7 @@ test("lets nothing close a deletion that is under way", async () => {
   await page.mouse.click(5, 400);
   expect(await dialog.isVisible()).toBe(true);
   goOn();
-  await page.getByText("“Robot 0” is deleted.").waitFor();
+  await page.getByText("“Robot 0” was deleted.").waitFor();
 });
 
 test("says of a key that is gone already that it is, when deleted and when edited", async () => {
@@ -150,7 +150,7 @@ test("says of a key that is gone already that it is, when deleted and when edite
   await refuse(page, "apiKeys.update", "NOT_FOUND");
   await page.getByRole("button", { name: "Edit Robot 1" }).click();
   await dialog.getByRole("button", { name: "Save" }).click();
-  await dialog.getByText("This key was deleted meanwhile. Nothing was saved.").waitFor();
+  await dialog.getByText("This key was deleted. Your changes weren’t saved.").waitFor();
 });
 
 test("moves the focus to what a refusal is about", async () => {
@@ -159,7 +159,7 @@ test("moves the focus to what a refusal is about", async () => {
   await page.route("**/trpc/apiKeys.*", (route) =>
     route.request().method() === "POST" ? route.abort() : route.continue(),
   );
-  const alert = page.getByRole("alert").filter({ hasText: "The server did not answer." });
+  const alert = page.getByRole("alert").filter({ hasText: "The server didn’t respond." });
   await page.getByRole("button", { name: "New API key" }).click();
   await dialog.getByLabel("Name").fill("Backup");
   await page.keyboard.press("Enter");

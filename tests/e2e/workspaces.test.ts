@@ -45,7 +45,7 @@ test("offers a new workspace from the header, and asks for its name", async () =
   await page.getByRole("menuitem", { name: "New workspace" }).click();
   await dialog().getByRole("textbox", { name: "Name" }).and(focused()).waitFor();
   await dialog().getByRole("button", { name: "Create workspace" }).click();
-  await dialog().getByText("Enter a name, such as that of your team.").waitFor();
+  await dialog().getByText("Enter a name, for example your team’s name.").waitFor();
   await dialog().getByRole("textbox", { name: "Name" }).and(focused()).waitFor();
 });
 
@@ -149,7 +149,7 @@ async function dismiss(message: string): Promise<void> {
 test("renames a workspace, in the header too", async () => {
   await nameField().fill(" ");
   await nameField().press("Enter");
-  await page.getByText("Enter a name, such as that of your team.").waitFor();
+  await page.getByText("Enter a name, for example your team’s name.").waitFor();
   await nameField().fill("Initech");
   await nameField().press("Enter");
   await dismiss("Workspace settings saved.");
@@ -185,7 +185,7 @@ test("says that someone else saved first, shows their values, and lets the perso
   await conflict().getByText("Current description").waitFor();
   await conflict().and(focused()).waitFor();
   expect(await nameField().inputValue()).toBe("Mine");
-  await conflict().getByRole("button", { name: "Discard my changes" }).click();
+  await conflict().getByRole("button", { name: "Discard changes" }).click();
   expect(await nameField().inputValue()).toBe("Theirs");
   await conflict().waitFor({ state: "detached" });
   await switcher("Theirs").waitFor();
@@ -210,11 +210,11 @@ test("deletes a workspace once its name is typed, and goes home", async () => {
   await confirm.and(focused()).waitFor();
   await page.keyboard.type("mine");
   await page.keyboard.press("Enter");
-  await dialog().getByText("Type “Mine”, exactly as it stands here.").waitFor();
+  await dialog().getByText("Enter “Mine” exactly.").waitFor();
   await confirm.and(focused()).waitFor();
   await confirm.fill("Mine");
   await page.keyboard.press("Enter");
-  await page.getByText("“Mine” is deleted. No key reaches it any more.").waitFor();
+  await page.getByText("“Mine” was deleted. API keys can no longer access it.").waitFor();
   await page.getByRole("heading", { name: "Ada Lovelace’s workspace", level: 1 }).waitFor();
   expect(path()).toBe(`/w/${first}`);
   await dialog().waitFor({ state: "detached" });

@@ -47,8 +47,8 @@ try {
     await take("api-key");
 
     await page.getByRole("button", { name: "Change" }).click();
-    await page.getByRole("radio", { name: "Only some of it" }).check();
-    await page.getByRole("heading", { name: "Facts" }).scrollIntoViewIfNeeded();
+    await page.getByRole("radio", { name: "Selected permissions" }).check();
+    await page.getByRole("heading", { name: "Details" }).scrollIntoViewIfNeeded();
     await take("restrictions");
 
     await page.setViewportSize({ width: 1280, height: 480 });

@@ -17,7 +17,7 @@ export function LoadingFailure({ error, reset }: ErrorComponentProps): ReactElem
   return (
     <div className={classes.page}>
       <FailurePanel
-        title="This page could not be opened"
+        title="Couldn’t open this page"
         message={failure.message}
         requestId={failure.requestId}
         isRetrying={isRetrying}

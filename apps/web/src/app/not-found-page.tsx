@@ -8,7 +8,7 @@ export function NotFoundPage(): ReactElement {
     <>
       <PageHeader
         title="Page not found"
-        explanation="Nothing is at this address. It may have been moved, or the link is incomplete."
+        explanation="There is no page at this URL. It may have been moved, or the link is incomplete."
       />
       <Button variant="default" renderRoot={(props) => <Link {...props} to="/" />}>
         Go to the overview

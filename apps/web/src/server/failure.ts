@@ -24,7 +24,7 @@ export function describeFailure(error: unknown): Failure {
   return (
     refusal ?? {
       code: "NO_ANSWER",
-      message: "The server did not answer. Check the connection, then try again.",
+      message: "The server didn’t respond. Check your connection, then try again.",
       requestId: undefined,
       retryAfterSeconds: undefined,
       issues: [],

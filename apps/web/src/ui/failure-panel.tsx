@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import classes from "./failure-panel.module.css";
 
 interface FailurePanelProps {
-  /** What failed, such as "The API keys could not be loaded". */
+  /** What failed, such as "Couldn’t load API keys". */
   readonly title: string;
   readonly message: string;
   readonly requestId: string | undefined;
@@ -28,7 +28,7 @@ export function FailurePanel(props: FailurePanelProps): ReactElement {
       </Button>
       {props.requestId && (
         <p className={classes.request}>
-          Request id <code>{props.requestId}</code>
+          Request ID <code>{props.requestId}</code>
         </p>
       )}
     </section>

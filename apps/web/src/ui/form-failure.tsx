@@ -21,7 +21,7 @@ export function FormFailure({ message, requestId }: FormFailureProps): ReactElem
         {message}
         {requestId && (
           <div className={classes.request}>
-            Request id <code>{requestId}</code>
+            Request ID <code>{requestId}</code>
           </div>
         )}
       </div>

@@ -17,10 +17,10 @@ export function LostAccess({ name, onLeave }: LostAccessProps): ReactElement {
         You are no longer a member of <Quoted>{name}</Quoted>
       </h1>
       <p className={classes.words}>
-        Somebody took you out of the workspace, or deleted it. Your API keys no longer reach it.
+        You were removed from this workspace, or it was deleted. Your API keys can no longer access it.
       </p>
       <Button variant="default" onClick={onLeave}>
-        Go on
+        Continue
       </Button>
     </section>
   );

@@ -19,9 +19,9 @@ export interface OutcomeBar {
 
 /** The outcomes from the bottom of a bar to its top. */
 export const outcomes = [
-  { name: "admitted", label: "Admitted" },
-  { name: "limited", label: "Limited" },
-  { name: "refused", label: "Refused" },
+  { name: "admitted", label: "Allowed" },
+  { name: "limited", label: "Rate limited" },
+  { name: "refused", label: "Rejected" },
 ] as const;
 
 interface OutcomeChartProps {

@@ -9,7 +9,7 @@ export function RequestId({ requestId }: { readonly requestId: string }): ReactE
       <code className={classes.code} title={requestId}>
         {requestId}
       </code>
-      <CopyButton text={requestId} label={`Copy request id ${requestId}`} />
+      <CopyButton text={requestId} label={`Copy request ID ${requestId}`} />
     </span>
   );
 }

@@ -71,12 +71,12 @@ function Palette({ onClose, ...facts }: Omit<CommandPaletteProps, "isOpen">): Re
           className={classes.input}
           data-autofocus
           role="combobox"
-          aria-label="Search pages, keys, actions and request ids"
+          aria-label="Search pages, keys, actions and request IDs"
           aria-expanded="true"
           aria-controls={listId}
           aria-autocomplete="list"
           aria-activedescendant={current && optionId(listId, current)}
-          placeholder="Search, or paste a request id"
+          placeholder="Search, or paste a request ID"
           autoComplete="off"
           spellCheck={false}
           value={query}
@@ -118,7 +118,7 @@ function Palette({ onClose, ...facts }: Omit<CommandPaletteProps, "isOpen">): Re
 
 const keySearchWords: Readonly<Record<Exclude<KeySearch, "idle">, string>> = {
   searching: "Searching keys…",
-  failed: "Keys could not be searched: the server did not answer.",
+  failed: "Couldn’t search keys: the server didn’t respond.",
 };
 
 function NoMatch({ query }: { readonly query: string }): ReactElement {

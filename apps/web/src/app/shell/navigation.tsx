@@ -53,11 +53,11 @@ export function Navigation({ pages, isFolded, onFold, onNavigate }: NavigationPr
         ))}
       </ul>
       {onFold && (
-        <Hint label="Unfold navigation" isShown={isFolded}>
+        <Hint label="Expand sidebar" isShown={isFolded}>
           <UnstyledButton className={classes.fold} onClick={onFold} aria-expanded={!isFolded}>
             <Label
               icon={isFolded ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse}
-              text={isFolded ? "Unfold navigation" : "Fold navigation"}
+              text={isFolded ? "Expand sidebar" : "Collapse sidebar"}
             />
           </UnstyledButton>
         </Hint>

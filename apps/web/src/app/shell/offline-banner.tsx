@@ -11,7 +11,7 @@ export function OfflineBanner(): ReactElement {
       {!online && (
         <p className={classes.banner}>
           <IconWifiOff size={16} aria-hidden="true" />
-          You are offline. What you see is as of the last connection.
+          You’re offline. This page shows data from the last connection.
         </p>
       )}
     </div>

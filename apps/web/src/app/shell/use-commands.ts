@@ -119,7 +119,7 @@ function useRequests(query: string): readonly Command[] {
   return [
     {
       id: "explain-request",
-      label: `Why was request ${requestId} refused?`,
+      label: `Why was request ${requestId} rejected?`,
       icon: IconHelpCircle,
       run: () => void navigate({ to: "/account/requests/$requestId", params: { requestId } }),
     },

@@ -13,10 +13,10 @@ export function AddressesSection({ keyId }: { readonly keyId: string }): ReactEl
   const query = useKeyAddresses(keyId);
   const failure = useLoadingFailure(query);
   return (
-    <Section title="Last addresses">
+    <Section title="Recent IP addresses">
       {failure ? (
         <FailurePanel
-          title="The addresses could not be loaded"
+          title="Couldn’t load IP addresses"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={query.isFetching}
@@ -26,7 +26,7 @@ export function AddressesSection({ keyId }: { readonly keyId: string }): ReactEl
         <Skeleton h={56} />
       ) : query.data.length === 0 ? (
         <div className={pageClasses.box}>
-          <p className={pageClasses.empty}>The last five addresses that the key was used from stand here.</p>
+          <p className={pageClasses.empty}>The last five IP addresses that used the key are shown here.</p>
         </div>
       ) : (
         <ul className={classes.rows}>

@@ -94,7 +94,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
         {...form.getInputProps("description")}
         key={form.key("description")}
         label="Description"
-        description="What uses the key, and where. Optional."
+        description="The service that uses the key. Optional."
         dir="auto"
         autosize
         minRows={2}

@@ -44,6 +44,6 @@ export function ApiKeyToolbar(props: ApiKeyToolbarProps): ReactElement {
 
 function describeState(state: ListState, page: number, total: number | undefined): string {
   if (state === "loading") return "Loading…";
-  if (state === "stale") return "Not up to date. Trying again.";
+  if (state === "stale") return "Not up to date. Retrying…";
   return total === undefined ? "" : describeResults(page, total);
 }

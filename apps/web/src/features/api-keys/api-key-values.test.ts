@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { apiKeyRules, tidied } from "./api-key-values.ts";
 
 test("asks for a name that is more than spaces, of at most 100 characters", () => {
-  expect(apiKeyRules.name(" \u00a0\t")).toBe("Enter a name, such as what will use the key.");
+  expect(apiKeyRules.name(" \u00a0\t")).toBe("Enter a name, for example the service that uses the key.");
   expect(apiKeyRules.name("a".repeat(100))).toBeNull();
   expect(apiKeyRules.name("a".repeat(101))).toBe("Use at most 100 characters; these are 101.");
 });

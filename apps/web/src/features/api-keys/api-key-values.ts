@@ -13,7 +13,7 @@ export const apiKeyRules = {
   name: (name: string): string | null => {
     const { length } = collapseSpaces(name);
     return length === 0
-      ? "Enter a name, such as what will use the key."
+      ? "Enter a name, for example the service that uses the key."
       : describeExcess(length, maxLength.keyName);
   },
   description: (description: string): string | null =>

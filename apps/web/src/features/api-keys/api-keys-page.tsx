@@ -97,7 +97,7 @@ export function ApiKeysPage(): ReactElement {
           />
           {failure ? (
             <FailurePanel
-              title="Your API keys could not be loaded"
+              title="Couldn’t load your API keys"
               message={failure.message}
               requestId={failure.requestId}
               isRetrying={keys.isFetching}

@@ -28,8 +28,8 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
           <p className={sectionClasses.words}>
             <strong>{apiKey.isDisabled ? "Enable this key" : "Disable this key"}</strong>
             {apiKey.isDisabled
-              ? "It is refused now. Once enabled, it is let in again with the secret that it has."
-              : "It is refused until you enable it again. Nothing else of it changes."}
+              ? "The key is disabled, and its requests are rejected. Once enabled, it works again with its current secret."
+              : "Its requests are rejected until you enable it again. Its settings don’t change."}
           </p>
           {apiKey.isDisabled ? (
             <Button variant="default" flex="none" loading={enabling.isSaving} onClick={enable}>
@@ -49,7 +49,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>Delete this key</strong>
-            It is refused from its next request on, and its page is gone. That can’t be undone.
+            Its next request is rejected, and its page is deleted. This can’t be undone.
           </p>
           <Button variant="default" flex="none" onClick={deletion.open}>
             Delete key

@@ -54,8 +54,8 @@ function Confirmation({ apiKey, onClose, onGone }: ConfirmationProps): ReactElem
   return (
     <>
       <p className={classes.words}>
-        Every script and service that uses this key is refused from its next request on. Your other keys and
-        your own sign-in go on. A deleted key can’t be brought back.
+        Scripts and services that use this key are rejected from their next request. Your other keys and your
+        session are not affected. This can’t be undone.
       </p>
       <LastUse apiKey={apiKey} />
       <ConfirmAnswer
@@ -90,7 +90,7 @@ function useDelete(apiKey: ApiKey, onGone: () => void) {
   };
   return useMutation(
     trpc.apiKeys.delete.mutationOptions({
-      onSuccess: () => forget("is deleted. It is refused from now on."),
+      onSuccess: () => forget("was deleted. Its next request is rejected."),
       onError: (error) => {
         if (describeFailure(error).code === "NOT_FOUND") forget("was already deleted.");
       },

@@ -31,8 +31,7 @@ export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): 
       onConfirm={() => change({ base: apiKey, settings: { isDisabled: true }, onSaved: onClose })}
     >
       <p className={classes.words}>
-        Every script and service that uses this key is refused from its next request on, until you enable it
-        again.
+        Scripts and services that use this key are rejected from their next request until you enable it again.
       </p>
       <LastUse apiKey={apiKey} />
     </ConfirmDialog>

@@ -98,5 +98,5 @@ function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
 }
 
 function describeRefusal({ code, message }: Failure): string {
-  return code === "NOT_FOUND" ? "This key was deleted meanwhile. Nothing was saved." : message;
+  return code === "NOT_FOUND" ? "This key was deleted. Your changes weren’t saved." : message;
 }

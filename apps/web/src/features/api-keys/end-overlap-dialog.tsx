@@ -27,8 +27,8 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
         document.getElementById("content")?.focus();
         const message =
           former.length > 1
-            ? `The ${former.length} old secrets have ended. They are refused from now on.`
-            : "The old secret has ended. It is refused from now on.";
+            ? `The ${former.length} old secrets were revoked. Requests with them are rejected.`
+            : "The old secret was revoked. Requests with it are rejected.";
         notifications.show({ message });
       },
     }),
@@ -36,8 +36,8 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
   return (
     <ConfirmDialog
       isOpen={isOpen}
-      title={former.length > 1 ? `End the ${former.length} old secrets now?` : "End the old secret now?"}
-      action="End now"
+      title={former.length > 1 ? `Revoke the ${former.length} old secrets?` : "Revoke the old secret?"}
+      action="Revoke"
       failure={end.error ? describeFailure(end.error) : undefined}
       isBusy={end.isPending}
       onCancel={onClose}
@@ -45,8 +45,8 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
       onConfirm={() => end.mutate({ id: apiKey.id })}
     >
       <p className={classes.words}>
-        Whatever still uses an old secret of this key is refused from its next request on. The secret in use
-        now goes on.
+        Scripts and services that still use an old secret of this key are rejected on their next request. The
+        current secret stays valid.
       </p>
       <dl className={classes.facts}>
         {former.map(({ start, retiredAt, lastUsedAt }) => [
@@ -59,7 +59,7 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
                 Last used <RelativeTime at={lastUsedAt} />
               </>
             ) : (
-              "Not used since it was replaced"
+              "Not used since the rotation"
             )}
           </dd>,
         ])}

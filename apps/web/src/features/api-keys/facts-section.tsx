@@ -9,16 +9,16 @@ import { Section } from "./section.tsx";
 export function FactsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const { id, start, createdAt, lastUsedAt, usageCount } = apiKey;
   return (
-    <Section title="Facts">
+    <Section title="Details">
       <dl className={classes.facts}>
         <dt>Key</dt>
         <dd>
           <code>{start}…</code>
         </dd>
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>
           <code>{id}</code>
-          <CopyButton text={id} label="Copy key id" />
+          <CopyButton text={id} label="Copy key ID" />
         </dd>
         <dt>Created</dt>
         <dd>

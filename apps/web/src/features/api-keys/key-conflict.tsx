@@ -6,7 +6,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 export function KeyConflict(): ReactElement {
   return (
     <div className={classes.failure}>
-      <FormFailure message="This key was changed meanwhile, in another window or by a command. Nothing of yours was saved. Below is how it is now." />
+      <FormFailure message="This key was changed in another window or by a command, so your changes weren’t saved. The current settings are shown below." />
     </div>
   );
 }

@@ -38,9 +38,9 @@ function Page({ keyId }: { readonly keyId: string }): ReactElement {
   if (failure) {
     return (
       <>
-        <PageHeader title="API key" explanation="What this key is held to, and what it did." />
+        <PageHeader title="API key" explanation="Restrictions, usage and secrets of this key." />
         <FailurePanel
-          title="The key could not be loaded"
+          title="Couldn’t load the key"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={query.isFetching}
@@ -60,7 +60,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       <PageHeader
         title={apiKey.name}
         tags={<KeyTags apiKey={apiKey} />}
-        explanation={<bdi>{apiKey.description || "What this key is held to, and what it did."}</bdi>}
+        explanation={<bdi>{apiKey.description || "Restrictions, usage and secrets of this key."}</bdi>}
         action={
           <Group gap={8} wrap="nowrap">
             <Button
@@ -113,11 +113,11 @@ function Loading(): ReactElement {
 function NoSuchKey(): ReactElement {
   return (
     <>
-      <PageHeader title="API key" explanation="What a key is held to, and what it did." />
+      <PageHeader title="API key" explanation="Restrictions, usage and secrets of a key." />
       <section className={emptyClasses.panel}>
-        <h2 className={emptyClasses.title}>You have no such key</h2>
+        <h2 className={emptyClasses.title}>Key not found</h2>
         <p className={emptyClasses.words}>
-          It was deleted, or the address is incomplete. Only a key’s own user sees its page.
+          The key was deleted, or the URL is incomplete. Only the owner of a key can see its page.
         </p>
         <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
           Go to your API keys

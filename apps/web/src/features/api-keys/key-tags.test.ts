@@ -18,8 +18,8 @@ test.each<[Partial<ApiKey>, readonly string[]]>([
   [{ isDisabled: true }, ["Disabled"]],
   [{ expiresAt: "2026-03-15T12:00:00Z" }, ["Expired"]],
   [{ expiresAt: "2026-03-15T12:00:01Z" }, []],
-  [{ limit: { quota: 1, windowSeconds: 1 }, isReadOnly: true }, ["Limited", "Read only"]],
-  [{ ipRanges: ["10.0.0.0/8"], permissions: ["audit:read"] }, ["Narrowed"]],
+  [{ limit: { quota: 1, windowSeconds: 1 }, isReadOnly: true }, ["Rate limited", "Read only"]],
+  [{ ipRanges: ["10.0.0.0/8"], permissions: ["audit:read"] }, ["Restricted"]],
 ])("tags a key with %j as %j", (facts, tags) => {
   expect(listTags({ ...free, ...facts }, now)).toEqual(tags);
 });

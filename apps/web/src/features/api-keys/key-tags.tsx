@@ -20,8 +20,8 @@ export function listTags(apiKey: ApiKey, now: Date): readonly string[] {
   return [
     ...(isDisabled ? ["Disabled"] : []),
     ...(expiresAt !== null && new Date(expiresAt) <= now ? ["Expired"] : []),
-    ...(limit ? ["Limited"] : []),
+    ...(limit ? ["Rate limited"] : []),
     ...(isReadOnly ? ["Read only"] : []),
-    ...(isNarrowed ? ["Narrowed"] : []),
+    ...(isNarrowed ? ["Restricted"] : []),
   ];
 }

@@ -65,7 +65,7 @@ export function NewSecret({
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">
           {isWarned &&
-            "You have not copied the key. It won’t be shown again. Press Done again to leave without it."}
+            "You haven’t copied the key, and it won’t be shown again. Press Done again to close without copying it."}
         </p>
         <Button variant={isCopied ? "filled" : "default"} onClick={onDone} flex="none">
           Done

@@ -15,13 +15,14 @@ export function NoApiKeys({ onCreate }: { readonly onCreate: () => void }): Reac
       <IconKey size={28} stroke={1.5} className={classes.icon} aria-hidden="true" />
       <h2 className={classes.title}>No API keys yet</h2>
       <p className={classes.words}>
-        Create a key for each script or service, so that you can see what each does and stop one alone.
+        Create one key per script or service, so that you can see what each one does and disable it
+        separately.
       </p>
       <Button leftSection={<IconPlus size={16} />} onClick={onCreate}>
         Create your first key
       </Button>
       <div className={classes.line}>
-        <p className={classes.hint}>Then call the open API with it:</p>
+        <p className={classes.hint}>Then call the open API with the key:</p>
         <CodeLine code={curlLine(instance.baseUrl, "$API_KEY")} copyLabel="Copy command" />
       </div>
     </section>

@@ -15,11 +15,9 @@ export function NoMatch({ search, onClear }: NoMatchProps): ReactElement {
       <h2 className={classes.title}>
         No key matches <Quoted>{search}</Quoted>
       </h2>
-      <p className={classes.words}>
-        The search looks at names, descriptions and the first characters of keys.
-      </p>
+      <p className={classes.words}>Search covers names, descriptions and the first characters of keys.</p>
       <Button variant="default" onClick={onClear}>
-        Clear the search
+        Clear search
       </Button>
     </section>
   );

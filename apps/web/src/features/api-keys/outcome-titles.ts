@@ -1,15 +1,15 @@
 const titles: Readonly<Record<string, string>> = {
-  limited: "Past its limit",
+  limited: "Rate limited",
   deleted: "Deleted",
   "user-disabled": "Account disabled",
   disabled: "Disabled",
   expired: "Expired",
-  "rotated-out": "Rotated-out secret",
-  address: "Address not allowed",
-  narrowed: "Needs all of your rights",
+  "rotated-out": "Former secret after its overlap",
+  address: "IP address not allowed",
+  narrowed: "Needs an unrestricted key",
   "workspace-not-in-key": "Workspace not allowed",
-  "no-member": "No member of the workspace",
-  "no-permission": "Your role does not allow it",
+  "no-member": "Not a member of the workspace",
+  "no-permission": "Not allowed by your role",
   "permission-not-in-key": "Permission not allowed",
 };
 

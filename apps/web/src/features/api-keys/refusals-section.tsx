@@ -27,10 +27,10 @@ export function RefusalsSection({ keyId }: { readonly keyId: string }): ReactEle
   const shown = hasAll ? refusals : refusals?.slice(0, shownAtFirst);
   const List = isNarrow ? Cards : Table;
   return (
-    <Section title="Why was it refused?">
+    <Section title="Why was it rejected?">
       {failure ? (
         <FailurePanel
-          title="The refusals could not be loaded"
+          title="Couldn’t load rejected requests"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={query.isFetching}
@@ -68,7 +68,7 @@ function Table({ refusals }: ListProps): ReactElement {
     <div className={tableClasses.frame}>
       <table
         className={`${tableClasses.table} ${tableClasses.wrapping} ${classes.table}`}
-        aria-label="Refused requests"
+        aria-label="Rejected requests"
       >
         <thead>
           <tr>
@@ -80,10 +80,10 @@ function Table({ refusals }: ListProps): ReactElement {
               Request
             </th>
             <th scope="col" className={classes.address}>
-              Address
+              IP address
             </th>
             <th scope="col" className={classes.id}>
-              Request id
+              Request ID
             </th>
           </tr>
         </thead>
@@ -113,7 +113,7 @@ function Table({ refusals }: ListProps): ReactElement {
 
 function Cards({ refusals }: ListProps): ReactElement {
   return (
-    <ul className={cardClasses.list} aria-label="Refused requests">
+    <ul className={cardClasses.list} aria-label="Rejected requests">
       {refusals.map(({ id, occurredAt, explanation, method, path, address, requestId }) => (
         <EventCard
           key={id}

@@ -52,7 +52,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
           <dd>
             <bdi>{describeWorkspaces(apiKey.workspaceIds, workspaces)}</bdi>
           </dd>
-          <dt>Addresses</dt>
+          <dt>IP ranges</dt>
           <dd>{describeRanges(apiKey.ipRanges)}</dd>
           <dt>Limit</dt>
           <dd>{describeLimit(apiKey.limit)}</dd>

@@ -68,8 +68,8 @@ function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElem
       }, focusFirstError(form.getInputNode))}
     >
       <p className={classes.words}>
-        The key gets a new secret and keeps everything else. Replace the old secret wherever it is used while
-        it is still valid.
+        The key gets a new secret and keeps its settings. Replace the old secret wherever it is used while it
+        is still valid.
       </p>
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <OverlapFields form={form} />

@@ -11,18 +11,18 @@ interface RotatedOutNoticeProps {
 /** Says that somebody still has a secret whose time is over. */
 export function RotatedOutNotice({ use }: RotatedOutNoticeProps): ReactElement {
   return (
-    <section className={classes.notice} aria-label="A rotated-out secret was used">
+    <section className={classes.notice} aria-label="A former secret was used after its overlap">
       <IconAlertTriangle size={18} className={classes.icon} aria-hidden="true" />
       <p>
-        <strong>A rotated-out secret was used.</strong> It was refused, last at{" "}
-        {describeExactly(new Date(use.at))}
+        <strong>A former secret was used after its overlap.</strong> The request was rejected, most recently
+        at {describeExactly(new Date(use.at))}
         {use.address && (
           <>
             {" "}
             from <code>{use.address}</code>
           </>
         )}
-        . If you don’t know who that was, somebody else may have had the old secret.
+        . If you don’t recognize it, someone else may have the old secret.
       </p>
     </section>
   );

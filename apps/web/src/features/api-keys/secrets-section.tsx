@@ -21,7 +21,7 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
       action={
         former.length > 0 && (
           <Button variant="default" onClick={end.open}>
-            {former.length === 1 ? "End old secret" : "End old secrets"}
+            {former.length === 1 ? "Revoke old secret" : "Revoke old secrets"}
           </Button>
         )
       }
@@ -45,7 +45,7 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
                   Last used <RelativeTime at={lastUsedAt} />
                 </>
               ) : (
-                "Not used since it was replaced"
+                "Not used since the rotation"
               )}
             </span>
           </li>

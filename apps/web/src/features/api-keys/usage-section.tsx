@@ -39,7 +39,7 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
     >
       {failure ? (
         <FailurePanel
-          title="The usage could not be loaded"
+          title="Couldn’t load usage"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={usage.isFetching}
@@ -90,7 +90,7 @@ function Usage({ rows, range, now, isUsed }: UsageProps): ReactElement {
       </div>
       {reasons.length > 0 && (
         <div>
-          <h3 className={classes.subheading}>Not let in, by reason</h3>
+          <h3 className={classes.subheading}>Rejected requests by reason</h3>
           <dl className={classes.reasons}>
             {reasons.map(({ outcome, count }) => (
               <div key={outcome}>
@@ -116,8 +116,8 @@ function NotUsedYet(): ReactElement {
   return (
     <>
       <p className={classes.words}>
-        Nobody has called with this key yet. Paste this with the key in place of $API_KEY, and the call shows
-        here within seconds:
+        No requests with this key yet. Run this command with the key in place of $API_KEY, and the request
+        appears here within seconds:
       </p>
       <CodeLine code={curlLine(instance.baseUrl, "$API_KEY")} copyLabel="Copy command" />
     </>
@@ -131,7 +131,7 @@ interface UsageTableProps {
 
 function UsageTable({ bars, bucket }: UsageTableProps): ReactElement {
   const busy = bars.filter((bar) => bar.admitted + bar.limited + bar.refused > 0).reverse();
-  if (busy.length === 0) return <p className={pageClasses.empty}>No requests in this time.</p>;
+  if (busy.length === 0) return <p className={pageClasses.empty}>No requests in this period.</p>;
   return (
     <>
       <div className={tableClasses.frame}>

@@ -84,5 +84,8 @@ export function useKeyChange(): KeyChange {
 
 function inWords(failure: Failure): Failure {
   if (failure.code !== "PRECONDITION_FAILED") return failure;
-  return { ...failure, message: "The key was changed meanwhile, and nothing was saved. Try again." };
+  return {
+    ...failure,
+    message: "Someone changed the key at the same time. Your changes weren’t saved. Try again.",
+  };
 }

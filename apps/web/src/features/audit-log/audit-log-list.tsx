@@ -45,10 +45,10 @@ function Table({ events, isOld }: AuditLogListProps): ReactElement {
             </th>
             <th scope="col">What</th>
             <th scope="col" className={classes.address}>
-              Address
+              IP address
             </th>
             <th scope="col" className={classes.request}>
-              Request id
+              Request ID
             </th>
           </tr>
         </thead>

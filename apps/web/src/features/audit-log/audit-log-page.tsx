@@ -33,13 +33,13 @@ export function AuditLogPage(): ReactElement {
     <>
       <PageHeader
         title="Audit log"
-        explanation="Who changed what in this workspace, the latest first. Nothing here can be changed or removed."
+        explanation="Changes to this workspace and its members, newest first. Entries can’t be changed or removed."
       />
       {isAllowed ? (
         <Log workspace={workspace} />
       ) : (
         <section className={emptyClasses.panel}>
-          <h2 className={emptyClasses.title}>Your role does not open the audit log</h2>
+          <h2 className={emptyClasses.title}>Your role can’t view the audit log</h2>
           <p className={emptyClasses.words}>
             You are {withArticle(access.role)} here; {describeHolders(access.holders("audit:read"))} see who
             changed what.
@@ -50,7 +50,7 @@ export function AuditLogPage(): ReactElement {
               <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
             )}
           >
-            See who they are
+            Show them
           </Button>
         </section>
       )}
@@ -88,7 +88,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
       </div>
       {failure ? (
         <FailurePanel
-          title="The audit log could not be loaded"
+          title="Couldn’t load the audit log"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={log.isFetching}
@@ -105,7 +105,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
               isLoading={log.isFetchingNextPage}
               failure={
                 log.isFetchNextPageError
-                  ? `More could not be loaded. ${describeFailure(log.error).message}`
+                  ? `Couldn’t load more. ${describeFailure(log.error).message}`
                   : undefined
               }
               onMore={() => void log.fetchNextPage()}
@@ -131,13 +131,13 @@ interface NothingProps {
 function Nothing({ isFiltered, onClear }: NothingProps): ReactElement {
   return (
     <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>{isFiltered ? "Nothing of this kind yet" : "Nothing yet"}</h2>
+      <h2 className={emptyClasses.title}>{isFiltered ? "No events of this kind yet" : "Nothing yet"}</h2>
       <p className={emptyClasses.words}>
-        Each change of the workspace and of its members is written here, with who made it and from where.
+        Changes to the workspace and its members appear here, with the person and IP address.
       </p>
       {isFiltered && (
         <Button variant="default" onClick={onClear}>
-          Show everything
+          Show all events
         </Button>
       )}
     </section>

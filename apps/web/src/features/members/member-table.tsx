@@ -27,7 +27,7 @@ export function MemberTable(props: MemberListProps): ReactElement {
         <thead>
           <tr>
             <SortHeader order="name" label="Name" sort={sort} onSort={onSort} />
-            <SortHeader order="email" label="Address" sort={sort} onSort={onSort} />
+            <SortHeader order="email" label="Email address" sort={sort} onSort={onSort} />
             <th scope="col" className={classes.role}>
               Role
             </th>

@@ -29,7 +29,7 @@ export function MemberToolbar(props: MemberToolbarProps): ReactElement {
       <div className={classes.filters}>
         <SearchField
           label="Search members"
-          placeholder="Search name or address"
+          placeholder="Search name or email address"
           maxLength={maxLength.search}
           search={search}
           onSearch={onSearch}

@@ -82,7 +82,7 @@ export function MembersPage(): ReactElement {
       />
       {failure ? (
         <FailurePanel
-          title="The members could not be loaded"
+          title="Couldn’t load members"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={members.isFetching}
@@ -113,7 +113,7 @@ export function MembersPage(): ReactElement {
               isLoading={members.isFetchingNextPage}
               failure={
                 members.isFetchNextPageError
-                  ? `More could not be loaded. ${describeFailure(members.error).message}`
+                  ? `Couldn’t load more. ${describeFailure(members.error).message}`
                   : undefined
               }
               onMore={() => void members.fetchNextPage()}

@@ -12,12 +12,12 @@ export const usualSort = "joinedAt" satisfies MemberSort;
 
 /** What each order is called where there is no head of a column to press. */
 export const sortTitles = {
-  joinedAt: "First joined",
-  "-joinedAt": "Last joined",
+  joinedAt: "Joined, oldest first",
+  "-joinedAt": "Joined, newest first",
   name: "Name, A to Z",
   "-name": "Name, Z to A",
-  email: "Address, A to Z",
-  "-email": "Address, Z to A",
+  email: "Email address, A to Z",
+  "-email": "Email address, Z to A",
 } as const satisfies Record<MemberSort, string>;
 
 /** What the address of the members page says. */

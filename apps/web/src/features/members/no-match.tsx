@@ -25,7 +25,7 @@ export function NoMatch({ search, role, onClear }: NoMatchProps): ReactElement {
         )}
       </h2>
       <p className={classes.words}>
-        The search looks at names and addresses
+        Search covers names and email addresses
         {role ? `, here among those with the role ${roleTitles[role].toLowerCase()} only` : ""}.
       </p>
       <Button variant="default" onClick={onClear}>

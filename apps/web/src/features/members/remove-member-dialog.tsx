@@ -85,10 +85,10 @@ function Removal({ workspace, member, onClose }: ConfirmationProps): ReactElemen
     <>
       <p className={classes.words}>
         Their API keys stop reaching <Quoted>{workspace.name}</Quoted> at once, and they no longer see it.
-        Their account and their other workspaces go on.
+        Their account and other workspaces are not affected.
       </p>
       <dl className={classes.facts}>
-        <dt>Address</dt>
+        <dt>Email address</dt>
         <dd>{member.email}</dd>
         <dt>Role</dt>
         <dd>{roleTitles[member.role]}</dd>
@@ -128,7 +128,7 @@ function Leaving({ workspace, member, onClose }: ConfirmationProps): ReactElemen
     <>
       <p className={classes.words}>
         Your API keys stop reaching <Quoted>{workspace.name}</Quoted> at once, and you no longer see it. Your
-        account and your other workspaces go on. To come back, somebody has to add you again.
+        account and other workspaces are not affected. To come back, an administrator has to add you again.
       </p>
       <ConfirmAnswer
         action="Leave"

@@ -25,7 +25,7 @@ function RoleTable(): ReactElement {
     <table className={classes.table} aria-label="What each role may do">
       <thead>
         <tr>
-          <th scope="col">Allows to</th>
+          <th scope="col">Permissions</th>
           {roles.map((role) => (
             <th key={role} scope="col">
               {roleTitles[role]}

@@ -41,7 +41,7 @@ export function describeRefusedChange(error: unknown): Failure {
 
 const words: Partial<Record<Failure["code"], string>> = {
   PRECONDITION_FAILED:
-    "Somebody else changed this role meanwhile. It now shows as it is; choose again if it should be another.",
-  FORBIDDEN: "Your own role no longer allows this. Nothing was changed.",
+    "Someone else changed this role at the same time. The current role is shown; select another if it is wrong.",
+  FORBIDDEN: "Your role no longer allows this. Nothing was changed.",
   NOT_FOUND: "This person is no longer a member. Nothing was changed.",
 };

@@ -30,13 +30,13 @@ export function OverviewPage(): ReactElement {
           details.isPending ? (
             <Skeleton component="span" display="inline-block" h={12} w={260} maw="100%" />
           ) : (
-            <bdi>{details.data?.description || "The state of your keys, and what to do next."}</bdi>
+            <bdi>{details.data?.description || "The status of your keys, and the next steps."}</bdi>
           )
         }
       />
       {failure ? (
         <FailurePanel
-          title="The overview could not be loaded"
+          title="Couldn’t load the overview"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={keys.isFetching}

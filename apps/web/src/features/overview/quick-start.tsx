@@ -75,7 +75,7 @@ function Steps({ progress, baseUrl }: QuickStartProps): ReactElement {
           </p>
           <CodeLine code={curlLine(baseUrl, "$API_KEY")} copyLabel="Copy command" />
         </Step>
-        <Step number={3} title="See that it was counted" isDone={isUsed}>
+        <Step number={3} title="See the request counted" isDone={isUsed}>
           <p className={classes.words}>
             {progress?.lastUsedAt ? (
               <>
@@ -83,7 +83,7 @@ function Steps({ progress, baseUrl }: QuickStartProps): ReactElement {
                 <RelativeTime at={progress.lastUsedAt} />.
               </>
             ) : (
-              "This step ticks itself within seconds of the first call."
+              "This step is completed automatically a few seconds after the first request."
             )}
           </p>
         </Step>

@@ -28,7 +28,7 @@ export function RequestPage(): ReactElement {
   return (
     <>
       <PageHeader
-        title="Why was it refused?"
+        title="Why was it rejected?"
         explanation={
           <>
             Request <code className={classes.id}>{requestId}</code>
@@ -37,7 +37,7 @@ export function RequestPage(): ReactElement {
       />
       {failure ? (
         <FailurePanel
-          title="The request could not be looked up"
+          title="Couldn’t look up the request"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={query.isFetching}
@@ -84,8 +84,8 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
       </dl>
       <p className={sectionClasses.note}>
         {isLimited
-          ? "The caller was told when to come back."
-          : "The caller was only told that its access was insufficient."}
+          ? "The caller received 429 with Retry-After."
+          : "The caller received only “Insufficient access”."}
       </p>
     </section>
   );
@@ -105,7 +105,7 @@ function KeyName({ apiKey }: { readonly apiKey: RequestExplanation["key"] }): Re
 function NotFound(): ReactElement {
   return (
     <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>No refused request of this id</h2>
+      <h2 className={emptyClasses.title}>No rejected request with this ID</h2>
       <p className={emptyClasses.words}>
         None of your keys was refused in a request of this id. The last 100 refusals are kept for each key;
         older ones are gone.

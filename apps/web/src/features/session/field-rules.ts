@@ -8,7 +8,7 @@ export function checkName(name: string): string | null {
 }
 
 export function checkEmail(email: string): string | null {
-  return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an address such as name@example.com.";
+  return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an email address, for example name@example.com.";
 }
 
 /** Counts as the server does: in UTF-16 units, of which most emoji are two. */

@@ -33,7 +33,7 @@ export function SignInPage(): ReactElement {
       onSuccess: enter,
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
-        form.setFieldError("password", "The address or the password is wrong. Check both and try again.");
+        form.setFieldError("password", "The email address or password is wrong. Check both and try again.");
         form.getInputNode("password")?.focus();
       },
     }),
@@ -44,7 +44,7 @@ export function SignInPage(): ReactElement {
     <SessionFrame
       title="Sign in"
       explanation={
-        ended ? "Your session has ended. Sign in to go on." : "Use the address and password of your account."
+        ended ? "Your session has ended. Sign in to continue." : "Use your email address and password."
       }
     >
       <form

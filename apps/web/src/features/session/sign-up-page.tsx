@@ -31,11 +31,11 @@ export function SignUpPage(): ReactElement {
   if (instance.registration !== "open") {
     return (
       <SessionFrame
-        title="Registration is not open"
+        title="Sign-up is closed"
         explanation={
           instance.registration === "invite"
-            ? "New accounts on this instance are by invitation. Ask an administrator for one."
-            : "This instance takes no new accounts. Ask whoever runs it for access."
+            ? "You need an invitation to sign up on this instance. Ask an administrator for one."
+            : "Sign-up is disabled on this instance. Ask its operator for access."
         }
       >
         <p className={classes.other}>Have an account? {toSignIn}</p>
@@ -43,7 +43,7 @@ export function SignUpPage(): ReactElement {
     );
   }
   return (
-    <SessionFrame title="Create an account" explanation="It comes with a first workspace of your own.">
+    <SessionFrame title="Create an account" explanation="Your account includes a workspace of your own.">
       <SignUpForm next={next} />
       <p className={classes.other}>Have an account? {toSignIn}</p>
     </SessionFrame>
@@ -63,7 +63,10 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
       onSuccess: enter,
       onError: (error) => {
         if (describeFailure(error).code !== "CONFLICT") return void showIssues(form, error);
-        form.setFieldError("email", "This address has an account already. Sign in, or use another.");
+        form.setFieldError(
+          "email",
+          "This email address already has an account. Sign in, or use another email address.",
+        );
         form.getInputNode("email")?.focus();
       },
     }),

@@ -50,9 +50,7 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
     initialValues: { name: "" },
     validate: {
       name: (name) =>
-        collapseSpaces(name) === collapseSpaces(workspace.name)
-          ? null
-          : `Type “${workspace.name}”, exactly as it stands here.`,
+        collapseSpaces(name) === collapseSpaces(workspace.name) ? null : `Enter “${workspace.name}” exactly.`,
     },
   });
   const remove = useMutation(
@@ -62,7 +60,7 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
         notifications.show({
           message: (
             <>
-              <Quoted>{workspace.name}</Quoted> is deleted. No key reaches it any more.
+              <Quoted>{workspace.name}</Quoted> was deleted. API keys can no longer access it.
             </>
           ),
         });
@@ -79,9 +77,9 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
       }, focusFirstError(form.getInputNode))}
     >
       <p className={classes.words}>
-        The workspace is gone at once, with its audit log
+        The workspace is deleted immediately, with its audit log
         {members.data && <>, for {describeMembers(members.data.total)}</>}. API keys no longer reach it; their
-        owners’ accounts, keys and other workspaces go on. A deleted workspace can’t be brought back.
+        owners’ accounts, keys and other workspaces are not affected. This can’t be undone.
       </p>
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <TextInput

@@ -61,7 +61,7 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
         {...form.getInputProps("name")}
         key={form.key("name")}
         label="Name"
-        description="You become its owner. The name can be changed later; the address made from it stays."
+        description="You become its owner. You can change the name later; the URL stays the same."
         placeholder="Acme"
         autoComplete="off"
         dir="auto"

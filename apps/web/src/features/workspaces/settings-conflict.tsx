@@ -30,7 +30,7 @@ export function SettingsConflict({ theirs, onDiscard }: SettingsConflictProps): 
         ))}
       </dl>
       <Button variant="default" onClick={onDiscard}>
-        Discard my changes
+        Discard changes
       </Button>
     </div>
   );

@@ -96,7 +96,7 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
         {...form.getInputProps("name")}
         key={form.key("name")}
         label={workspaceLabels.name}
-        description="Shown to all members. The address stays the same."
+        description="Shown to all members. The URL stays the same."
         autoComplete="off"
         dir="auto"
         required
@@ -106,7 +106,7 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
         {...form.getInputProps("description")}
         key={form.key("description")}
         label={workspaceLabels.description}
-        description="What the workspace is for. Shown on its overview. Optional."
+        description="The purpose of the workspace. Shown on its overview. Optional."
         dir="auto"
         autosize
         minRows={2}

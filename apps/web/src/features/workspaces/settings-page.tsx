@@ -36,7 +36,7 @@ export function SettingsPage(): ReactElement {
       <PageHeader title="Settings" explanation="The name, description and ID of this workspace." />
       {failure ? (
         <FailurePanel
-          title="The settings could not be loaded"
+          title="Couldn’t load settings"
           message={failure.message}
           requestId={failure.requestId}
           isRetrying={access.query.isFetching}
@@ -57,7 +57,7 @@ export function SettingsPage(): ReactElement {
           )}
           <section className={classes.section} aria-labelledby="facts">
             <h2 className={classes.heading} id="facts">
-              Facts
+              Details
             </h2>
             <Facts workspace={latest} hasFields={!mayUpdate} />
             {!mayUpdate && (
@@ -82,8 +82,7 @@ export function SettingsPage(): ReactElement {
               <div className={`${classes.box} ${classes.danger}`}>
                 <p className={classes.words}>
                   <strong>Delete this workspace</strong>
-                  It goes with its members and its audit log, and no API key reaches it any more. That can’t
-                  be undone.
+                  Its members and audit log are deleted, and no API key can access it. This can’t be undone.
                 </p>
                 <Button variant="default" flex="none" onClick={deletion.open}>
                   Delete workspace
@@ -116,18 +115,18 @@ function Facts({ workspace, hasFields }: FactsProps): ReactElement {
           <dd>{workspace ? <Description text={workspace.description} /> : placeholder}</dd>
         </>
       )}
-      <dt>Id</dt>
+      <dt>ID</dt>
       <dd>
         {workspace ? (
           <>
             <code>{workspace.id}</code>
-            <CopyButton text={workspace.id} label="Copy workspace id" />
+            <CopyButton text={workspace.id} label="Copy workspace ID" />
           </>
         ) : (
           placeholder
         )}
       </dd>
-      <dt>Address</dt>
+      <dt>URL</dt>
       <dd>{workspace ? <code>/w/{workspace.slug}</code> : placeholder}</dd>
       <dt>Your role</dt>
       <dd>{workspace ? roleTitles[workspace.role] : placeholder}</dd>

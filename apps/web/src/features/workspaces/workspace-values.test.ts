@@ -8,7 +8,7 @@ import {
 } from "./workspace-values.ts";
 
 test("asks for a name that is more than spaces, of at most 100 characters", () => {
-  expect(workspaceRules.name(" \u00a0\t")).toBe("Enter a name, such as that of your team.");
+  expect(workspaceRules.name(" \u00a0\t")).toBe("Enter a name, for example your team’s name.");
   expect(workspaceRules.name("a".repeat(100))).toBeNull();
   expect(workspaceRules.name("a".repeat(101))).toBe("Use at most 100 characters; these are 101.");
 });

@@ -11,7 +11,7 @@ export const workspaceRules: { [Field in keyof WorkspaceValues]: (text: string) 
   name(name) {
     const { length } = collapseSpaces(name);
     return length === 0
-      ? "Enter a name, such as that of your team."
+      ? "Enter a name, for example your team’s name."
       : describeExcess(length, maxLength.workspaceName);
   },
   description: (description) => describeExcess(description.trim().length, maxLength.workspaceDescription),

@@ -25,8 +25,8 @@ test("names each setting that is widened, as it was and as it would be, and no o
   const settings = { isReadOnly: false, ipRanges: null, expiresAt: { inSeconds: 3_600 } };
   const names = ["ipRanges", "isReadOnly", "expiresAt"];
   expect(describeWidening(key, settings, { names, own: [] })).toEqual([
-    { label: "Addresses", before: "10.0.0.0/8", after: "Anywhere" },
-    { label: "Read only", before: "Yes", after: "No: it may change things" },
+    { label: "IP ranges", before: "10.0.0.0/8", after: "Any IP address" },
+    { label: "Read only", before: "Yes", after: "No, it can also change data" },
     { label: "Expires", before: "Never", after: "In 1 hour" },
   ]);
 });

@@ -25,18 +25,18 @@ export function describeLimit(limit: ApiKey["limit"]): string {
 }
 
 export function describePermissions({ permissions, isReadOnly }: Pick<ApiKey, "permissions" | "isReadOnly">) {
-  if (permissions === null) return isReadOnly ? "Read only" : "All that your role allows";
+  if (permissions === null) return isReadOnly ? "Read only" : "All permissions of your role";
   const names = list.format(permissions);
   return isReadOnly ? `Read only, of ${names}` : names;
 }
 
 export function describeWorkspaces(ids: readonly string[] | null, own: readonly SessionWorkspace[]): string {
-  if (ids === null) return "All of yours";
+  if (ids === null) return "All workspaces";
   return list.format(ids.map((id) => own.find((workspace) => workspace.id === id)?.name ?? id));
 }
 
 export function describeRanges(ranges: readonly string[] | null): string {
-  return ranges === null ? "Anywhere" : list.format(ranges);
+  return ranges === null ? "Any IP address" : list.format(ranges);
 }
 
 /** A setting, as it was and as it would be. */
@@ -66,12 +66,12 @@ export function describeWidening(
     }),
     permissions: () => ({
       label: "Permissions",
-      before: key.permissions ? list.format(key.permissions) : "All that your role allows",
-      after: settings.permissions ? list.format(settings.permissions) : "All that your role allows",
+      before: key.permissions ? list.format(key.permissions) : "All permissions of your role",
+      after: settings.permissions ? list.format(settings.permissions) : "All permissions of your role",
     }),
-    isReadOnly: () => ({ label: "Read only", before: "Yes", after: "No: it may change things" }),
+    isReadOnly: () => ({ label: "Read only", before: "Yes", after: "No, it can also change data" }),
     ipRanges: () => ({
-      label: "Addresses",
+      label: "IP ranges",
       before: describeRanges(key.ipRanges),
       after: describeRanges(settings.ipRanges ?? null),
     }),

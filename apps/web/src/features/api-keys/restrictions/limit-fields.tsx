@@ -46,7 +46,7 @@ export function LimitFields({ form }: { readonly form: RestrictionForm }): React
         )}
       </div>
       <p className={classes.help} id={helpId}>
-        Requests that are let in. Those past it are told when to come back. Empty for no limit.
+        Requests allowed per window. Extra requests get 429 with Retry-After. Leave empty for no limit.
       </p>
     </div>
   );

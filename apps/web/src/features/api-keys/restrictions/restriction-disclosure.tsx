@@ -23,7 +23,7 @@ export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm
       >
         <IconChevronRight size={16} className={classes.icon} aria-hidden="true" />
         Restrict this key
-        <span className={classes.words}>Expiry, permissions, workspaces, addresses, limit</span>
+        <span className={classes.words}>Expiry, permissions, workspaces, IP ranges, rate limit</span>
       </UnstyledButton>
       <div id={id} className={classes.fields} hidden={!isShown}>
         {isShown && <RestrictionFields form={form} expiresAt={null} />}

@@ -31,8 +31,8 @@ export function RestrictionFields({ form, expiresAt }: RestrictionFieldsProps): 
           <WorkspaceFields form={form} />
           <Textarea
             {...form.getInputProps("ipRanges")}
-            label="Addresses"
-            description="Where it may be used from: addresses or ranges, one a line. Empty for anywhere."
+            label="IP ranges"
+            description="IP addresses or ranges from which the key can be used, one per line. Leave empty to allow any IP address."
             placeholder={"203.0.113.0/24\n2001:db8::/32"}
             classNames={{ input: classes.mono ?? "" }}
             autosize
@@ -52,13 +52,13 @@ const expiries: readonly { readonly value: RestrictionValues["expiry"]; readonly
   { value: "never", label: "Never" },
   // Keys that are whole numbers come in ascending order.
   ...Object.entries(lifetimes).map(([value, label]) => ({ value: value as keyof typeof lifetimes, label })), // Its keys.
-  { value: "date", label: "At a date" },
+  { value: "date", label: "On a date" },
 ];
 
 function ExpiryField({ form, expiresAt }: RestrictionFieldsProps): ReactElement {
   const { expiry } = form.values;
   const kept = expiresAt
-    ? [{ value: "keep", label: `As it is: ${describeExactly(new Date(expiresAt))}` }]
+    ? [{ value: "keep", label: `Current: ${describeExactly(new Date(expiresAt))}` }]
     : [];
   return (
     <div className={classes.row}>
@@ -76,7 +76,7 @@ function ExpiryField({ form, expiresAt }: RestrictionFieldsProps): ReactElement 
           className={classes.wide}
           type="datetime-local"
           label="Date and time"
-          description={`In ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}
+          description={`Time zone: ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}
         />
       )}
     </div>
@@ -93,21 +93,21 @@ function PermissionFields({ form }: Pick<RestrictionFieldsProps, "form">): React
       <Choice
         kind="checkbox"
         label="Read only"
-        help="It changes nothing, whatever else it may do."
+        help="The key can read data but not change it."
         isChosen={isReadOnly}
         onChoose={(isChosen) => form.setFieldValue("isReadOnly", isChosen)}
       />
       <Choice
         kind="radio"
         name={name}
-        label="All that your role allows"
+        label="All permissions of your role"
         isChosen={permissions === null}
         onChoose={() => choose(null)}
       />
       <Choice
         kind="radio"
         name={name}
-        label="Only some of it"
+        label="Selected permissions"
         isChosen={permissions !== null}
         onChoose={() => choose(permissions ?? [])}
       />
@@ -141,14 +141,14 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
       <Choice
         kind="radio"
         name={name}
-        label="All of yours, those to come too"
+        label="All workspaces, including future ones"
         isChosen={workspaceIds === null}
         onChoose={() => choose(null)}
       />
       <Choice
         kind="radio"
         name={name}
-        label="Only some of them"
+        label="Selected workspaces"
         isChosen={workspaceIds !== null}
         onChoose={() => choose(workspaceIds ?? [])}
       />

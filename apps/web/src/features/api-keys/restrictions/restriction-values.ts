@@ -78,13 +78,13 @@ export const restrictionRules = {
     return Number.isNaN(new Date(date).getTime()) ? "Enter a date and a time." : null;
   },
   permissions: (permissions: readonly Permission[] | null): string | null =>
-    permissions?.length === 0 ? "Choose at least one, or all." : null,
+    permissions?.length === 0 ? "Select at least one permission, or all permissions." : null,
   workspaceIds: (ids: readonly string[] | null): string | null =>
-    ids?.length === 0 ? "Choose at least one, or all." : null,
+    ids?.length === 0 ? "Select at least one workspace, or all workspaces." : null,
   quota: (quota: string): string | null =>
     quota === "" || isWholeNumber(quota, maxQuota)
       ? null
-      : `Enter a whole number from 1 to ${formatCount(maxQuota)}, or nothing for no limit.`,
+      : `Enter a whole number from 1 to ${formatCount(maxQuota)}, or leave empty for no limit.`,
   windowSeconds: (seconds: string, { window, quota }: RestrictionValues): string | null =>
     quota === "" || window !== "other" || isWholeNumber(seconds, maxWindowSeconds)
       ? null

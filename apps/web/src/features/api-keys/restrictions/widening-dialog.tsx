@@ -19,7 +19,7 @@ interface WideningDialogProps {
 
 /** Asks before a key may do what it could not do before. */
 export function WideningDialog(props: WideningDialogProps): ReactElement {
-  const { title = "Let this key do more?", action = "Widen key" } = props;
+  const { title = "Expand this key’s access?", action = "Expand access" } = props;
   const { widened, isSaving, failure, onConfirm, onCancel } = props;
   return (
     <ConfirmDialog

@@ -22,7 +22,7 @@ export function TryIt(): ReactElement {
     mutationFn: async () => {
       const request = wanted.current;
       wanted.current = undefined;
-      if (!request) throw new Error("Nothing was asked.");
+      if (!request) throw new Error("The check was not run.");
       return await trpcClient.keyHistory.tryOut.mutate(request);
     },
     gcTime: 0,
@@ -36,7 +36,9 @@ export function TryIt(): ReactElement {
     validate: {
       key: (key) => (key.trim() === "" ? "Paste a key." : null),
       path: (path) =>
-        /^\/open(\/|$)/.test(path.trim()) ? null : "Enter a path that begins with /open/, without the host.",
+        /^\/open(\/|$)/.test(path.trim())
+          ? null
+          : "Enter a path that starts with /open/, without the host name.",
     },
   });
   const failure = ask.error ? describeFailure(ask.error) : undefined;
@@ -61,7 +63,7 @@ export function TryIt(): ReactElement {
         {...form.getInputProps("key")}
         key={form.key("key")}
         label="API key"
-        description="It is judged and forgotten: neither kept nor logged, and no use is counted."
+        description="The key is checked but neither stored nor logged, and no use is counted."
         placeholder="lk_…"
         classNames={{ innerInput: classes.mono ?? "" }}
         autoComplete="off"
@@ -93,7 +95,7 @@ export function TryIt(): ReactElement {
           key={form.key("address")}
           className={classes.address}
           classNames={{ input: classes.mono ?? "" }}
-          label="From address"
+          label="IP address"
           placeholder="Your own"
           autoComplete="off"
           spellCheck={false}

@@ -5,12 +5,12 @@ import { countOf } from "../../../ui/count.ts";
 import classes from "./verdict.module.css";
 
 const words: Readonly<Record<number, string>> = {
-  200: "Let in",
-  401: "Not a key",
-  403: "Refused",
-  404: "Let in, but not found",
-  405: "Let in, but not this method",
-  429: "Past its limit",
+  200: "Allowed",
+  401: "Not an API key",
+  403: "Rejected",
+  404: "Allowed, but not found",
+  405: "Allowed, but wrong method",
+  429: "Rate limited",
 };
 
 /** What a request would be answered, and why. */
@@ -20,7 +20,7 @@ export function Verdict({ verdict }: { readonly verdict: RequestVerdict }): Reac
     <div className={classes.verdict} data-outcome={outcomeOf(status)}>
       <p className={classes.head}>
         {status === null ? (
-          "Not a key of yours"
+          "Not one of your keys"
         ) : (
           <>
             <span className={classes.status}>{status}</span> {words[status] ?? "Answered"}
@@ -32,7 +32,7 @@ export function Verdict({ verdict }: { readonly verdict: RequestVerdict }): Reac
         <dl className={classes.facts}>
           {permission && (
             <div>
-              <dt>Permission needed</dt>
+              <dt>Required permission</dt>
               <dd>
                 <code>{permission}</code>
               </dd>
@@ -40,7 +40,7 @@ export function Verdict({ verdict }: { readonly verdict: RequestVerdict }): Reac
           )}
           {remaining !== null && (
             <div>
-              <dt>Left of its limit</dt>
+              <dt>Remaining requests</dt>
               <dd>{countOf(remaining, "request", "requests")}</dd>
             </div>
           )}
