@@ -46,7 +46,7 @@ async function showOperation(page: Page, anchor: string, title: string): Promise
 
 /** Tries the operation that returns an instance's configuration; returns what the page shows beside the status. */
 async function tryCall(page: Page, secret: string, status: RegExp): Promise<string> {
-  await showOperation(page, "tag/instance/GET/global/config", "The instance's public configuration");
+  await showOperation(page, "tag/instance/GET/global/config", "Get the public configuration");
   await page.getByRole("button", { name: /Test Request.*get \/global\/config/s }).click();
   const client = page.getByRole("dialog");
   await client.getByPlaceholder("Token").fill(secret);

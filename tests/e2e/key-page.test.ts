@@ -158,7 +158,7 @@ test("explains a refusal by the id of its request, on the key's page and in the 
   const requestId = "nightly-job-0042";
   expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
 
-  const reason = "The key may be used from certain addresses only, and this was none of them.";
+  const reason = "The key is restricted to IP ranges, and the request came from another IP address.";
   const refused = page.getByRole("row").filter({ hasText: requestId });
   await refused.getByText(reason).waitFor();
   await refused.getByText("GET /open/me").waitFor();

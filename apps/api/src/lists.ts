@@ -13,7 +13,7 @@ const pageQuery = z.strictObject({
     .pipe(z.int().min(1, "must be at least 1").max(maxPageSize, `must be at most ${maxPageSize}`))
     .default(25)
     .meta({
-      description: "How many to answer at most.",
+      description: "Maximum number of items per page.",
       // A query string holds text, and this is what it means.
       override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
         delete jsonSchema.pattern;
@@ -25,7 +25,7 @@ const pageQuery = z.strictObject({
     .max(1_024)
     .meta({ pattern: "^[A-Za-z0-9_-]+$" })
     .optional()
-    .meta({ description: "Where to go on: the `nextCursor` of the page before, as it is." }),
+    .meta({ description: "The `nextCursor` of the previous page." }),
 });
 
 /**

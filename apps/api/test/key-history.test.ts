@@ -108,7 +108,7 @@ describe("why a key was refused", () => {
       address: "127.0.0.1",
       requestId,
       reason: "address",
-      explanation: "The key may be used from certain addresses only, and this was none of them.",
+      explanation: "The key is restricted to IP ranges, and the request came from another IP address.",
     };
     expect(await explain()).toMatchObject([{ ...refusal, key: { id, name: "CI", isDeleted: false } }]);
     expect(await client.keyHistory.refusals.query({ id })).toMatchObject([refusal]);

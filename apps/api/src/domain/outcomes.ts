@@ -2,22 +2,23 @@ import type { Outcome } from "@latchkey/auth/outcome";
 
 /** Why, in words for the key's user. Callers never hear them. */
 const explanations: Record<Outcome, string> = {
-  admitted: "The key was good for this request.",
-  limited: "The key was past its limit. It is good again when its window ends.",
+  admitted: "The key was valid for this request.",
+  limited: "The key exceeded its rate limit. Requests are allowed again when the window resets.",
   deleted: "The key was deleted.",
-  "user-disabled": "Your account was disabled, and with it all of its keys.",
+  "user-disabled": "Your account was disabled, and with it all of your keys.",
   disabled: "The key was disabled.",
   expired: "The key had expired.",
-  "rotated-out": "The secret was replaced by a rotation, and the time in which both were good was over.",
-  address: "The key may be used from certain addresses only, and this was none of them.",
-  narrowed: "The request needs a key with all of your rights, and this one has fewer.",
-  "workspace-not-in-key": "The key is held to certain workspaces, and this was none of them.",
-  "no-member": "You were no member of this workspace, or there was no such workspace.",
-  "no-permission": "Your role in the workspace did not allow this.",
-  "permission-not-in-key": "Your role allowed this, but the key is held to fewer permissions.",
+  "rotated-out": "The secret was replaced by a rotation, and its overlap had ended.",
+  address: "The key is restricted to IP ranges, and the request came from another IP address.",
+  narrowed: "The request needs an unrestricted key, and this key is restricted.",
+  "workspace-not-in-key": "The key is restricted to other workspaces.",
+  "no-member": "You were not a member of this workspace, or it did not exist.",
+  "no-permission": "Your role in the workspace did not have the required permission.",
+  "permission-not-in-key":
+    "Your role had the required permission, but the key is restricted to other permissions.",
 };
 
 /** @param outcome as it was recorded; an older version may have known others. */
 export function explainOutcome(outcome: string): string {
-  return explanations[outcome as Outcome] ?? "The key was refused.";
+  return explanations[outcome as Outcome] ?? "The key was rejected.";
 }

@@ -14,15 +14,14 @@ import { describeHeaders, type HeaderName, readsIfMatch } from "./openapi-header
 const issue = z
   .object({
     path: z.string().meta({
-      description:
-        "The member, as `name` or `items.0.id`, the query parameter or the header; empty for the whole body.",
+      description: "The field (`name` or `items.0.id`), query parameter or header. Empty for the whole body.",
     }),
     code: z
       .enum(Object.keys(issueCatalogue) as [IssueCode, ...IssueCode[]]) // The catalogue's keys are the codes.
       .meta({
         description: `Why it is rejected. More codes may be added.\n\n${listOf(issueCatalogue)}`,
       }),
-    message: z.string().meta({ description: "The same for people. It may change." }),
+    message: z.string().meta({ description: "Human-readable message. It may change." }),
   })
   .meta({ id: "Issue" });
 
@@ -33,14 +32,14 @@ const error = z
       message: z.string(),
       requestId: z
         .string()
-        .meta({ description: "The answer's `X-Request-Id`; quote it when asking for help." }),
+        .meta({ description: "The response's `X-Request-Id`. Include it in support requests." }),
       documentationUrl: z.url().meta({ description: "The page that explains the code." }),
       issues: z.array(issue).max(maxIssues).optional().meta({
         description:
-          "What is wrong with the request, one issue per member. Only with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`.",
+          "The invalid fields, one issue per field. Only with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`.",
       }),
       omittedIssues: z.int().min(1).optional().meta({
-        description: "How many more issues there are. Only if there are any.",
+        description: "Number of further issues. Present only if some are omitted.",
       }),
     }),
   })
@@ -81,8 +80,7 @@ const everywhere: readonly ErrorCode[] = [
 /** When each code is the answer, and what else comes with it. */
 const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "description">>> = {
   BAD_REQUEST: {
-    description:
-      "Part of the request isn't valid. If it is a member, a parameter or a header, `issues` names it.",
+    description: "The request isn't valid. `issues` names each invalid field, parameter or header.",
     issues: [{ path: "limit", code: "too_large", message: "must be at most 100" }],
   },
   UNAUTHORIZED: {
@@ -101,7 +99,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   REQUEST_TIMEOUT: {
     description: "The request took longer than 30 seconds to arrive, or its headers longer than 10.",
   },
-  CONFLICT: { description: "The current state doesn't allow the change. `message` says why." },
+  CONFLICT: { description: "The current state doesn't allow the change. `message` gives the reason." },
   PRECONDITION_FAILED: {
     description:
       "The resource has changed since you read the `ETag` in `If-Match`. Read it again, then repeat the change.",
@@ -111,9 +109,9 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
     description: "The body isn't `application/json` in UTF-8, or has an unknown `Content-Encoding`.",
   },
   UNPROCESSABLE_CONTENT: {
-    issues: [{ path: "isReadOnly", code: "expands_access", message: "would widen the key" }],
+    issues: [{ path: "isReadOnly", code: "expands_access", message: "would expand the key's access" }],
     description:
-      "The request is well-formed, but can't be carried out. If single members are the reason, `issues` names them.",
+      "The request is well-formed but can't be carried out. `issues` names the fields that prevent it, if any.",
   },
   REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB in total." },
   TOO_MANY_REQUESTS: {
@@ -121,7 +119,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
     headers: ["Retry-After"],
   },
   INTERNAL_SERVER_ERROR: {
-    description: "A bug in Latchkey. The server's log has the details under `requestId`.",
+    description: "An unexpected error. The server's log has the details under `requestId`.",
   },
   SERVICE_UNAVAILABLE: {
     description:
@@ -145,7 +143,7 @@ const ofNamedRequests: readonly Failure[] = [
   {
     name: "RequestUnderWay",
     code: "CONFLICT",
-    description: "An earlier request with this `Idempotency-Key` is still under way.",
+    description: "An earlier request with this `Idempotency-Key` is still in progress.",
     message: "A request with this Idempotency-Key is still under way",
     headers: ["Retry-After"],
   },

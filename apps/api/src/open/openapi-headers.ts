@@ -4,13 +4,14 @@ import type { Endpoint } from "../http/endpoint.ts";
 /** The headers of answers, by their names. Those marked as required come with every answer that names them. */
 export const headers = {
   "X-Request-Id": {
-    description: "Names the request; yours, if it sent a well-formed `X-Request-Id`.",
+    description:
+      "ID of the request: the request's own `X-Request-Id` if it is well-formed, otherwise a generated ID.",
     required: true,
     schema: { type: "string", minLength: 1, maxLength: 128 },
     example: "0f8fad5b-d9cb-469f-a165-70867728950e",
   },
   ETag: {
-    description: "The state of the resource, for `If-Match` and `If-None-Match`. Treat it as opaque.",
+    description: "Opaque version of the resource, for `If-Match` and `If-None-Match`.",
     required: true,
     schema: { type: "string", pattern: '^"[0-9]+\\.[A-Za-z0-9_-]{11}"$' },
     example: '"3.zrVRXp1Cf0g"',
@@ -21,7 +22,8 @@ export const headers = {
     example: '<https://keys.example.com/open/workspaces?limit=25&cursor=WyJjcmVhdGVkQXQi>; rel="next"',
   },
   "Idempotent-Replayed": {
-    description: "Whether this is the answer to an earlier request with the same `Idempotency-Key`.",
+    description:
+      "Whether this response repeats the response to an earlier request with the same `Idempotency-Key`.",
     schema: { type: "string", const: "true" },
     example: "true",
   },
@@ -32,19 +34,19 @@ export const headers = {
     example: "Bearer",
   },
   "Retry-After": {
-    description: "Seconds after which to try again.",
+    description: "Seconds to wait before you retry.",
     required: true,
     schema: { type: "integer", minimum: 1 },
     example: 1,
   },
   RateLimit: {
     description:
-      "For a key with a limit: how many requests (`r`) are left, and in how many seconds (`t`) its window ends.",
+      "For a rate limited key: remaining requests (`r`) and seconds until the window resets (`t`).",
     schema: { type: "string", pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
     example: '"key";r=50;t=30',
   },
   "RateLimit-Policy": {
-    description: "For a key with a limit: so many requests (`q`) in a window of so many seconds (`w`).",
+    description: "For a rate limited key: the quota (`q`) and the window in seconds (`w`).",
     schema: { type: "string", pattern: '^"key";q=[0-9]+;w=[0-9]+$' },
     example: '"key";q=100;w=60',
   },
@@ -90,21 +92,21 @@ export const parameters = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "What you call this request: sent again under the same name, it is carried out once and answered alike. Kept apart for each user and path, for 24 hours. After a failure, or no answer, send it again under the same name.",
+      "Makes retries safe: requests with the same key are carried out once and get the same response. Keys are scoped to the user and the path, and expire after 24 hours. After an error or a lost response, retry with the same key.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
   },
   IfMatch: {
     name: "If-Match",
     in: "header",
     description:
-      "The `ETag` that you last read, or several of them. If the resource has changed since, the request is rejected with 412. Leave it out, or send `*`, to go by no version.",
+      "One or more `ETag` values. If the resource has changed since you read them, the request is rejected with 412. Omit the header or send `*` to skip the check.",
     schema: { type: "string", maxLength: 4_096, pattern: entityTags },
   },
   IfNoneMatch: {
     name: "If-None-Match",
     in: "header",
     description:
-      "The `ETag` that you last read, or several of them. If the resource has not changed since, the response is 304 without a body.",
+      "One or more `ETag` values. If the resource has not changed since you read them, the response is 304 without a body.",
     schema: { type: "string", maxLength: 4_096, pattern: entityTags },
   },
 } as const satisfies ZodOpenApiComponentsObject["parameters"];

@@ -74,7 +74,7 @@ function describeDeprecation({ sunset, link }: Deprecation): string {
 /** The document names these only where they occur: a component that nothing refers to is an error. */
 const deprecationHeaders: ZodOpenApiResponseObject["headers"] = {
   Deprecation: {
-    description: "Since when the endpoint has been deprecated, in seconds since 1970 (RFC 9745).",
+    description: "When the endpoint was deprecated, in seconds since 1970 (RFC 9745).",
     required: true,
     schema: { type: "string", pattern: "^@[0-9]+$" },
     example: "@1767225600",

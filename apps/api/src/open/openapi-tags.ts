@@ -7,20 +7,20 @@ interface Tag {
 
 /** What there is to work with, by the segment of a path that names it. */
 const tags: Readonly<Record<string, Tag>> = {
-  global: { name: "Instance", description: "This installation of Latchkey." },
-  me: { name: "Me", description: "The key of the request, and who it acts for." },
+  global: { name: "Instance", description: "The Latchkey instance." },
+  me: { name: "Me", description: "The API key of the request, and its owner." },
   "api-keys": {
     name: "API keys",
-    description: "The keys of the user that the request acts for: what each may do, and its use.",
+    description: "API keys of the request's user: restrictions and usage.",
   },
   workspaces: {
     name: "Workspaces",
-    description: "What people share, and keep from each other: each has its own members, with a role each.",
+    description: "The unit of tenancy. Each workspace has its own members, and each member has a role.",
   },
-  members: { name: "Members", description: "Who belongs to a workspace, and with which role." },
+  members: { name: "Members", description: "Members of a workspace, and their roles." },
   "audit-events": {
     name: "Audit log",
-    description: "Who changed what in a workspace, when, and from where. It can be read, and not changed.",
+    description: "Changes to a workspace, with actor, time and IP address. Read-only.",
   },
 };
 

@@ -11,7 +11,7 @@ export const getApiKeyUsage = defineEndpoint({
   method: "GET",
   path: "/api-keys/:keyId/usage",
   operationId: "getApiKeyUsage",
-  summary: "What became of the requests with an API key",
+  summary: "Get the usage of an API key",
   description:
     "By hour or day in UTC, workspace and outcome, the earliest first; what is missing is none. These are statistics, about a second behind; the key's `usageCount` is exact.",
   access: "key",

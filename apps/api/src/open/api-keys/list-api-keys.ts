@@ -6,13 +6,13 @@ import { apiKey, presentKey } from "../../presenters/api-key.ts";
 
 const query = listQuery(["createdAt", "name"]).extend({
   search: searchFilter.meta({
-    description: "Only those with this in their name, description or first characters, in any letter case.",
+    description: "Only keys whose name, description or first characters contain this text. Case-insensitive.",
   }),
   isDisabled: z
     .enum(["true", "false"])
     .transform((text) => text === "true")
     .optional()
-    .meta({ description: "Only those that are disabled, or that are not." }),
+    .meta({ description: "Only disabled keys, or only enabled keys." }),
 });
 
 export const listApiKeys = defineEndpoint({

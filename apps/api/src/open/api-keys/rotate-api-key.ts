@@ -22,7 +22,7 @@ export const rotateApiKey = defineEndpoint({
   method: "POST",
   path: "/api-keys/:keyId/rotate",
   operationId: "rotateApiKey",
-  summary: "Give an API key a new secret",
+  summary: "Rotate an API key",
   description:
     "The key keeps everything but its secret. The former secret stays valid for the overlap, so that you can replace it wherever it is used without an outage, and is rejected afterwards. If the response is lost, send the request again with the same `Idempotency-Key`, with the former secret during the overlap or with another key of the same user: if the new secret was never used, you get another one in its place.",
   access: "key",
@@ -31,7 +31,7 @@ export const rotateApiKey = defineEndpoint({
     ifMatch: true,
     body: z.strictObject({
       overlapSeconds: overlapSeconds.default(86_400).meta({
-        description: "How long the old secret stays valid, in seconds: from 0 to 2592000, which is 30 days.",
+        description: "How long the old secret stays valid, in seconds, from 0 to 2592000 (30 days).",
         example: 86_400,
       }),
     }),

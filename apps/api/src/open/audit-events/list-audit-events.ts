@@ -11,8 +11,8 @@ const query = listQuery(["occurredAt"]).extend({
   sort: z
     .enum(["-occurredAt", "occurredAt"])
     .default("-occurredAt")
-    .meta({ description: "With a minus, the latest first." }),
-  action: auditAction.optional().meta({ description: "Only this kind of change." }),
+    .meta({ description: "A leading minus sorts in descending order." }),
+  action: auditAction.optional().meta({ description: "Only events with this action." }),
   actorId: userId.optional().meta({ description: "Only changes made by this user." }),
   from: instant
     .optional()
@@ -27,7 +27,7 @@ export const listAuditEvents = defineEndpoint({
   path: "/workspaces/:workspaceId/audit-events",
   operationId: "listAuditEvents",
   summary: "List audit events",
-  description: "Every change in a workspace: who made it, by which key, from where. The latest first.",
+  description: "Lists the changes to a workspace, newest first, each with its actor, API key and IP address.",
   access: { workspace: "audit:read" },
   request: { params: inWorkspace, query },
   response: { status: 200, schema: pageOf(auditEvent) },

@@ -19,8 +19,9 @@ export const getConfig = defineEndpoint({
   method: "GET",
   path: "/global/config",
   operationId: "getConfiguration",
-  summary: "The instance's public configuration",
-  description: "What the instance says of itself, and what time it is there: the first test of a new key.",
+  summary: "Get the public configuration",
+  description:
+    "Returns the instance's configuration and its current time. Use it as a first request with a new key.",
   access: "key",
   request: {},
   response: { status: 200, schema: configuration },

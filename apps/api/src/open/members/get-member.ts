@@ -9,7 +9,7 @@ export const getMember = defineEndpoint({
   path: "/workspaces/:workspaceId/members/:userId",
   operationId: "getMember",
   summary: "Get a member",
-  description: "Its `ETag` goes into the `If-Match` of an edit.",
+  description: "Pass its `ETag` as `If-Match` when you update it.",
   access: { workspace: "members:read" },
   request: { params: ofMember },
   response: { status: 200, schema: member, hasEtag: true },

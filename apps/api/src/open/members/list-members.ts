@@ -7,9 +7,9 @@ import { member, presentMember } from "../../presenters/member.ts";
 import { inWorkspace } from "../../schemas.ts";
 
 const query = listQuery(["joinedAt", "name", "email"]).extend({
-  role: role.optional().meta({ description: "Only those with this role." }),
+  role: role.optional().meta({ description: "Only members with this role." }),
   search: searchFilter.meta({
-    description: "Only those with this in their name or address, in any letter case.",
+    description: "Only members whose name or email address contains this text. Case-insensitive.",
   }),
 });
 
@@ -18,7 +18,7 @@ export const listMembers = defineEndpoint({
   path: "/workspaces/:workspaceId/members",
   operationId: "listMembers",
   summary: "List members",
-  description: "Who belongs to a workspace, longest first.",
+  description: "Lists the members of a workspace, longest-standing first.",
   access: { workspace: "members:read" },
   request: { params: inWorkspace, query },
   response: { status: 200, schema: pageOf(member) },

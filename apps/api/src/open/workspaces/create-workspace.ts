@@ -9,7 +9,8 @@ export const createWorkspace = defineEndpoint({
   path: "/workspaces",
   operationId: "createWorkspace",
   summary: "Create a workspace",
-  description: "The key's user becomes its first owner. Its address is made from its name and stays.",
+  description:
+    "The key's owner becomes the first owner of the workspace. The URL is derived from the name and doesn't change.",
   access: "unrestricted-key",
   request: { body: z.strictObject(newWorkspaceFields) },
   response: { status: 201, schema: workspace, hasEtag: true },

@@ -9,7 +9,8 @@ export const getWorkspace = defineEndpoint({
   path: "/workspaces/:workspaceId",
   operationId: "getWorkspace",
   summary: "Get a workspace",
-  description: "A workspace that the key's user belongs to. Its `ETag` goes into the `If-Match` of an edit.",
+  description:
+    "Returns a workspace that the key's owner is a member of. Pass its `ETag` as `If-Match` when you update it.",
   access: { workspace: "workspace:read" },
   request: { params: inWorkspace },
   response: { status: 200, schema: workspace, hasEtag: true },

@@ -7,8 +7,10 @@ import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.t
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
 
 const query = listQuery(["createdAt", "name"]).extend({
-  role: role.optional().meta({ description: "Only those in which the key's user has this role." }),
-  search: searchFilter.meta({ description: "Only those with this in their name, in any letter case." }),
+  role: role.optional().meta({ description: "Only workspaces in which the key's owner has this role." }),
+  search: searchFilter.meta({
+    description: "Only workspaces whose name contains this text. Case-insensitive.",
+  }),
 });
 
 export const listWorkspaces = defineEndpoint({
@@ -16,7 +18,8 @@ export const listWorkspaces = defineEndpoint({
   path: "/workspaces",
   operationId: "listWorkspaces",
   summary: "List workspaces",
-  description: "The workspaces that the key's user belongs to, oldest first, with the user's role in each.",
+  description:
+    "Lists the workspaces that the key's owner is a member of, oldest first, with the owner's role in each.",
   access: "key",
   request: { query },
   response: { status: 200, schema: pageOf(workspace) },
