@@ -179,7 +179,7 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await check("end of an overlap");
   await close();
   await page.goto(`${stage.baseUrl}/account/requests/${requestId}`);
-  await page.getByText("The key may be used from certain addresses only").waitFor();
+  await page.getByText("The key is restricted to IP ranges").waitFor();
   await check("a refusal explained");
   await page.goto(`${stage.baseUrl}/account/requests/nothing-0001`);
   await page.getByText("No rejected request with this ID").waitFor();

@@ -279,7 +279,7 @@ test("tells what a key would be answered, and keeps it nowhere", async () => {
   await page.getByRole("option", { name: "PATCH" }).click();
   await form.getByLabel("Path").fill(`/open/workspaces/${workspaceId}`);
   await form.getByRole("button", { name: "Try it" }).click();
-  await form.getByText("the key is held to fewer permissions").waitFor();
+  await form.getByText("the key is restricted to other permissions").waitFor();
   await form.getByText("workspace:update").waitFor();
   expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys/${id}`);
   expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage])")).not.toContain(key);

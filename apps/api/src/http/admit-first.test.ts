@@ -6,7 +6,7 @@ import type { Verdict } from "@latchkey/auth/verdict";
 import { AppError } from "@latchkey/errors";
 import Koa, { type Context } from "koa";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Asked, admitFirst } from "./admit-first.ts";
+import { type AdmissionOutcome, admitFirst } from "./admit-first.ts";
 import type { Reply } from "./reply.ts";
 
 // No token here is a key, so that the database is asked nothing.
@@ -29,12 +29,12 @@ const gate = {
 const gone = Promise.withResolvers<string | undefined>();
 
 /** Replies with what it was given, or as the path says. */
-function open({ req }: Context, asked: Asked): Reply | Promise<Reply> {
+function open({ req }: Context, outcome: AdmissionOutcome): Reply | Promise<Reply> {
   events.push("served");
-  const reply = { status: 200, headers: [], body: tell(asked) };
+  const reply = { status: 200, headers: [], body: tell(outcome) };
   switch (req.url) {
     case "/open/gone":
-      gone.resolve(asked.kind === "judged" ? asked.address : undefined);
+      gone.resolve(outcome.kind === "decided" ? outcome.address : undefined);
       return reply;
     case "/open/later":
       return Promise.resolve(reply);
@@ -49,9 +49,11 @@ function open({ req }: Context, asked: Asked): Reply | Promise<Reply> {
   }
 }
 
-function tell(asked: Asked): string {
-  if (asked.kind === "failed") return String(asked.error);
-  return asked.kind === "judged" && asked.verdict.kind === "refused" ? asked.verdict.reason : asked.kind;
+function tell(outcome: AdmissionOutcome): string {
+  if (outcome.kind === "failed") return String(outcome.error);
+  return outcome.kind === "decided" && outcome.verdict.kind === "refused"
+    ? outcome.verdict.reason
+    : outcome.kind;
 }
 
 /** Says what failed. */

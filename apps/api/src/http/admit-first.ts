@@ -15,59 +15,57 @@ import { type Reply, writeReply } from "./reply.ts";
 import { requestIdOf } from "./request-id.ts";
 import { readPath } from "./request-path.ts";
 
-/** A request that has a verdict, good or bad. */
-export interface Judged {
-  readonly kind: "judged";
-  /** What the request asks for, which admission has judged it by; a failure where that is nothing. */
+/** A request with a verdict. */
+export interface DecidedRequest {
+  readonly kind: "decided";
+  /** The route of the request, whose requirement admission checked; an error if no route matches. */
   readonly route: Route | AppError;
   readonly verdict: Verdict;
-  /** Without the query, as admission read it. */
+  /** The path without the query, as admission read it. */
   readonly path: string;
-  /** Where it comes from. */
+  /** The client's IP address. */
   readonly address: string | undefined;
-  /** When its head had been read, by `performance.now()`. */
+  /** When its headers had been read, by `performance.now()`. */
   readonly arrivedAt: number;
 }
 
-/** What came of asking admission about a request. That it failed is a bug. */
-export type Asked =
-  | Judged
+/** The outcome of admission. `failed` means a bug in Latchkey. */
+export type AdmissionOutcome =
+  | DecidedRequest
   | { readonly kind: "no-key" }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** What decides whether a request is let in: what it asks for, and whether its key may. */
-export interface Gate {
+/** What admission of a request needs. */
+export interface AdmissionGate {
   readonly findRoute: FindRoute;
   readonly admission: Pick<Admission, "admit">;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Whether the `X-Forwarded-For` header of this IP address is trusted. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
-/** Serves one request to the open API, at once where it waits for nobody. What it throws is answered for it. */
-export type ServeOpen = (ctx: Context, asked: Asked) => Reply | Promise<Reply>;
+/** Handles one request to the open API, synchronously if it needs no I/O. Errors that it throws become error responses. */
+export type ServeOpen = (ctx: Context, outcome: AdmissionOutcome) => Reply | Promise<Reply>;
 
-/** Who answers what. */
+/** The handlers of requests. */
 export interface Responders {
   readonly open: ServeOpen;
-  /** Answers all that is not the open API's. */
+  /** Handles all other requests. */
   readonly app: Koa;
   readonly answerFailure: AnswerFailure;
 }
 
 /**
- * Serves the open API by one function, and all else by the app. How it is done is a matter of speed alone
+ * Handles the open API by one function, and all other requests by the app. This exists for speed only
  * (docs/decisions/0008):
  *
- * Requests to the open API are admitted before anything is made for them. Hundreds wait for admission at once, and
- * whatever was made for one before it waits has left the processor's cache when its turn comes. For the same reason
- * they go step by step, not one by one: those that come in one turn of the event loop are taken to admission together,
- * when all have been read, and the replies to those that one batch has let in are written together, when all are made
- * that wait for nobody. Failures are answered as they come.
- *
- * Replies are written past Koa's own end, which hangs listeners on each response and on its socket to learn of callers
- * who leave.
+ * - Requests to the open API are admitted before their context is created. Hundreds wait for admission at the same time,
+ *   and objects created before the wait would have left the processor's cache after it.
+ * - For the same reason, each step runs for many requests in a row: all requests of one turn of the event loop are
+ *   admitted after all have been read, and the responses of one batch are written after all of its synchronous handlers
+ *   have run. Errors are answered immediately.
+ * - Responses bypass Koa's `respond`, which adds listeners to each response and its socket to detect clients that leave.
  */
-export function admitFirst(gate: Gate, { open, app, answerFailure }: Responders): RequestListener {
+export function admitFirst(gate: AdmissionGate, { open, app, answerFailure }: Responders): RequestListener {
   const others = app.callback();
   const write = createBatcher<Written>(queueMicrotask, ({ ctx, reply }) => {
     try {
@@ -76,62 +74,62 @@ export function admitFirst(gate: Gate, { open, app, answerFailure }: Responders)
       answerFailure(ctx, thrown);
     }
   });
-  const serve = ({ req, res }: Arrival, asked: Asked): void => {
+  const serve = ({ req, res }: Arrival, outcome: AdmissionOutcome): void => {
     const ctx = app.createContext(req, res);
     ctx.requestId = requestIdOf(req);
     const fail = (thrown: unknown): void => answerFailure(ctx, thrown);
     try {
-      const served = andThen(open(ctx, asked), (reply) => write({ ctx, reply }));
+      const served = andThen(open(ctx, outcome), (reply) => write({ ctx, reply }));
       if (served instanceof Promise) served.catch(fail);
     } catch (thrown) {
       fail(thrown);
     }
   };
   const admit = createBatcher<Arrival>(setImmediate, (arrival) =>
-    ask(gate, arrival, (asked) => serve(arrival, asked)),
+    admitRequest(gate, arrival, (outcome) => serve(arrival, outcome)),
   );
   return (req, res) => {
     const path = readPath(req);
     if (path === undefined || !isOpen(path)) return others(req, res);
-    // Node keeps it when it is first asked for, and cannot tell it of a connection that has ended meanwhile.
+    // Node caches the IP address on first access, and cannot determine it after the connection has ended.
     void req.socket.remoteAddress;
     admit({ req, res, path, arrivedAt: performance.now() });
   };
 }
 
-/** A request to the open API that has been read. */
+/** A request to the open API whose headers have been read. */
 interface Arrival {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** What admission judges by. */
+  /** The path without the query. */
   readonly path: string;
   readonly arrivedAt: number;
 }
 
-/** What is to be written where. */
+/** A response to write. */
 interface Written {
   readonly ctx: Context;
   readonly reply: Reply;
 }
 
-/** Asks admission, and tells what came of it, once. It throws nothing. */
-function ask(
-  { findRoute, admission, isTrustedProxy }: Gate,
+/** Admits a request, and calls `onOutcome` exactly once. Never throws. */
+function admitRequest(
+  { findRoute, admission, isTrustedProxy }: AdmissionGate,
   { req, path, arrivedAt }: Arrival,
-  tell: (asked: Asked) => void,
+  onOutcome: (outcome: AdmissionOutcome) => void,
 ): void {
-  const fail = (error: unknown): void => tell({ kind: "failed", error });
+  const fail = (error: unknown): void => onOutcome({ kind: "failed", error });
   try {
     const token = readBearerToken(req.rawHeaders);
     if (token === undefined) {
-      tell({ kind: "no-key" });
+      onOutcome({ kind: "no-key" });
       return;
     }
     const route = findRoute(req.method ?? "GET", path);
     const address = clientAddress(req, isTrustedProxy);
     admission
       .admit(token, "requirement" in route ? route.requirement : undefined, address)
-      .then((verdict) => tell({ kind: "judged", route, path, verdict, address, arrivedAt }), fail);
+      .then((verdict) => onOutcome({ kind: "decided", route, path, verdict, address, arrivedAt }), fail);
   } catch (error) {
     fail(error);
   }

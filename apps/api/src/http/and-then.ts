@@ -1,7 +1,7 @@
 /**
- * What `next` makes of a value: now where the value is there, later where it is promised. A request that waits for nobody
- * is spared the promises that way (docs/decisions/0008).
- * @throws what `next` throws of a value that is there.
+ * Passes a value to `next`: synchronously, or after the promise of the value is fulfilled. Requests that need no I/O avoid
+ * promises this way (docs/decisions/0008).
+ * @throws what `next` throws for a value that is not a promise.
  */
 export function andThen<Value, Result>(
   value: Value | Promise<Value>,

@@ -11,71 +11,71 @@ import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 
 /**
- * Who may call an endpoint. `key`: whoever holds a good API key. `unrestricted-key`: the same, except a key that is held to
- * workspaces, permissions or reading. `workspace`: a key that has this permission, and its user too, in the workspace that
- * the path names with `:workspaceId`. It has no default: an endpoint says it or does not compile.
+ * The access that an endpoint requires. `key`: a valid API key. `unrestricted-key`: a valid API key that is not restricted to
+ * workspaces, permissions or reading. `workspace`: this permission, of the key and its user, in the workspace of the path
+ * parameter `:workspaceId`. There is no default: an endpoint without `access` does not compile.
  */
 export type Access = "key" | "unrestricted-key" | { readonly workspace: Permission };
 
-/** What a handler gets beside its input. */
+/** The context that a handler gets besides its input. */
 export interface Call {
-  /** Without the database, which `read` and `transact` lead to. */
+  /** The instance without its database, which `read` and `transact` provide. */
   readonly instance: Omit<Instance, "db" | "readDb">;
   readonly principal: Principal;
-  /** Who asks, from where, for the audit log. */
+  /** The actor, IP address and request ID for the audit log. */
   readonly origin: Origin;
   /** When the request arrived, by this node's clock. */
   readonly now: Date;
   /**
-   * Whether the secret of this request has made the same request before, under the same `Idempotency-Key`, and it was
-   * carried out. What may be done then to repeat it may not be done to begin anew.
+   * Whether this request repeats a request with the same `Idempotency-Key` that the same secret made and that was carried
+   * out. Such a retry may be allowed where a new request is not.
    */
   readonly isOwnRetry: boolean;
-  /** The versions that `If-Match` allows; undefined where it was not sent, or allows any. */
+  /** The versions in `If-Match`; undefined if the header is missing or `*`. */
   readonly ifMatch: readonly number[] | undefined;
   /**
-   * Reads from the database on one connection, when it is the user's turn. Postgres cancels a statement after a second
-   * and rejects every change.
+   * Reads from the database on one connection. The number of concurrent reads per user is limited. Postgres cancels a
+   * statement after one second and rejects changes.
    */
   readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
   /**
-   * The request's unit of work: everything it changes goes through here, once. A request that its client gave a name is
-   * recorded in the same transaction.
+   * Runs all changes of the request in one transaction; call it once. A request with an `Idempotency-Key` is recorded in the
+   * same transaction.
    */
   readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 }
 
-/** A call to an endpoint that asks for a workspace, with what admission found there. */
+/** The context of an endpoint that requires a permission in a workspace, with the access that admission granted. */
 export interface WorkspaceCall extends Call {
   readonly access: WorkspaceAccess;
 }
 
-/** A call to any endpoint; `access` is there where that one asks for a workspace. */
+/** The context of any endpoint; `access` is set if the endpoint requires a permission in a workspace. */
 export type AnyCall = Call & Partial<WorkspaceCall>;
 
-/** What an endpoint answers when all is well. */
+/** The success response of an endpoint. */
 export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
   | {
       readonly status: 200 | 201;
       readonly schema: Schema;
-      /** Whether the answer has a `version`, and with it an `ETag`. A GET then heeds `If-Match` and `If-None-Match`. */
+      /** Whether the response has a `version`, and therefore an `ETag`. A GET then evaluates `If-Match` and `If-None-Match`. */
       readonly hasEtag?: boolean;
-      /** Members, at any depth, that change without another `ETag`. */
+      /** Fields, at any depth, whose changes don't change the `ETag`. */
       readonly notInEtag?: readonly string[];
     }
   | { readonly status: 204; readonly schema?: undefined };
 
 /**
- * A secret that an answer issues. It is shown once and kept nowhere, so that a repeated request can't get it again: it
- * gets another one, or none (docs/decisions/0026). The answer has a `secretStatus` beside it.
+ * A secret that a response issues. It is shown once and not stored, so that a retry can't get it again: a retry gets a
+ * new secret or none (docs/decisions/0026). The response also has a `secretStatus`.
  */
 interface IssuedSecret<Member extends string, Request> {
-  /** The member of the answer that holds it. */
+  /** The field of the response with the secret. */
   readonly member: Member;
   /**
-   * Replaces the secret that the first answer issued, in the transaction of the repeated request.
+   * Replaces the secret that the first response issued, in the transaction of the retry.
    * @param issued.hash SHA-256 of that secret.
-   * @returns the new secret; undefined when that one was used, or isn't current any more.
+   * @returns the new secret; undefined if that secret was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
@@ -84,37 +84,37 @@ interface IssuedSecret<Member extends string, Request> {
   ) => Promise<string | undefined>;
 }
 
-/** One operation of the open API: the router, the OpenAPI document and the tests all read this. */
+/** An operation of the open API. The router, the OpenAPI document and the tests are built from it. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** Under `/open`, with parameters as `:workspaceId`. */
+  /** The path under `/open`, with parameters such as `:workspaceId`. */
   readonly path: `/${string}`;
-  /** Unique; generated clients name their function after it. */
+  /** A unique ID, after which generated clients name their function. */
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
   readonly access: Access;
-  /** Whether its path stands for something else with each key. */
+  /** Whether the path refers to the key of the request. */
   readonly isAboutKey?: boolean;
   readonly request: RequestParts;
   readonly response: EndpointResponse;
   readonly secret?: IssuedSecret<string, RawInput>;
-  /** What it answers beside the errors that every endpoint has. */
+  /** Errors in addition to those that every endpoint can return. */
   readonly errors: readonly ErrorCode[];
-  /** Whether long answers may be compressed: lists, which hold no secret. */
+  /** Whether long responses are compressed. Only lists are, because they contain no secrets. */
   readonly isCompressible: boolean;
   /** Set once clients should use something else (docs/api-changes.md). */
   readonly deprecated?: Deprecation;
   /**
-   * Checks what admission cannot, in the transaction of a change and before it; also of a request that comes again.
-   * Parses the raw parts of a request.
+   * Checks what admission can't check, in the transaction of a change and before the change; also for a retry. Parses the
+   * raw parts of the request.
    */
   readonly authorise?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;
-  /** Parses the raw parts of a request, runs the handler, strips the answer. */
+  /** Parses the raw parts of a request, runs the handler, and removes undeclared fields from its result. */
   readonly run: (raw: RawInput, call: AnyCall) => Answer | Promise<Answer>;
 }
 
-/** The body of an answer, with nothing in it that the response's schema does not name; undefined for none. */
+/** The body of a response, with only the fields of the response's schema; undefined for no body. */
 export type Answer = Record<string, unknown> | undefined;
 
 type Parsed<Parts extends RequestParts> = {
@@ -122,8 +122,8 @@ type Parsed<Parts extends RequestParts> = {
 };
 
 /**
- * Declares an endpoint. The handler is: parsed input → domain call → presenter. One that asks nobody answers at
- * once, without a promise, and is spared the deadline.
+ * Declares an endpoint. The handler is: parsed input → domain call → presenter. A handler that needs no I/O returns its
+ * result without a promise and needs no deadline.
  */
 export function defineEndpoint<
   Parts extends RequestParts,
@@ -139,7 +139,7 @@ export function defineEndpoint<
     readonly request: Parts;
     readonly response: Response;
     readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>>;
-    /** Runs in the transaction, before what the handler does there. @throws what refuses the request. */
+    /** Runs in the transaction before the handler's changes. @throws {AppError} if the request is rejected. */
     readonly authorise?: (input: Parsed<Parts>, call: Call, trx: Trx) => Promise<void>;
     readonly handle: (
       input: Parsed<Parts>,
@@ -165,7 +165,7 @@ export function defineEndpoint<
           await authorise?.(input, call, trx);
           return await work(trx);
         });
-      // Admission gave `access` where the declaration asks for a workspace.
+      // Admission sets `access` if the declaration requires a permission in a workspace.
       return andThen(handle(input, (authorise ? { ...call, transact } : call) as WorkspaceCall), strip);
     },
   };

@@ -5,7 +5,7 @@ import Koa, { type Context } from "koa";
 import { expect, test } from "vitest";
 import { describeInstance, type Instance } from "../domain/instance.ts";
 import { getConfig } from "../open/global/get-config.ts";
-import type { Judged } from "./admit-first.ts";
+import type { DecidedRequest } from "./admit-first.ts";
 import { openApi } from "./open-api.ts";
 
 const configuration = describeInstance({
@@ -22,8 +22,8 @@ function createContext(): Context {
   return Object.assign(new Koa().createContext(req, new ServerResponse(req)), { requestId: "named" });
 }
 
-const judged: Judged = {
-  kind: "judged",
+const decided: DecidedRequest = {
+  kind: "decided",
   route: { endpoint: getConfig, params: {}, requirement: undefined },
   path: "/open/global/config",
   verdict: {
@@ -45,7 +45,7 @@ const judged: Judged = {
 };
 
 test("a request that waits for nobody has its reply at once, and not promised", () => {
-  const reply = serve(createContext(), judged);
+  const reply = serve(createContext(), decided);
   expect(reply).toMatchObject({ status: 200, body: expect.stringContaining('"version":"1.2.3"') });
 });
 

@@ -5,7 +5,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import type { Instance } from "../domain/instance.ts";
-import type { Asked, Judged, ServeOpen } from "./admit-first.ts";
+import type { AdmissionOutcome, DecidedRequest, ServeOpen } from "./admit-first.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
 import { withinDeadline } from "./deadline.ts";
@@ -28,7 +28,7 @@ declare module "koa" {
   }
 }
 
-/** Callers were promised an answer within two seconds, also with the database away. */
+/** Callers get a response within two seconds, even if the database is down. In milliseconds. */
 const answerWithinMs = 1_800;
 
 export interface OpenApiOptions {
@@ -37,19 +37,19 @@ export interface OpenApiOptions {
 }
 
 /**
- * Everything below `/open`, for requests that admission was asked about. Authentication comes first: without a good key,
- * nothing here tells anything apart. No part of it is `async`: a request that waits for nobody is to be answered at once.
+ * Handles requests under `/open` after admission. Authentication comes first: without a valid key, every request gets the
+ * same response. No part of it is `async`, so that a request that needs no I/O is answered synchronously.
  */
 export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore();
   const reads = createReadSemaphore(instance.readConnections);
-  return (ctx, asked) => {
-    const { verdict, route, path, address, arrivedAt } = requireJudged(asked);
+  return (ctx, outcome) => {
+    const { verdict, route, path, address, arrivedAt } = requireDecided(outcome);
     const { method, requestId } = ctx;
     recorder.record(verdict, { workspaceId: workspaceOf(route), address, method, path, requestId });
     if ("limit" in verdict) ctx.limit = verdict.limit;
     const { principal, access } = requireAdmitted(verdict);
-    // What admission left of the time promised is the handler's. The caller's own time, to send a body, is not in it.
+    // The handler gets the time that admission left. The time that the client takes to send its body is not included.
     const budgetMs = answerWithinMs - (performance.now() - arrivedAt);
     requireOneHost(ctx.req);
     refuseLargeBody(ctx);
@@ -94,13 +94,13 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
   };
 }
 
-/** What was sent as the body: an empty object where the endpoint takes one and none was sent. */
+/** Reads the body; an empty object if the endpoint takes a body and none was sent. */
 function readBody(ctx: Context, { request }: Endpoint): Promise<object> | object | undefined {
   if (hasBody(ctx.req)) return readJsonBody(ctx);
   return request.body ? {} : undefined;
 }
 
-/** Runs the endpoint; where the client has given its request a name, once by that name. */
+/** Runs the endpoint; at most once per `Idempotency-Key`. */
 function carryOut(
   ctx: Context,
   endpoint: Endpoint,
@@ -116,26 +116,26 @@ function carryOut(
   return onceByName(endpoint, { name, input, call });
 }
 
-/** @throws {AppError} UNAUTHORIZED for a request without a key; else the bug that kept admission from being asked. */
-function requireJudged(asked: Asked): Judged {
-  switch (asked.kind) {
-    case "judged":
-      return asked;
+/** @throws {AppError} UNAUTHORIZED for a request without a key, and the unexpected error if admission failed. */
+function requireDecided(outcome: AdmissionOutcome): DecidedRequest {
+  switch (outcome.kind) {
+    case "decided":
+      return outcome;
     case "no-key":
       throw unauthorized();
     case "failed":
-      throw asked.error;
+      throw outcome.error;
     default:
-      return asked satisfies never;
+      return outcome satisfies never;
   }
 }
 
-function workspaceOf(route: Judged["route"]): WorkspaceId | undefined {
+function workspaceOf(route: DecidedRequest["route"]): WorkspaceId | undefined {
   const requirement = "requirement" in route ? route.requirement : undefined;
   return typeof requirement === "object" ? requirement.workspaceId : undefined;
 }
 
-/** Where the path means something else for each key, the key is part of what a client calls its request. */
+/** The path that an `Idempotency-Key` is scoped to. It includes the key if the path refers to the key of the request. */
 function nameOf({ isAboutKey }: Endpoint, path: string, { keyId }: Principal): string {
   return isAboutKey ? `${path} ${keyId}` : path;
 }
@@ -144,7 +144,7 @@ function createCall(
   ctx: Context,
   instance: Instance,
   endpoint: Endpoint,
-  asked: {
+  context: {
     readonly principal: Principal;
     readonly access: WorkspaceAccess | undefined;
     readonly address: string | undefined;
@@ -152,7 +152,7 @@ function createCall(
     readonly transact: Call["transact"];
   },
 ): AnyCall {
-  const { principal, access, address, read, transact } = asked;
+  const { principal, access, address, read, transact } = context;
   const call: Call = {
     instance,
     principal,
@@ -175,15 +175,15 @@ function createCall(
   return access ? { ...call, access } : call;
 }
 
-/** The entity tag of an answer; undefined for a resource without versions. */
+/** The entity tag of a response body; undefined for a resource without versions. */
 function tagOf({ response }: Endpoint, answer: Answer): string | undefined {
   if (response.status === 204 || !response.hasEtag || !answer) return undefined;
   return etagOf(answer, response.notInEtag);
 }
 
 /**
- * Evaluates the preconditions of a GET, whose answer they go by; a change evaluates `If-Match` in its transaction.
- * @returns whether the client has the answer already.
+ * Evaluates the preconditions of a GET by its response; a change evaluates `If-Match` in its transaction.
+ * @returns whether the client already has the current response.
  * @throws {AppError} PRECONDITION_FAILED, BAD_REQUEST
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-precedence-of-preconditions
  */
@@ -198,7 +198,7 @@ function isAnsweredByTag(
   return isKnownToClient(ctx.req, etag);
 }
 
-/** Turns a verdict into who is admitted, or into the one failure that callers see for it. */
+/** Returns the verdict of an admitted request. @throws {AppError} the error that callers get for any other verdict. */
 function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "admitted" } {
   switch (verdict.kind) {
     case "admitted":

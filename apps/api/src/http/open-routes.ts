@@ -5,18 +5,18 @@ import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 import type { Endpoint } from "./endpoint.ts";
 
-/** What a method and a path below `/open` mean. */
+/** The endpoint for a method and a path under `/open`. */
 export interface Route {
   readonly endpoint: Endpoint;
   readonly params: Readonly<Record<string, string>>;
-  /** What admission is to check beside the key. */
+  /** What admission checks besides the key. */
   readonly requirement: Requirement | undefined;
 }
 
-/** Finds what a method and a path mean: a failure (NOT_FOUND, METHOD_NOT_SUPPORTED) where they mean nothing. */
+/** Finds the endpoint for a method and a path, or returns the error NOT_FOUND or METHOD_NOT_SUPPORTED. */
 export type FindRoute = (method: string, path: string) => Route | AppError;
 
-/** No workspace has it: what is no id reaches no workspace either, and is told so in the same way. */
+/** An ID that no workspace has. A malformed ID in a path is treated like it, so that both get the same response. */
 const idOfNoWorkspace = "00000000-0000-0000-0000-000000000000" as WorkspaceId; // Postgres takes any UUID.
 
 export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
@@ -24,7 +24,7 @@ export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
   const endpointOf = new Map(
     endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], handledAbove), endpoint]),
   );
-  // A path without parameters needs no pattern.
+  // Paths without parameters are found without matching patterns.
   const plain = new Map<string, Map<string, Route>>();
   for (const endpoint of endpoints.filter(({ path }) => !path.includes(":"))) {
     const path = `/open${endpoint.path}`;

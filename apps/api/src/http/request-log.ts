@@ -3,7 +3,7 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Logger } from "pino";
 import { maxBatchCost } from "../admin/batch-costs.ts";
 import { router } from "../admin/router.ts";
-import type { Asked, ServeOpen } from "./admit-first.ts";
+import type { AdmissionOutcome, ServeOpen } from "./admit-first.ts";
 import { isOpen } from "./edge-rules.ts";
 import type { FindRoute } from "./open-routes.ts";
 import { readProcedureNames } from "./procedure-names.ts";
@@ -31,12 +31,12 @@ interface Description {
 export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog {
   const descriptions = new WeakMap<ServerResponse, Description>();
   return {
-    describe: (serve) => (ctx, asked) => {
+    describe: (serve) => (ctx, outcome) => {
       descriptions.set(
         ctx.res,
-        describeOpen(asked, () => findRoute(ctx.method, readPath(ctx.req) ?? "")),
+        describeOpen(outcome, () => findRoute(ctx.method, readPath(ctx.req) ?? "")),
       );
-      return serve(ctx, asked);
+      return serve(ctx, outcome);
     },
     watch: (listener) => (req, res) => {
       const path = readPath(req);
@@ -60,9 +60,9 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
   };
 }
 
-function describeOpen(asked: Asked, find: () => ReturnType<FindRoute>): Description {
-  const verdict = asked.kind === "judged" ? asked.verdict : undefined;
-  const route = asked.kind === "judged" ? asked.route : find();
+function describeOpen(outcome: AdmissionOutcome, find: () => ReturnType<FindRoute>): Description {
+  const verdict = outcome.kind === "decided" ? outcome.verdict : undefined;
+  const route = outcome.kind === "decided" ? outcome.route : find();
   const presented = verdict && "presented" in verdict ? verdict.presented : undefined;
   const { scope } = (verdict?.kind === "admitted" && verdict.access) || {};
   return {

@@ -49,7 +49,7 @@ async function createRoles(db: Kysely<unknown>): Promise<void> {
     end $$`.execute(db);
 }
 
-/** What two people may edit at once moves its version with every edit; an edit can requirement the one it was made from. */
+/** What two people may edit at once moves its version with every edit; an edit can demand the one it was made from. */
 async function addVersions(db: Kysely<unknown>): Promise<void> {
   await sql`alter table workspaces add column version integer not null default 1`.execute(db);
   await sql`alter table members add column version integer not null default 1`.execute(db);
