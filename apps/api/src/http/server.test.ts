@@ -30,29 +30,54 @@ async function openConnection({ address }: HttpServer): Promise<() => Promise<In
   return ask;
 }
 
-/** Uses one connection after the other; how many were answered before one was not. */
+/** Uses one connection after the other, and stops at the first without an answer. */
 async function useInTurn(
   connections: readonly (() => Promise<IncomingMessage>)[],
   everyMs: number,
-): Promise<number> {
+): Promise<{ readonly answered: number; readonly longestPauseMs: number }> {
   let answered = 0;
+  let longestPauseMs = 0;
+  let lastAt = performance.now();
   for (const ask of connections) {
     await delay(everyMs);
     const response = await ask().catch(() => undefined);
+    longestPauseMs = Math.max(longestPauseMs, performance.now() - lastAt);
+    lastAt = performance.now();
     if (!response) break;
     expect(response.headers.connection).toBe("close");
     answered += 1;
   }
-  return answered;
+  return { answered, longestPauseMs };
+}
+
+/** Less than the 250 ms without a request after which the server ends idle connections. */
+const certainlyServedMs = 200;
+
+/**
+ * Repeats an attempt until one has no pause in which the server may end idle connections. On a busy machine this process
+ * can pause for that long, and such an attempt proves nothing.
+ */
+async function withoutPause<Result extends { readonly longestPauseMs: number }>(
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  for (let count = 1; count <= 10; count += 1) {
+    const result = await attempt();
+    if (result.longestPauseMs <= certainlyServedMs) return result;
+  }
+  return expect.fail(`each of 10 attempts had a pause of more than ${certainlyServedMs} ms`);
 }
 
 test("a server that is closed goes on while its connections bring requests, and tells each that it was the last", async () => {
-  const server = await openServer();
-  const connections = await Promise.all(Array.from({ length: 6 }, () => openConnection(server)));
-  const closed = server.close({ graceMs: 5_000 });
-  expect(await useInTurn(connections, 120)).toBe(6);
-  await closed;
-});
+  const { answered } = await withoutPause(async () => {
+    const server = await openServer();
+    const connections = await Promise.all(Array.from({ length: 6 }, () => openConnection(server)));
+    const closed = server.close({ graceMs: 5_000 });
+    const result = await useInTurn(connections, 120);
+    await closed;
+    return result;
+  });
+  expect(answered).toBe(6);
+}, 60_000);
 
 test("a server that is closed ends idle connections soon after the last request", async () => {
   const server = await openServer();
@@ -63,14 +88,17 @@ test("a server that is closed ends idle connections soon after the last request"
 });
 
 test("a server that is closed is gone after two seconds, however many requests still come", async () => {
-  const server = await openServer();
-  const connections = await Promise.all(Array.from({ length: 40 }, () => openConnection(server)));
-  const startedAt = performance.now();
-  const answered = useInTurn(connections, 100);
-  await server.close({ graceMs: 5_000 });
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
-  expect(await answered).toBeGreaterThan(10);
-});
+  const { answered } = await withoutPause(async () => {
+    const server = await openServer();
+    const connections = await Promise.all(Array.from({ length: 40 }, () => openConnection(server)));
+    const startedAt = performance.now();
+    const result = useInTurn(connections, 100);
+    await server.close({ graceMs: 5_000 });
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    return await result;
+  });
+  expect(answered).toBeGreaterThan(10);
+}, 60_000);
 
 test("an answer to a request that came before its server was closed tells that it was the last", async () => {
   const server = await reserveAddress("127.0.0.1", 0);
