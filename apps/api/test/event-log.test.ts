@@ -78,7 +78,8 @@ test("an outage under load makes few lines, one when it ends, and counts every r
   const [begin, end] = ["unavailable", "available again"].map((state) =>
     lines.filter(({ msg }) => msg === `the database is ${state}`),
   );
-  expect(begin).toMatchObject([{ level: 50, err: { code: expect.any(String) } }]);
+  // Which error comes first, and whether it has a code, depends on what a client was doing.
+  expect(begin).toMatchObject([{ level: 50, err: { message: expect.stringMatching(/./) } }]);
   const rejected = answered.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
   expect(end).toMatchObject([{ rejectedRequests: rejected, durationMs: expect.any(Number) }]);
 }, 60_000);
