@@ -67,6 +67,38 @@ export const keySettings = {
     .exactOptional(),
 };
 
+/** The last second of the year 9999, in seconds since 1970. */
+const maxTime = 253_402_300_799;
+const epochSeconds = z
+  .int()
+  .min(0)
+  .max(maxTime)
+  .transform((seconds) => new Date(seconds * 1_000));
+
+/**
+ * Consecutive buckets of a chart, in seconds since 1970. The web app sends them, because only the browser knows the
+ * reader's time zone; as numbers, so that 90 days fit into a URL.
+ */
+export const usageBuckets = {
+  starts: z
+    .array(epochSeconds)
+    .min(1)
+    .max(100)
+    .refine(
+      (starts) => starts.every((start, place) => place === 0 || start > (starts[place - 1] ?? start)),
+      rejectedAs("invalid_range", "must be in ascending order"),
+    ),
+  to: epochSeconds,
+};
+
+/** Whether the last bucket ends after it begins. */
+export function areBuckets({ starts, to }: z.output<z.ZodObject<typeof usageBuckets>>): boolean {
+  return (starts.at(-1) ?? to) < to;
+}
+
+/** What to say of other buckets. */
+export const notBuckets = { path: ["to"], ...rejectedAs("invalid_range", "must be after the last start") };
+
 const maxBuckets = 1_000;
 const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 

@@ -50,7 +50,7 @@ interface Key {
 
 async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
   const userId = ofUser ?? (await app.addUser()).userId;
-  const key = { userId, name: "key", description: "", settings };
+  const key = { userId, name: "key", description: "", settings, origin: commandOrigin };
   const { id: keyId, secret } = await app.instance.db
     .transaction()
     .execute((trx) => createKey(trx, key, defaultQuotas));

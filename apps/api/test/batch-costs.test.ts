@@ -32,9 +32,13 @@ test("every procedure that costs more than 1 exists", () => {
     "audit.list",
     "keyHistory.tryOut",
     "keyHistory.usage",
+    "keyHistory.usageInBuckets",
     "members.list",
+    "overview.keys",
+    "overview.usage",
     "session.signIn",
     "session.signUp",
+    "workspaceKeys.list",
   ]);
 });
 

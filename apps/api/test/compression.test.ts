@@ -4,6 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { endpoints } from "../src/open/endpoints.ts";
@@ -18,7 +19,12 @@ beforeAll(async () => {
   secret = key.secret;
   keyId = encodeId("key", key.id);
   for (let count = 0; count < 30; count += 1) {
-    const fresh = { userId: key.userId, name: `Key ${count}`, description: "For a long list." };
+    const fresh = {
+      userId: key.userId,
+      name: `Key ${count}`,
+      description: "For a long list.",
+      origin: commandOrigin,
+    };
     await app.instance.db.transaction().execute((trx) => createKey(trx, fresh, defaultQuotas));
   }
 });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { encodeId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -22,7 +23,7 @@ async function signIn() {
 }
 
 async function addKey(userId: UserId, settings: Partial<KeySettings> = {}) {
-  const key = { userId, name: "CI", description: "", settings };
+  const key = { userId, name: "CI", description: "", settings, origin: commandOrigin };
   const { id, secret } = await app.instance.db
     .transaction()
     .execute((trx) => createKey(trx, key, defaultQuotas));

@@ -83,7 +83,9 @@ async function settle(send: () => Promise<Reply>): Promise<Reply> {
 const addKey = (userId: UserId) =>
   app.instance.db
     .transaction()
-    .execute((trx) => createKey(trx, { userId, name: "key", description: "" }, quotas));
+    .execute((trx) =>
+      createKey(trx, { userId, name: "key", description: "", origin: commandOrigin }, quotas),
+    );
 
 const addWorkspace = (ownerId: UserId) =>
   app.instance.db

@@ -2,6 +2,7 @@ import { encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
@@ -24,7 +25,7 @@ interface Key {
 
 async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
   const userId = ofUser ?? (await app.addUser()).userId;
-  const key = { userId, name: "key", description: "", settings };
+  const key = { userId, name: "key", description: "", settings, origin: commandOrigin };
   const { id: keyId, secret } = await app.instance.db
     .transaction()
     .execute((trx) => createKey(trx, key, defaultQuotas));

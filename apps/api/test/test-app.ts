@@ -180,7 +180,11 @@ export async function startTestApp(
         ...(await db
           .transaction()
           .execute((trx) =>
-            createKey(trx, { userId: owner, name: "key", description: "" }, instance.quotas),
+            createKey(
+              trx,
+              { userId: owner, name: "key", description: "", origin: commandOrigin },
+              instance.quotas,
+            ),
           )),
       };
     },

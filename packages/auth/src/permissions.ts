@@ -8,6 +8,7 @@ export const permissionCatalogue = {
   "members:read": "See who is a member, and with which role.",
   "members:manage": "Change the roles of members, and remove them.",
   "audit:read": "See who changed what in the workspace.",
+  "keys:read": "See every API key that can reach the workspace.",
 } as const;
 
 /** A permission of the catalogue. */
@@ -18,7 +19,14 @@ export const permissions = Object.keys(permissionCatalogue) as readonly Permissi
 /** The one table of what each role holds. Each role holds all that the ones after it hold. */
 const permissionsByRole = {
   owner: new Set(permissions),
-  admin: new Set(["workspace:read", "workspace:update", "members:read", "members:manage", "audit:read"]),
+  admin: new Set([
+    "workspace:read",
+    "workspace:update",
+    "members:read",
+    "members:manage",
+    "audit:read",
+    "keys:read",
+  ]),
   member: new Set(["workspace:read", "members:read"]),
   viewer: new Set(["workspace:read", "members:read"]),
 } satisfies Record<Role, ReadonlySet<Permission>>;

@@ -1,8 +1,8 @@
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
-import type { Db, Role } from "@latchkey/db/schema";
-import { asUser, type WorkspaceScope } from "@latchkey/db/workspace-scope";
-import { findRole } from "@latchkey/db/workspaces";
+import type { Db, Role, Trx } from "@latchkey/db/schema";
+import { asUser, enterAsUser, type WorkspaceScope } from "@latchkey/db/workspace-scope";
+import { findRole, listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type Permission, roleHolds } from "./permissions.ts";
 
@@ -27,6 +27,20 @@ export async function requireWorkspaceAccess(
   const role = await asUser(db, userId, (trx) => findRole(trx, { userId, workspaceId }));
   if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
   return { scope: mintWorkspaceScope(workspaceId), userId, role };
+}
+
+/**
+ * Opens the workspaces that a key can reach, in the order of their IDs, to record a change of the key in each of them. They
+ * are the workspaces that its owner is a member of, and that the key is not restricted from.
+ * @param key.workspaceIds null for all of the owner's workspaces.
+ */
+export async function openReachedWorkspaces(
+  trx: Trx,
+  key: { readonly ownerId: UserId; readonly workspaceIds: readonly WorkspaceId[] | null },
+): Promise<readonly WorkspaceScope[]> {
+  if (key.workspaceIds?.length === 0) return [];
+  const ids = await listOwnWorkspaceIds(await enterAsUser(trx, key.ownerId), key.ownerId, key.workspaceIds);
+  return ids.map(mintWorkspaceScope);
 }
 
 /** Opens any workspace to the instance's operator, who holds the database itself. For the `latchkey` command alone. */

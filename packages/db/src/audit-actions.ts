@@ -20,8 +20,28 @@ export interface Origin {
   readonly requestId: string | null;
 }
 
+/**
+ * What can happen to an API key. Each change is an audit event of every workspace that the key can reach before or after
+ * it, and an event in the security log of the key's owner.
+ */
+export const keyActions = {
+  "key.created": "key",
+  "key.renamed": "key",
+  "key.restricted": "key",
+  "key.expanded": "key",
+  "key.disabled": "key",
+  "key.enabled": "key",
+  "key.rotated": "key",
+  "key.secret-reissued": "key",
+  "key.former-secrets-revoked": "key",
+  "key.deleted": "key",
+} as const;
+
+export type KeyAction = keyof typeof keyActions;
+
 /** Everything that is ever written to the audit log, and what it happens to. */
 export const auditActions = {
+  ...keyActions,
   "workspace.created": "workspace",
   "workspace.renamed": "workspace",
   "workspace.description-changed": "workspace",

@@ -80,6 +80,9 @@ export async function listAuditEvents(
     .leftJoin("users as target", (join) =>
       join.onRef("target.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "member"),
     )
+    .leftJoin("api_keys as target_key", (join) =>
+      join.onRef("target_key.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "key"),
+    )
     .select([
       "audit_events.id",
       "audit_events.occurred_at as occurredAt",
@@ -90,7 +93,7 @@ export async function listAuditEvents(
       "audit_events.actor_key_id as actorKeyId",
       "audit_events.target_kind as targetKind",
       "audit_events.target_id as targetId",
-      "target.name as targetName",
+      (eb) => eb.fn.coalesce("target.name", "target_key.name").as("targetName"),
       "audit_events.before",
       "audit_events.after",
       "audit_events.address",

@@ -16,6 +16,8 @@ export type AccountId = Branded<"account">;
 export type AuditEventId = Branded<"auditEvent">;
 /** The UUIDv7 of a refused request with a key. */
 export type KeyRefusalId = Branded<"keyRefusal">;
+/** The UUIDv7 of an event in a user's security log. */
+export type SecurityEventId = Branded<"securityEvent">;
 /** A session's UUIDv7, as Postgres holds it. */
 export type SessionId = Branded<"session">;
 
@@ -27,6 +29,7 @@ interface Ids {
   session: SessionId;
   auditEvent: AuditEventId;
   keyRefusal: KeyRefusalId;
+  securityEvent: SecurityEventId;
 }
 
 const prefixes = {
@@ -37,6 +40,7 @@ const prefixes = {
   session: "ses",
   auditEvent: "evt",
   keyRefusal: "ref",
+  securityEvent: "sec",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { KeyId, KeyRefusalId, UserId, WorkspaceId } from "./ids.ts";
 import type { Db, Trx } from "./schema.ts";
+import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
 import type { UserTrx } from "./workspace-scope.ts";
 
 /** How many requests with a key had an outcome in an hour. */
@@ -195,6 +196,22 @@ export async function readKeyUsage(trx: UserTrx, period: UsagePeriod): Promise<U
     where key_id = ${period.keyId} and hour >= ${period.from} and hour < ${period.to}
     group by 1, 2, 3
     order by 1, 2, 3`.execute(trx);
+  return rows;
+}
+
+/** The outcomes of requests with a key of the user's own, in all workspaces together, oldest first. */
+export async function readKeyUsageInBuckets(
+  trx: UserTrx,
+  keyId: KeyId,
+  buckets: UsageBuckets,
+): Promise<Omit<UsageBucket, "workspaceId">[]> {
+  const { startsAt, isInside } = bucketsAsSql(buckets);
+  const { rows } = await sql<Omit<UsageBucket, "workspaceId">>`
+    select ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
+    from key_usage_hours
+    where key_id = ${keyId} and ${isInside}
+    group by 1, 2
+    order by 1, 2`.execute(trx);
   return rows;
 }
 

@@ -8,6 +8,7 @@ import * as migrationChecksums from "./migrations/0008-migration-checksums.ts";
 import * as restorableDumps from "./migrations/0009-restorable-dumps.ts";
 import * as purgedKeys from "./migrations/0010-purged-keys.ts";
 import * as workspaceDescriptions from "./migrations/0011-workspace-descriptions.ts";
+import * as workspaceOverview from "./migrations/0012-workspace-overview.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -32,4 +33,5 @@ export const migrations: Migrations = {
   "0009-restorable-dumps": restorableDumps,
   "0010-purged-keys": purgedKeys,
   "0011-workspace-descriptions": workspaceDescriptions,
+  "0012-workspace-overview": workspaceOverview,
 };

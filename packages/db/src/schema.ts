@@ -1,6 +1,15 @@
 import type { ColumnType, Generated, Kysely, Transaction } from "kysely";
-import type { Actor, AuditAction, auditActions, Details } from "./audit-actions.ts";
-import type { AccountId, AuditEventId, KeyId, KeyRefusalId, SessionId, UserId, WorkspaceId } from "./ids.ts";
+import type { Actor, AuditAction, auditActions, Details, KeyAction } from "./audit-actions.ts";
+import type {
+  AccountId,
+  AuditEventId,
+  KeyId,
+  KeyRefusalId,
+  SecurityEventId,
+  SessionId,
+  UserId,
+  WorkspaceId,
+} from "./ids.ts";
 
 /** A member's role in a workspace, from most to least powerful. */
 export type Role = "owner" | "admin" | "member" | "viewer";
@@ -111,6 +120,23 @@ export interface AuditEventTable {
   actor_key_id: KeyId | null;
   target_kind: (typeof auditActions)[AuditAction];
   target_id: string;
+  before: ColumnType<Details | null, string | null, never>;
+  after: ColumnType<Details | null, string | null, never>;
+  address: string | null;
+  request_id: string | null;
+}
+
+/** A change that concerns the security of a user's account. Rows are added and never changed. */
+export interface SecurityEventTable {
+  user_id: UserId;
+  id: SecurityEventId;
+  occurred_at: ColumnType<Date, never, never>;
+  action: KeyAction;
+  actor_kind: Actor["kind"];
+  /** The API key that made the change. */
+  actor_key_id: KeyId | null;
+  /** The API key that was changed. */
+  key_id: KeyId | null;
   before: ColumnType<Details | null, string | null, never>;
   after: ColumnType<Details | null, string | null, never>;
   address: string | null;
@@ -241,6 +267,7 @@ export interface Database {
   key_addresses: KeyAddressTable;
   key_refusals: KeyRefusalTable;
   audit_events: AuditEventTable;
+  security_events: SecurityEventTable;
   idempotency_records: IdempotencyRecordTable;
 }
 

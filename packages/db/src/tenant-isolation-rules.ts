@@ -17,6 +17,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_usage_hours: "select",
     members: allRows,
     retired_secrets: "select, insert, update (good_until), delete",
+    security_events: "select, insert",
     sessions: allRows,
     sign_in_origins: allRows,
     throttle_buckets: allRows,
@@ -92,6 +93,13 @@ export const policies: readonly PolicyRule[] = [
     role: "latchkey_admission",
     command: "all",
     using: "true",
+  },
+  {
+    table: "key_usage_hours",
+    name: "named_workspace",
+    role: "latchkey_tenant",
+    command: "select",
+    using: "(workspace_id = named_workspace())",
   },
   {
     table: "key_usage_hours",

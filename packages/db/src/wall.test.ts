@@ -1,10 +1,11 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { insertApiKey } from "./api-key-changes.ts";
 import { appendAudit } from "./audit-events.ts";
 import { clientConfig, openDatabase, startupOptions } from "./connection.ts";
-import type { UserId } from "./ids.ts";
+import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
 import { insertMember, listMembers } from "./members.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -154,10 +155,40 @@ test("somebody sees the workspaces they belong to, and in them no other member",
   });
 });
 
+test("a query of requests that forgot its condition sees those in one workspace, or those with one user's keys", async () => {
+  const hour = new Date("2026-03-02T12:00:00Z");
+  const add = (key_id: KeyId, workspace_id: WorkspaceId | null) =>
+    database.owner
+      .insertInto("key_usage_hours")
+      .values({ key_id, hour, workspace_id, outcome: "admitted", count: 1 })
+      .execute();
+  const key = { name: "key", description: "", start: "lk_abcdef" };
+  const addKey = (userId: UserId) =>
+    database.db
+      .transaction()
+      .execute((trx) => insertApiKey(trx, { ...key, userId, hash: randomBytes(32) })) as Promise<KeyId>; // The user is not disabled.
+  const [ourKey, theirKey] = [await addKey(ours.userId), await addKey(theirs.userId)];
+  await add(ourKey, ours.scope.workspaceId);
+  await add(ourKey, theirs.scope.workspaceId);
+  await add(ourKey, null);
+  await add(theirKey, ours.scope.workspaceId);
+  await add(theirKey, theirs.scope.workspaceId);
+  const read = (trx: Db) =>
+    trx.selectFrom("key_usage_hours").select(["key_id", "workspace_id"]).orderBy("key_id").execute();
+  const inOurs = await inWorkspace(database.db, ours.scope, read);
+  expect(inOurs).toEqual([
+    { key_id: ourKey, workspace_id: ours.scope.workspaceId },
+    { key_id: theirKey, workspace_id: ours.scope.workspaceId },
+  ]);
+  const asOurs = await asUser(database.db, ours.userId, read);
+  expect(new Set(asOurs.map(({ key_id }) => key_id))).toEqual(new Set([ourKey]));
+  expect(asOurs).toHaveLength(3);
+});
+
 test("every table with a workspace_id, and the one of workspaces, is under forced row-level security with a policy, and shows its rows to backups", async () => {
   const { rows } = await sql<{ name: string; isForced: boolean; policies: number; backups: number }>`
     select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as "isForced",
-      (select count(*) from pg_policy where polrelid = c.oid and polname in ('named_workspace', 'own_keys')) as policies,
+      (select count(*) from pg_policy where polrelid = c.oid and polname = 'named_workspace') as policies,
       (select count(*) from pg_policy where polrelid = c.oid and polname = 'backup') as backups
     from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and (

@@ -6,7 +6,7 @@ declare const minted: unique symbol;
 
 /**
  * Proof that somebody may act in a workspace. Every query on tenant data takes one, so that code without a check does not
- * compile. docs/tenants.md lists the four functions that create one. It opens a workspace; what may be done there is
+ * compile. docs/tenants.md lists the five functions that create one. It opens a workspace; what may be done there is
  * decided by the code that checked.
  */
 export interface WorkspaceScope {

@@ -107,17 +107,15 @@ export async function listMemberships(
   return await cutPage(query, membershipOrders[sort], page).execute();
 }
 
-/** Those of these workspaces that a user belongs to. */
+/** The workspaces that a user is a member of, of these or of all (null), in the order of their IDs. */
 export async function listOwnWorkspaceIds(
   trx: UserTrx,
   userId: UserId,
-  among: readonly WorkspaceId[],
+  among: readonly WorkspaceId[] | null,
 ): Promise<WorkspaceId[]> {
-  const rows = await trx
-    .selectFrom("members")
-    .select("workspace_id")
-    .where("user_id", "=", userId)
-    .where("workspace_id", "in", among)
+  const query = trx.selectFrom("members").select("workspace_id").where("user_id", "=", userId);
+  const rows = await (among ? query.where("workspace_id", "in", among) : query)
+    .orderBy("workspace_id")
     .execute();
   return rows.map(({ workspace_id }) => workspace_id);
 }
@@ -134,6 +132,20 @@ export async function findRole(
     .where("user_id", "=", membership.userId)
     .executeTakeFirst();
   return row?.role;
+}
+
+/**
+ * Prevents the deletion of a workspace until the transaction ends, without blocking other changes of it. Returns false if
+ * it was already deleted.
+ */
+export async function keepWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<boolean> {
+  const row = await trx
+    .selectFrom("workspaces")
+    .select("id")
+    .where("id", "=", scope.workspaceId)
+    .forKeyShare()
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /**

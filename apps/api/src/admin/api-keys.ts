@@ -66,7 +66,7 @@ export const apiKeysRouter = createRouter({
       }),
     )
     .mutation(async ({ ctx, input }) => {
-      const key = { userId: ctx.user.id, ...input };
+      const key = { userId: ctx.user.id, origin: originOf(ctx, ctx.user.id), ...input };
       const { id, secret } = await ctx.transact((trx) => createKey(trx, key, ctx.instance.quotas));
       return { id: encodeId("key", id), key: secret };
     }),

@@ -10,9 +10,13 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["audit.list", 5],
   ["keyHistory.tryOut", 5],
   ["keyHistory.usage", 5],
+  ["keyHistory.usageInBuckets", 5],
   ["members.list", 5],
+  ["overview.keys", 5],
+  ["overview.usage", 5],
   ["session.signIn", maxBatchCost],
   ["session.signUp", maxBatchCost],
+  ["workspaceKeys.list", 5],
 ]);
 
 /** What one call of a procedure costs. This file runs in the browser too, where the client composes batches by it. */

@@ -1,15 +1,28 @@
 import { isIP } from "node:net";
 import { encodeId } from "@latchkey/db/ids";
 import type { KeyRefusal } from "@latchkey/db/key-history";
-import { findOwnRefusals, listKeyAddresses, listKeyRefusals, readKeyUsage } from "@latchkey/db/key-history";
+import {
+  findOwnRefusals,
+  listKeyAddresses,
+  listKeyRefusals,
+  readKeyUsage,
+  readKeyUsageInBuckets,
+} from "@latchkey/db/key-history";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
 import { keyId } from "../fields.ts";
 import { rejectedAs } from "../issues.ts";
-import { isAnswerable, unanswerable, usagePeriod } from "../key-fields.ts";
-import { presentUsageBucket } from "../presenters/usage-bucket.ts";
+import {
+  areBuckets,
+  isAnswerable,
+  notBuckets,
+  unanswerable,
+  usageBuckets,
+  usagePeriod,
+} from "../key-fields.ts";
+import { presentUsage, presentUsageBucket } from "../presenters/usage-bucket.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
 
 /** For reading about one of a person's own keys. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
@@ -29,6 +42,16 @@ export const keyHistoryRouter = createRouter({
       const period = { keyId: ctx.keyId, from, to, bucket };
       const rows = await ctx.read((db) => asUser(db, ctx.user.id, (trx) => readKeyUsage(trx, period)));
       return rows.map(presentUsageBucket);
+    }),
+
+  /** How many requests had which outcome in each bucket, in all workspaces together. */
+  usageInBuckets: ownKeyProcedure
+    .input(z.strictObject({ id: z.string(), ...usageBuckets }).refine(areBuckets, notBuckets))
+    .query(async ({ ctx, input: { starts, to } }) => {
+      const rows = await ctx.read((db) =>
+        asUser(db, ctx.user.id, (trx) => readKeyUsageInBuckets(trx, ctx.keyId, { starts, to })),
+      );
+      return rows.map(presentUsage);
     }),
 
   /** The last 100, newest first. */

@@ -3,6 +3,8 @@ import { auditRouter } from "./audit.ts";
 import { instanceRouter } from "./instance.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
+import { overviewRouter, workspaceKeysRouter } from "./overview.ts";
+import { securityLogRouter } from "./security-log.ts";
 import { sessionRouter } from "./session.ts";
 import { createRouter } from "./trpc.ts";
 import { workspacesRouter } from "./workspaces.ts";
@@ -16,6 +18,9 @@ export const router = createRouter({
   workspaces: workspacesRouter,
   members: membersRouter,
   audit: auditRouter,
+  overview: overviewRouter,
+  workspaceKeys: workspaceKeysRouter,
+  securityLog: securityLogRouter,
 });
 
 export type AppRouter = typeof router;

@@ -27,11 +27,13 @@ import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings, type KeySettings, pickSettings } from "@latchkey/db/key-settings";
 import { lockUsers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
+import { undoUnlessDone } from "@latchkey/db/savepoint";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { describeCreation, describeEdit, recordKeyEvents } from "./key-events.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { type Quotas, requireRoom } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
@@ -58,6 +60,7 @@ export async function createKey(
     readonly name: string;
     readonly description: string;
     readonly settings?: RequestedSettings | undefined;
+    readonly origin: Origin;
   },
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
@@ -69,6 +72,10 @@ export async function createKey(
   await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
   const id = await insertApiKey(trx, { ...key, settings, start, hash });
   if (!id) throw new AppError("FORBIDDEN", { message: "This user is disabled." });
+  const edit = { userId: key.userId, id, origin: key.origin };
+  await recordKeyEvents(trx, { ...edit, reach: [settings.workspaceIds] }, [
+    describeCreation({ ...settings, name: key.name }),
+  ]);
   return { id, secret };
 }
 
@@ -166,6 +173,8 @@ export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): P
     throw new AppError("PRECONDITION_FAILED");
   }
   const changed = await getKey(trx, edit);
+  const reach = [key.workspaceIds, changed.workspaceIds];
+  await recordKeyEvents(trx, { ...edit, reach }, describeEdit(key, changed));
   if (settings) await bumpKeyVersions(trx, { keyId: edit.id, windowSeconds: settings.limit?.windowSeconds });
   return changed;
 }
@@ -179,9 +188,12 @@ export async function rotateKey(
   edit: KeyEdit,
   overlapSeconds: number,
 ): Promise<{ id: KeyId; secret: string }> {
-  await lockToEdit(trx, edit);
+  const { workspaceIds } = await lockToEdit(trx, edit);
   const { secret, start, hash } = createApiKey();
   await rotateApiKey(trx, edit.id, { start, hash, overlapSeconds });
+  await recordKeyEvents(trx, { ...edit, reach: [workspaceIds] }, [
+    { action: "key.rotated", after: { overlapSeconds } },
+  ]);
   await bumpKeyVersions(trx, { keyId: edit.id, hasNewSecret: true });
   return { id: edit.id, secret };
 }
@@ -200,19 +212,30 @@ export async function reissueSecret(
 ): Promise<string | undefined> {
   const acting = await requireStillActing(trx, edit.origin);
   if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireNotLess(acting, edit.id);
-  if (!(await lockApiKey(trx, edit))) return undefined;
+  const key = await lockApiKey(trx, edit);
+  if (!key) return undefined;
   const { secret, start, hash } = createApiKey();
   const replaced = { id: edit.id, issuedHash: issued.hash };
-  return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? secret : undefined;
+  return await undoUnlessDone(trx, async () => {
+    await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [{ action: "key.secret-reissued" }]);
+    // Comes last, because admission waits for the row that it locks.
+    return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? secret : undefined;
+  });
 }
 
 /** Ends the overlap of a key's former secrets. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
 export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
-  await lockToEdit(trx, edit);
+  await revokeFormerSecrets(trx, edit, await lockToEdit(trx, edit));
+  return await getKey(trx, edit);
+}
+
+async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promise<void> {
   await endOverlap(trx, edit.id);
-  const changed = await getKey(trx, edit);
+  if (key.formerSecrets.length > 0) {
+    const event = { action: "key.former-secrets-revoked" } as const;
+    await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [event]);
+  }
   await bumpKeyVersions(trx, { keyId: edit.id });
-  return changed;
 }
 
 /**
@@ -222,9 +245,7 @@ export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
 export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Principal): Promise<void> {
   if (!principal.isByFormerSecret) return await deleteKey(trx, edit);
   await requireStillActing(trx, edit.origin);
-  await lockAtVersion(trx, edit);
-  await endOverlap(trx, edit.id);
-  await bumpKeyVersions(trx, { keyId: edit.id });
+  await revokeFormerSecrets(trx, edit, await lockAtVersion(trx, edit));
 }
 
 /**
@@ -232,7 +253,10 @@ export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Princi
  * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs, PRECONDITION_FAILED at another version.
  */
 export async function deleteKey(trx: Trx, edit: KeyEdit): Promise<void> {
-  await lockToEdit(trx, edit);
+  const { name, workspaceIds } = await lockToEdit(trx, edit);
+  await recordKeyEvents(trx, { ...edit, reach: [workspaceIds] }, [
+    { action: "key.deleted", before: { name } },
+  ]);
   if (!(await deleteApiKey(trx, edit))) notFound();
 }
 

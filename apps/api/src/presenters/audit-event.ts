@@ -1,6 +1,6 @@
 import { type AuditAction, auditActions } from "@latchkey/db/audit-actions";
 import type { AuditEvent } from "@latchkey/db/audit-events";
-import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { shownId, timestamp } from "../schemas.ts";
 
@@ -27,12 +27,13 @@ export const auditEvent = z
       keyId: shownId("key").nullable(),
     }),
     target: z.object({
-      kind: z.enum(["workspace", "member"]).meta({ example: "member" }),
-      id: shownId("workspace", "user").meta({
-        description: "The workspace's id, or that of the member's user.",
+      kind: z.enum(["workspace", "member", "key"]).meta({ example: "member" }),
+      id: shownId("workspace", "key", "user").meta({
+        description: "The ID of the workspace, of the member's user or of the API key.",
       }),
       name: z.string().nullable().meta({
-        description: "What that user is called now; null for a workspace.",
+        description:
+          "The current name of the user or the API key. Null for a workspace and for a purged key.",
         example: "Grace Hopper",
       }),
     }),
@@ -71,6 +72,8 @@ function encodeTarget({ targetKind, targetId }: AuditEvent): string {
       return encodeId("workspace", targetId as WorkspaceId); // Its kind says so.
     case "member":
       return encodeId("user", targetId as UserId); // Its kind says so.
+    case "key":
+      return encodeId("key", targetId as KeyId); // Its kind says so.
     default:
       return targetKind satisfies never;
   }

@@ -18,6 +18,11 @@ export const usageBucket = z
   })
   .meta({ id: "UsageBucket" });
 
+/** The requests with one outcome in one bucket of a chart, for the web app. */
+export function presentUsage({ startsAt, outcome, count }: Omit<UsageBucket, "workspaceId">) {
+  return { startsAt: startsAt.toISOString(), outcome, count };
+}
+
 export function presentUsageBucket(shown: UsageBucket): z.input<typeof usageBucket> {
   return {
     startsAt: shown.startsAt.toISOString(),

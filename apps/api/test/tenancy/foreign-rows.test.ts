@@ -64,7 +64,8 @@ test("a list holds all of one's own and nothing else, in every order and with ev
   expect((await list("/workspaces", { role: "viewer" })).data).toEqual([]);
   for (const sort of ["occurredAt", "-occurredAt"]) {
     const { data } = await list(`/workspaces/${stage.ours.id}/audit-events`, { sort });
-    expect(data).toHaveLength(8);
+    // With the creation of both keys of the owner.
+    expect(data).toHaveLength(10);
   }
 });
 
@@ -118,10 +119,19 @@ test("the web app's lists, counts and searches hold one's own rows alone", async
   for (const search of [people.foreigner.email, stage.people.owner.email, "%", "heirs"])
     expect(await client.members.list.query({ ...inOurs, search })).toMatchObject({ items: [], total: 0 });
   const events = await client.audit.list.query(inOurs);
-  expect(events.items).toHaveLength(8);
+  expect(events.items).toHaveLength(9);
   for (const { id } of [people.stranger, stage.people.owner])
     expect((await client.audit.list.query({ ...inOurs, actorId: id })).items).toEqual([]);
   const { workspaces } = (await client.session.current.query()) ?? { workspaces: [] };
   expect(workspaces.map(({ id }) => id)).toEqual([ours.id]);
   expect((await client.apiKeys.list.query({})).total).toBe(1);
+  await app.addKey(people.stranger.userId);
+  expect(await client.workspaceKeys.list.query(inOurs)).toMatchObject({ total: 1, items: [{}] });
+  for (const search of [people.stranger.email, "%", "heirs"])
+    expect(await client.workspaceKeys.list.query({ ...inOurs, search })).toMatchObject({
+      total: 0,
+      items: [],
+    });
+  const log = await client.securityLog.list.query({});
+  expect(log.items.map(({ key: changed }) => changed?.id)).toEqual([fresh.ownersKey.id]);
 });

@@ -48,6 +48,8 @@ interface Plan {
   readonly user?: (stage: Stage, caller: Caller) => Person;
   readonly effect?: (stage: Stage, actor: Person) => Effect;
   readonly shows?: (stage: Stage, caller: Member) => readonly string[];
+  /** Whether it shows admins the keys that can reach their workspace. */
+  readonly showsKeys?: boolean;
 }
 
 const plans: Readonly<Record<string, Plan>> = {
@@ -55,31 +57,44 @@ const plans: Readonly<Record<string, Plan>> = {
   getMe: { shows: showsOwnWorkspace },
   listApiKeys: { shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id] : []) },
   revokeCurrentApiKey: {
-    effect: (_stage, { userId }) => ({
-      gone: { api_keys: [{ user_id: userId, name: "key", deleted_at: null }] },
-      come: { api_keys: [{ user_id: userId, name: "key", deleted_at: expect.any(String) }] },
+    effect: (stage, actor) => ({
+      gone: { api_keys: [{ user_id: actor.userId, name: "key", deleted_at: null }] },
+      come: {
+        api_keys: [{ user_id: actor.userId, name: "key", deleted_at: expect.any(String) }],
+        ...keyEvents(stage, actor, "key.deleted"),
+      },
     }),
   },
   getApiKey: { shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name] },
   updateApiKey: {
     body: { name: "Changed" },
-    effect: ({ ownersKey: { keyId, name } }) => ({
-      gone: { api_keys: [{ id: keyId, name, version: 1 }] },
-      come: { api_keys: [{ id: keyId, name: "Changed", version: 2 }] },
+    effect: (stage, actor) => ({
+      gone: { api_keys: [{ id: stage.ownersKey.keyId, name: stage.ownersKey.name, version: 1 }] },
+      come: {
+        api_keys: [{ id: stage.ownersKey.keyId, name: "Changed", version: 2 }],
+        ...keyEvents(stage, actor, "key.renamed"),
+      },
     }),
     shows: () => ["Changed"],
   },
   deleteApiKey: {
-    effect: ({ ownersKey: { keyId } }) => ({
-      gone: { api_keys: [{ id: keyId, deleted_at: null }] },
-      come: { api_keys: [{ id: keyId, deleted_at: expect.any(String) }] },
+    effect: (stage, actor) => ({
+      gone: { api_keys: [{ id: stage.ownersKey.keyId, deleted_at: null }] },
+      come: {
+        api_keys: [{ id: stage.ownersKey.keyId, deleted_at: expect.any(String) }],
+        ...keyEvents(stage, actor, "key.deleted"),
+      },
     }),
   },
   rotateApiKey: {
     body: { overlapSeconds: 3_600 },
-    effect: ({ ownersKey: { keyId } }) => ({
-      gone: { api_keys: [{ id: keyId, version: 1 }] },
-      come: { api_keys: [{ id: keyId, version: 2 }], retired_secrets: [{ key_id: keyId }] },
+    effect: (stage, actor) => ({
+      gone: { api_keys: [{ id: stage.ownersKey.keyId, version: 1 }] },
+      come: {
+        api_keys: [{ id: stage.ownersKey.keyId, version: 2 }],
+        retired_secrets: [{ key_id: stage.ownersKey.keyId }],
+        ...keyEvents(stage, actor, "key.rotated"),
+      },
     }),
     shows: () => ['"key":"lk_'],
   },
@@ -119,7 +134,8 @@ const plans: Readonly<Record<string, Plan>> = {
       gone: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
-        audit_events: Array.from({ length: 8 }, () => ({ workspace_id: workspaceId })),
+        // With the creation of the key that makes the request.
+        audit_events: Array.from({ length: 10 }, () => ({ workspace_id: workspaceId })),
       },
     }),
   },
@@ -159,8 +175,24 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: ({ people }, actor) => removes(people.coOwner, actor),
   },
   "removeMember, of another workspace": { user: ({ people }) => people.foreigner },
-  listAuditEvents: { shows: ({ people }) => ["member.added", people.removed.id] },
+  listAuditEvents: { shows: ({ people }) => ["member.added", people.removed.id], showsKeys: true },
 };
+
+/** What a change of a key adds to the logs: an event of its owner's, and one in the workspace that the owner belongs to. */
+function keyEvents(
+  { ours, theirs, people }: Stage,
+  actor: Person,
+  action: string,
+): NonNullable<Effect["come"]> {
+  const isElsewhere = actor === people.stranger || actor === people.foreigner;
+  const workspaceId = (isElsewhere ? theirs : ours).workspaceId;
+  return {
+    security_events: [{ user_id: actor.userId, action, actor_kind: "key" }],
+    ...(actor === people.removed
+      ? {}
+      : { audit_events: [{ workspace_id: workspaceId, action, target_kind: "key", ...by(actor) }] }),
+  };
+}
 
 function showsOwnWorkspace({ ours, theirs }: Stage, caller: Member): readonly string[] {
   if (caller === "removed") return [];
@@ -266,7 +298,7 @@ describe.each(table)("$name", ({ called, name, answers }) => {
     if (isAllowed && caller !== "nobody" && plan.shows) {
       for (const shown of plan.shows(stage, caller)) expect(result.text).toContain(shown);
     }
-    for (const hidden of hiddenFrom(caller, stage)) expect(result.text).not.toContain(hidden);
+    for (const hidden of hiddenFrom(caller, stage, plan)) expect(result.text).not.toContain(hidden);
     if (isUnchanged({ before, after })) leaveUntouched(app, stage);
   });
 });

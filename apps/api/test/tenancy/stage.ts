@@ -30,7 +30,7 @@ export interface Stage {
   readonly theirs: StagedWorkspace;
   /** The stranger and the foreigner are of the other tenant; all others are, or were, of ours. */
   readonly people: Readonly<Record<Exclude<Caller, "nobody"> | "target" | "coOwner" | "foreigner", Person>>;
-  /** A key of our owner's, which nobody else may know of. */
+  /** A key of our owner's, which nobody else may see, except an admin in the lists of the workspace. */
   readonly ownersKey: {
     readonly id: string;
     readonly name: string;
@@ -61,7 +61,14 @@ export async function setStage(app: TestApp): Promise<Stage> {
   if (!left) return await createStage(app);
   // What the test before signed in and called with.
   await app.owner.deleteFrom("sessions").execute();
-  await app.owner.deleteFrom("api_keys").where("id", "!=", left.ownersKey.keyId).execute();
+  const { keyId } = left.ownersKey;
+  await app.owner.deleteFrom("api_keys").where("id", "!=", keyId).execute();
+  await app.owner.deleteFrom("security_events").where("key_id", "!=", keyId).execute();
+  await app.owner
+    .deleteFrom("audit_events")
+    .where("target_kind", "=", "key")
+    .where("target_id", "!=", keyId)
+    .execute();
   return left;
 }
 
@@ -102,7 +109,7 @@ async function createStage({ instance: { db }, owner }: TestApp): Promise<Stage>
     })
     .then(async (stage) => {
       const name = `Owner’s ${mark}`;
-      const key = { userId: stage.people.owner.userId, name, description: "" };
+      const key = { userId: stage.people.owner.userId, name, description: "", origin: byCommand };
       const { id: keyId, secret } = await db
         .transaction()
         .execute((trx) => createKey(trx, key, defaultQuotas));
@@ -135,9 +142,17 @@ function findMarks({ ours, theirs, people }: Pick<Stage, "ours" | "theirs" | "pe
   return { ours: of(ours, Object.values(members)), theirs: of(theirs, [stranger, foreigner]) };
 }
 
-/** What this caller may not find in any answer. */
-export function hiddenFrom(caller: Caller, { marks, ownersKey }: Stage): readonly string[] {
-  const secret = caller === "owner" ? [] : [ownersKey.name, ownersKey.id];
+/**
+ * What this caller may not find in any response.
+ * @param showsKeys whether the response shows admins the keys that can reach their workspace.
+ */
+export function hiddenFrom(
+  caller: Caller,
+  { marks, ownersKey }: Stage,
+  { showsKeys = false }: { readonly showsKeys?: boolean | undefined } = {},
+): readonly string[] {
+  const seesKey = caller === "owner" || (caller === "admin" && showsKeys);
+  const secret = seesKey ? [] : [ownersKey.name, ownersKey.id];
   switch (caller) {
     case "nobody":
       return [...marks.ours, ...marks.theirs, ...secret];

@@ -25,6 +25,7 @@ const table = readTable(`
   apiKeys.endOverlap                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.delete                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.usage                        UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.usageInBuckets               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.refusals                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.addresses                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.explainRequest               UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -44,6 +45,10 @@ const table = readTable(`
   members.remove, an owner                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.remove, a foreigner             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   audit.list                              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  securityLog.list                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
 `);
 
 type Actor = Person | undefined;
@@ -53,6 +58,8 @@ interface Plan {
   readonly input?: (stage: Stage, actor: Actor) => object;
   readonly effect?: (stage: Stage, actor: Actor) => Effect;
   readonly shows?: (stage: Stage, caller: Caller) => readonly string[];
+  /** Whether it shows admins the keys that can reach their workspace. */
+  readonly showsKeys?: boolean;
 }
 
 const plans: Readonly<Record<string, Plan>> = {
@@ -99,20 +106,32 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "apiKeys.create": {
     input: () => ({ name: "Made" }),
-    effect: (_stage, actor) => ({ come: { api_keys: [{ name: "Made", user_id: actor?.userId }] } }),
+    effect: (stage, actor) => ({
+      come: {
+        api_keys: [{ name: "Made", user_id: actor?.userId }],
+        ...keyEvents(stage, actor, "key.created"),
+      },
+    }),
   },
   "apiKeys.update": {
     input: ({ ownersKey }) => ({ id: ownersKey.id, name: "Changed", description: "", version: 1 }),
-    effect: ({ ownersKey }) => ({
-      gone: { api_keys: [{ id: ownersKey.keyId, name: ownersKey.name }] },
-      come: { api_keys: [{ id: ownersKey.keyId, name: "Changed" }] },
+    effect: (stage, actor) => ({
+      gone: { api_keys: [{ id: stage.ownersKey.keyId, name: stage.ownersKey.name }] },
+      come: {
+        api_keys: [{ id: stage.ownersKey.keyId, name: "Changed" }],
+        ...keyEvents(stage, actor, "key.renamed"),
+      },
     }),
   },
   "apiKeys.rotate": {
     input: ({ ownersKey }) => ({ id: ownersKey.id, overlapSeconds: 3_600 }),
-    effect: ({ ownersKey: { keyId } }) => ({
-      gone: { api_keys: [{ id: keyId, version: 1 }] },
-      come: { api_keys: [{ id: keyId, version: 2 }], retired_secrets: [{ key_id: keyId }] },
+    effect: (stage, actor) => ({
+      gone: { api_keys: [{ id: stage.ownersKey.keyId, version: 1 }] },
+      come: {
+        api_keys: [{ id: stage.ownersKey.keyId, version: 2 }],
+        retired_secrets: [{ key_id: stage.ownersKey.keyId }],
+        ...keyEvents(stage, actor, "key.rotated"),
+      },
     }),
     shows: () => ['"key":"lk_'],
   },
@@ -122,9 +141,12 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "apiKeys.delete": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
-    effect: ({ ownersKey }) => ({
-      gone: { api_keys: [{ id: ownersKey.keyId, deleted_at: null }] },
-      come: { api_keys: [{ id: ownersKey.keyId, deleted_at: expect.any(String) }] },
+    effect: (stage, actor) => ({
+      gone: { api_keys: [{ id: stage.ownersKey.keyId, deleted_at: null }] },
+      come: {
+        api_keys: [{ id: stage.ownersKey.keyId, deleted_at: expect.any(String) }],
+        ...keyEvents(stage, actor, "key.deleted"),
+      },
     }),
   },
   "keyHistory.usage": {
@@ -134,6 +156,10 @@ const plans: Readonly<Record<string, Plan>> = {
       to: "2026-03-02T00:00:00Z",
       bucket: "hour",
     }),
+    shows: () => ['{"data":[]}'],
+  },
+  "keyHistory.usageInBuckets": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id, ...anyDay }),
     shows: () => ['{"data":[]}'],
   },
   "keyHistory.refusals": {
@@ -188,7 +214,7 @@ const plans: Readonly<Record<string, Plan>> = {
       gone: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
-        audit_events: Array.from({ length: 8 }, () => ({ workspace_id: workspaceId })),
+        audit_events: Array.from({ length: 9 }, () => ({ workspace_id: workspaceId })),
       },
     }),
   },
@@ -207,8 +233,51 @@ const plans: Readonly<Record<string, Plan>> = {
   "members.remove, oneself": removes(({ target }, actor) => actor ?? target),
   "members.remove, an owner": removes(({ coOwner }) => coOwner),
   "members.remove, a foreigner": removes(({ foreigner }) => foreigner),
-  "audit.list": { input: inOurs(), shows: ({ people }) => ["member.added", people.removed.id] },
+  "audit.list": {
+    input: inOurs(),
+    shows: ({ people }) => ["member.added", people.removed.id],
+    showsKeys: true,
+  },
+  "overview.usage": { input: inOurs(() => anyDay), shows: () => ['{"data":[]}'] },
+  "overview.keys": {
+    input: inOurs(() => anyDay),
+    shows: (_stage, caller) => [seesAllKeys(caller) ? '"isOwn":false,"total":1' : '"isOwn":true,"total":0'],
+    showsKeys: true,
+  },
+  "workspaceKeys.list": {
+    input: inOurs(),
+    shows: ({ ownersKey }, caller) =>
+      seesAllKeys(caller) ? [ownersKey.id, '"total":1'] : ['"items":[],"total":0'],
+    showsKeys: true,
+  },
+  "securityLog.list": {
+    input: () => ({}),
+    shows: ({ ownersKey }, caller) => (caller === "owner" ? ["key.created", ownersKey.id] : ['"items":[]']),
+  },
 };
+
+/** In seconds since 1970. */
+const anyDay = { starts: [1_772_323_200], to: 1_772_409_600 };
+
+function seesAllKeys(caller: Caller): boolean {
+  return caller === "owner" || caller === "admin";
+}
+
+/** What a change of a person's own key adds to the logs: one event of their own, and one in the workspace they belong to. */
+function keyEvents(
+  { ours, theirs, people }: Stage,
+  actor: Actor,
+  action: string,
+): NonNullable<Effect["come"]> {
+  const isElsewhere = actor === people.stranger || actor === people.foreigner;
+  const workspaceId = (isElsewhere ? theirs : ours).workspaceId;
+  return {
+    security_events: [{ user_id: actor?.userId, action, actor_kind: "session", actor_key_id: null }],
+    ...(actor === people.removed
+      ? {}
+      : { audit_events: [{ workspace_id: workspaceId, action, target_kind: "key", ...by(actor) }] }),
+  };
+}
 
 function inOurs(more: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {
   return (stage, actor) => ({ workspaceId: stage.ours.id, ...more(stage, actor) });
@@ -326,7 +395,7 @@ describe.each(table)("$name", ({ called, name, answers }) => {
     expectEffect({ before, after }, (code === "ok" && plan.effect?.(stage, actor)) || {});
     if (code === "ok")
       for (const shown of plan.shows?.(stage, caller) ?? []) expect(result.body).toContain(shown);
-    for (const hidden of hiddenFrom(caller, stage)) expect(result.body).not.toContain(hidden);
+    for (const hidden of hiddenFrom(caller, stage, plan)) expect(result.body).not.toContain(hidden);
     // A refusal neither opens a session nor ends one.
     if (code !== "ok") expect(result.head).not.toMatch(/^set-cookie:/im);
     if (isUnchanged({ before, after })) leaveUntouched(app, stage);

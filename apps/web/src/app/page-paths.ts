@@ -7,6 +7,7 @@ export const pagePaths = [
   "/sign-in",
   "/sign-up",
   "/w/$slug",
+  "/w/$slug/api-keys",
   "/w/$slug/members",
   "/w/$slug/audit",
   "/w/$slug/settings",
@@ -14,4 +15,5 @@ export const pagePaths = [
   "/account/api-keys",
   "/account/api-keys/$keyId",
   "/account/requests/$requestId",
+  "/account/security",
 ] as const;

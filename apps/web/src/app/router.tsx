@@ -7,15 +7,16 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { parseApiKeysSearch } from "../features/api-keys/api-keys-search.ts";
-import { parseKeyPageSearch } from "../features/api-keys/usage.ts";
 import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
 import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
 import { parseMembersSearch } from "../features/members/members-search.ts";
 import { membersQuery } from "../features/members/use-members.ts";
 import { findOwnPath } from "../features/session/own-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
+import { parseWorkspaceKeysSearch } from "../features/workspace-keys/workspace-keys-search.ts";
 import { queryClient } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
+import { parseUsageRange } from "../ui/usage-ranges.ts";
 import { LoadingFailure } from "./loading-failure.tsx";
 import { NotFoundPage } from "./not-found-page.tsx";
 import { parseQuery, stringifyQuery } from "./query-string.ts";
@@ -109,8 +110,19 @@ const workspaceRoute = createRoute({
 const overviewRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/",
+  validateSearch: parseUsageRange,
   loader: () => void queryClient.prefetchQuery(trpc.apiKeys.summary.queryOptions()),
   component: lazyRouteComponent(() => import("../features/overview/overview-page.tsx"), "OverviewPage"),
+});
+
+const workspaceKeysRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/api-keys",
+  validateSearch: parseWorkspaceKeysSearch,
+  component: lazyRouteComponent(
+    () => import("../features/workspace-keys/workspace-keys-page.tsx"),
+    "WorkspaceKeysPage",
+  ),
 });
 
 const membersRoute = createRoute({
@@ -156,10 +168,16 @@ const apiKeysRoute = createRoute({
 const apiKeyRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/api-keys/$keyId",
-  validateSearch: parseKeyPageSearch,
+  validateSearch: parseUsageRange,
   loader: ({ params: { keyId } }) =>
     void queryClient.prefetchQuery(trpc.apiKeys.get.queryOptions({ id: keyId })),
   component: lazyRouteComponent(() => import("../features/api-keys/key-page.tsx"), "KeyPage"),
+});
+
+const securityRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/account/security",
+  component: lazyRouteComponent(() => import("../features/security/security-page.tsx"), "SecurityPage"),
 });
 
 const requestRoute = createRoute({
@@ -179,11 +197,18 @@ const routeTree = rootRoute.addChildren([
   signUpRoute,
   appRoute.addChildren([
     homeRoute,
-    workspaceRoute.addChildren([overviewRoute, membersRoute, auditLogRoute, settingsRoute]),
+    workspaceRoute.addChildren([
+      overviewRoute,
+      workspaceKeysRoute,
+      membersRoute,
+      auditLogRoute,
+      settingsRoute,
+    ]),
     accountRoute,
     apiKeysRoute,
     apiKeyRoute,
     requestRoute,
+    securityRoute,
     notFoundRoute,
   ]),
 ]);

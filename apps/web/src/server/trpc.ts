@@ -33,3 +33,6 @@ export type Permission = PermissionRow["name"];
 export type Workspace = Outputs["workspaces"]["get"];
 export type Member = Outputs["members"]["list"]["items"][number];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
+export type SecurityEvent = Outputs["securityLog"]["list"]["items"][number];
+export type WorkspaceKey = Outputs["workspaceKeys"]["list"]["items"][number];
+export type OverviewKeys = Outputs["overview"]["keys"];

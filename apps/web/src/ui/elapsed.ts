@@ -1,3 +1,5 @@
+import { countOf } from "./count.ts";
+
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -29,4 +31,16 @@ export function describeElapsed(then: Date, now: Date): string {
 /** The exact moment in the reader's zone, with the zone. */
 export function describeExactly(moment: Date): string {
   return moment.toLocaleString(readerLocale(), { dateStyle: "medium", timeStyle: "long" });
+}
+
+/** A duration in its largest whole unit: "90 seconds", "12 hours", "1 day". */
+export function describeDuration(seconds: number): string {
+  for (const [unit, length] of [
+    ["day", 86_400],
+    ["hour", 3_600],
+    ["minute", 60],
+  ] as const) {
+    if (seconds >= length && seconds % length === 0) return countOf(seconds / length, unit, `${unit}s`);
+  }
+  return countOf(seconds, "second", "seconds");
 }

@@ -10,17 +10,19 @@ interface SortHeaderProps<Order extends string> {
   readonly sort: Order | `-${Order}`;
   readonly onSort: (sort: Order | `-${Order}`) => void;
   readonly className?: string | undefined;
+  readonly isNumeric?: boolean;
 }
 
 /** The head of a column that the list can be sorted by; pressed again it turns the order round. */
 export function SortHeader<Order extends string>(props: SortHeaderProps<Order>): ReactElement {
-  const { order, label, sort, onSort, className } = props;
+  const { order, label, sort, onSort, className, isNumeric } = props;
   const isAscending = sort === order;
   const isDescending = sort === `-${order}`;
   return (
     <th
       scope="col"
       className={className}
+      data-numeric={isNumeric || undefined}
       aria-sort={isAscending ? "ascending" : isDescending ? "descending" : "none"}
     >
       <UnstyledButton

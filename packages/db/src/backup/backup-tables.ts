@@ -13,6 +13,7 @@ export const backupTables = [
   "members",
   "audit_events",
   "api_keys",
+  "security_events",
   "retired_secrets",
   "key_counters",
   "key_usage_hours",

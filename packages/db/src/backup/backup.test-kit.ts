@@ -68,6 +68,11 @@ export async function fill(db: Db): Promise<void> {
     db,
   );
   await sql`
+    insert into security_events (user_id, id, action, actor_kind, key_id, after)
+    select user_id, id, 'key.created', 'command', id, jsonb_build_object('name', name) from api_keys`.execute(
+    db,
+  );
+  await sql`
     insert into retired_secrets (hash, key_id, start, good_until) select sha256(hash), id, 'lk_', now() from api_keys`.execute(
     db,
   );

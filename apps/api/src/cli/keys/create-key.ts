@@ -3,6 +3,7 @@ import { z } from "zod";
 import { getAccount } from "../../domain/accounts.ts";
 import { createKey } from "../../domain/api-keys.ts";
 import { keyDescription, keyName } from "../../fields.ts";
+import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";
 import { userReference } from "../values.ts";
 import { limitOption, restrictionOptions, toSettings } from "./key-restrictions.ts";
@@ -18,7 +19,7 @@ export const createKeyTask = defineTask({
   }),
   perform: async ({ db, quotas }, { user, name, description, ...options }) => {
     const { id: userId } = await getAccount(db, user);
-    const key = { userId, name, description, settings: toSettings(options) };
+    const key = { userId, name, description, settings: toSettings(options), origin: commandOrigin };
     const { id, secret } = await db.transaction().execute((trx) => createKey(trx, key, quotas));
     return secretResult(encodeId("key", id), secret);
   },

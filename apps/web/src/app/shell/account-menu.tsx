@@ -1,5 +1,5 @@
 import { Menu, UnstyledButton } from "@mantine/core";
-import { IconKey, IconLogout } from "@tabler/icons-react";
+import { IconKey, IconLogout, IconShieldLock } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Session } from "../../server/trpc.ts";
@@ -31,7 +31,13 @@ export function AccountMenu({ user }: { readonly user: Session["user"] }): React
           leftSection={<IconKey size={16} />}
           renderRoot={(props) => <Link {...props} to="/account/api-keys" />}
         >
-          API Keys
+          Your API keys
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconShieldLock size={16} />}
+          renderRoot={(props) => <Link {...props} to="/account/security" />}
+        >
+          Security
         </Menu.Item>
         <Menu.Divider />
         <Menu.Label>Appearance</Menu.Label>

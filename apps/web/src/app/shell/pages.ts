@@ -1,8 +1,15 @@
-import { IconHistory, IconKey, IconLayoutDashboard, IconSettings, IconUsers } from "@tabler/icons-react";
+import {
+  IconHistory,
+  IconKey,
+  IconLayoutDashboard,
+  IconSettings,
+  IconShieldLock,
+  IconUsers,
+} from "@tabler/icons-react";
 import { linkOptions } from "@tanstack/react-router";
 
 interface WorkspacePagesOptions {
-  /** Whether the person may see the audit log. */
+  /** Whether the user may see the audit log. */
   readonly hasAuditLog: boolean;
 }
 
@@ -16,6 +23,7 @@ export function workspacePages(slug: string, { hasAuditLog }: WorkspacePagesOpti
   } as const;
   return [
     { label: "Overview", icon: IconLayoutDashboard, link: linkOptions({ to: "/w/$slug", params }) },
+    { label: "API keys", icon: IconKey, link: linkOptions({ to: "/w/$slug/api-keys", params }) },
     { label: "Members", icon: IconUsers, link: linkOptions({ to: "/w/$slug/members", params }) },
     ...(hasAuditLog ? [auditLog] : []),
     { label: "Settings", icon: IconSettings, link: linkOptions({ to: "/w/$slug/settings", params }) },
@@ -24,7 +32,8 @@ export function workspacePages(slug: string, { hasAuditLog }: WorkspacePagesOpti
 
 export type WorkspacePage = ReturnType<typeof workspacePages>[number];
 
-/** Pages of the person, in whatever workspace. */
+/** Pages of the user's account. */
 export const accountPages = [
-  { label: "API keys", icon: IconKey, link: linkOptions({ to: "/account/api-keys" }) },
+  { label: "Your API keys", icon: IconKey, link: linkOptions({ to: "/account/api-keys" }) },
+  { label: "Security", icon: IconShieldLock, link: linkOptions({ to: "/account/security" }) },
 ] as const;

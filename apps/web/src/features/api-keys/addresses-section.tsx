@@ -3,9 +3,9 @@ import type { ReactElement } from "react";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Section } from "../../ui/section.tsx";
 import pageClasses from "./key-page.module.css";
 import classes from "./rows.module.css";
-import { Section } from "./section.tsx";
 import { useKeyAddresses } from "./use-key-page.ts";
 
 /** Where a key was last used from. */

@@ -6,11 +6,11 @@ import type { ApiKey } from "../../server/trpc.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
 import classes from "./danger-section.module.css";
 import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
 import { DisableDialog } from "./disable-dialog.tsx";
 import { WideningDialog } from "./restrictions/widening-dialog.tsx";
-import { Section } from "./section.tsx";
 import { useKeyChange } from "./use-key-change.ts";
 
 /** The ways to stop a key, for a while or for good. */

@@ -4,7 +4,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { formatCount } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
-import { Section } from "./section.tsx";
+import { Section } from "../../ui/section.tsx";
 
 export function FactsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const { id, start, createdAt, lastUsedAt, usageCount } = apiKey;

@@ -9,10 +9,10 @@ import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
+import { Section } from "../../ui/section.tsx";
 import tableClasses from "../../ui/table.module.css";
 import pageClasses from "./key-page.module.css";
 import classes from "./refusals-section.module.css";
-import { Section } from "./section.tsx";
 import { useKeyRefusals } from "./use-key-page.ts";
 
 const shownAtFirst = 10;

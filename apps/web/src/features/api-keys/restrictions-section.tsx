@@ -4,6 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useRef } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import classes from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
 import {
   describeExpiry,
   describeLimit,
@@ -12,7 +13,6 @@ import {
   describeWorkspaces,
 } from "./restrictions/describe-restrictions.ts";
 import { RestrictionEditForm } from "./restrictions/restriction-edit-form.tsx";
-import { Section } from "./section.tsx";
 
 const app = getRouteApi("/app");
 

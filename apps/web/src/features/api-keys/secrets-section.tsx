@@ -4,11 +4,11 @@ import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Section } from "../../ui/section.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { EndOverlapDialog } from "./end-overlap-dialog.tsx";
 import pageClasses from "./key-page.module.css";
 import classes from "./rows.module.css";
-import { Section } from "./section.tsx";
 
 /** The secrets of a key that are good, and the way to end the former ones. */
 export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {

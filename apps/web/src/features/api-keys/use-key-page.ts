@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed } from "../../server/use-loading-failure.ts";
-import { type UsageRange, usagePeriod } from "./usage.ts";
+import { type UsageRange, usageBuckets } from "../../ui/usage-ranges.ts";
 
 const refreshMilliseconds = 3_000;
 
@@ -26,9 +26,8 @@ export function isGone(error: unknown): boolean {
 }
 
 export function useKeyUsage(id: string, range: UsageRange, now: Date) {
-  const period = usagePeriod(range, now);
   return useQuery({
-    ...trpc.keyHistory.usage.queryOptions({ id, ...period }),
+    ...trpc.keyHistory.usageInBuckets.queryOptions({ id, ...usageBuckets(range, now) }),
     ...refreshed,
     placeholderData: keepPreviousData,
   });

@@ -1,15 +1,16 @@
 import { Skeleton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { Fragment, type ReactElement } from "react";
+import type { ReactElement } from "react";
+import { describeActor, describeEvent } from "../../server/describe-event.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
 import cardClasses from "../../ui/cards.module.css";
 import { EventCard } from "../../ui/event-card.tsx";
+import { EventSentence } from "../../ui/event-sentence.tsx";
 import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
 import tableClasses from "../../ui/table.module.css";
 import classes from "./audit-log-list.module.css";
-import { describeActor, describeEvent } from "./describe-event.ts";
 
 interface AuditLogListProps {
   /** Undefined while they load: placeholders of the same shape stand in. */
@@ -76,7 +77,7 @@ function Row({ event }: EventProps): ReactElement {
         <Who event={event} />
       </td>
       <td>
-        <What event={event} />
+        <EventSentence pieces={describeEvent(event)} />
       </td>
       <td>{event.address ? <code className={classes.mono}>{event.address}</code> : <None />}</td>
       <td>{event.requestId ? <RequestId requestId={event.requestId} /> : <None />}</td>
@@ -130,7 +131,7 @@ function Card({ event }: EventProps): ReactElement {
       address={event.address}
       requestId={event.requestId}
     >
-      <What event={event} />
+      <EventSentence pieces={describeEvent(event)} />
     </EventCard>
   );
 }
@@ -145,18 +146,6 @@ function Who({ event }: { readonly event: AuditEvent }): ReactElement {
           via key <code className={classes.mono}>{keyId}</code>
         </span>
       )}
-    </>
-  );
-}
-
-function What({ event }: EventProps): ReactElement {
-  const pieces = describeEvent(event);
-  return (
-    <>
-      {pieces.map((piece, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a sentence never change places
-        <Fragment key={place}>{typeof piece === "string" ? piece : <bdi>{piece.name}</bdi>}</Fragment>
-      ))}
     </>
   );
 }

@@ -10,6 +10,16 @@ export const actionTitles = {
   "member.added": "Member added",
   "member.role-changed": "Role changed",
   "member.removed": "Member removed",
+  "key.created": "API key created",
+  "key.renamed": "API key renamed",
+  "key.restricted": "API key restricted",
+  "key.expanded": "API key access expanded",
+  "key.disabled": "API key disabled",
+  "key.enabled": "API key enabled",
+  "key.rotated": "API key rotated",
+  "key.secret-reissued": "Unused secret replaced",
+  "key.former-secrets-revoked": "Former secrets revoked",
+  "key.deleted": "API key deleted",
 } as const satisfies Record<AuditAction, string>;
 
 /** What the address of the audit log says. */

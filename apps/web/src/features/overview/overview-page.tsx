@@ -1,53 +1,123 @@
 import { Skeleton } from "@mantine/core";
-import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import { Section } from "../../ui/section.tsx";
+import { UsageChart } from "../../ui/usage-chart.tsx";
+import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
+import { usageBuckets } from "../../ui/usage-ranges.ts";
+import { useNow } from "../../ui/use-now.ts";
+import { Activity } from "./activity.tsx";
+import { KeyLists } from "./key-lists.tsx";
+import { NewestMembers } from "./newest-members.tsx";
+import classes from "./overview.module.css";
 import { QuickStart } from "./quick-start.tsx";
-import { Totals } from "./totals.tsx";
 
 const refreshMilliseconds = 5_000;
+/** Refetches while the page is visible, until loading fails with nothing to show. */
+const refreshed = {
+  refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
+    !isLoadingFailed(query.state) && refreshMilliseconds,
+};
 
-const route = getRouteApi("/app/w/$slug");
+const route = getRouteApi("/app/w/$slug/");
 
+/** What happens in a workspace: its requests, keys, changes and members. */
 export function OverviewPage(): ReactElement {
   const { workspace } = route.useRouteContext();
+  const { range = "24h" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const now = useNow();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
-  const keys = useQuery({
-    ...trpc.apiKeys.summary.queryOptions(),
-    refetchInterval: (query) => !isLoadingFailed(query.state) && refreshMilliseconds,
+  const buckets = { workspaceId: workspace.id, ...usageBuckets(range, now) };
+  const usage = useQuery({
+    ...trpc.overview.usage.queryOptions(buckets),
+    ...refreshed,
+    placeholderData: keepPreviousData,
   });
-  const details = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
-  const failure = useLoadingFailure(keys);
+  const keys = useQuery({
+    ...trpc.overview.keys.queryOptions(buckets),
+    ...refreshed,
+    placeholderData: keepPreviousData,
+  });
+  const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refreshed });
+  const usageFailure = useLoadingFailure(usage);
+  const keysFailure = useLoadingFailure(keys);
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+  }
+  const { data: details, isPending } = access.query;
+  const isStarted = progress.data !== undefined && progress.data.keyCount > 0 && progress.data.usageCount > 0;
+  const hasRequests = (usage.data?.length ?? 0) > 0;
+  const isNew = progress.isSuccess && !isStarted && !hasRequests;
   return (
     <>
       <PageHeader
         title={workspace.name}
         explanation={
-          details.isPending ? (
+          isPending ? (
             <Skeleton component="span" display="inline-block" h={12} w={260} maw="100%" />
           ) : (
-            <bdi>{details.data?.description || "The status of your keys, and the next steps."}</bdi>
+            <bdi>{details?.description || "Requests, API keys and changes of this workspace."}</bdi>
           )
         }
       />
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load the overview"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={keys.isFetching}
-          onRetry={() => void keys.refetch()}
-        />
+      {isNew && <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />}
+      <Section
+        title="Requests"
+        isWide
+        action={
+          <UsageRangePicker
+            range={range}
+            onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
+          />
+        }
+      >
+        {usageFailure ? (
+          <FailurePanel
+            title="Couldn’t load requests"
+            message={usageFailure.message}
+            requestId={usageFailure.requestId}
+            isRetrying={usage.isFetching}
+            onRetry={() => void usage.refetch()}
+          />
+        ) : (
+          <div className={classes.box} aria-busy={!usage.data || usage.isPlaceholderData}>
+            {!usage.data || usage.isPlaceholderData ? (
+              <Skeleton h={254} />
+            ) : (
+              <UsageChart rows={usage.data} range={range} now={now} />
+            )}
+          </div>
+        )}
+      </Section>
+      {keysFailure ? (
+        <Section title="API keys">
+          <FailurePanel
+            title="Couldn’t load API keys"
+            message={keysFailure.message}
+            requestId={keysFailure.requestId}
+            isRetrying={keys.isFetching}
+            onRetry={() => void keys.refetch()}
+          />
+        </Section>
       ) : (
-        <>
-          <Totals progress={keys.data} />
-          <QuickStart progress={keys.data} baseUrl={instance.baseUrl} />
-        </>
+        <div className={classes.columns}>
+          <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
+          {access.may("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
+          <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
+        </div>
       )}
+      {!isNew && progress.data && <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { AuditEvent } from "../../server/trpc.ts";
 import { describeActor, describeEvent } from "./describe-event.ts";
+import type { AuditEvent } from "./trpc.ts";
 
 const ada = { kind: "session", userId: "user_1", name: "Ada", keyId: null } as const;
 const command = { kind: "command", userId: null, name: null, keyId: null } as const;
@@ -51,4 +51,39 @@ test("names who made a change", () => {
   expect(describeActor(usual)).toBe("Ada");
   expect(describeActor({ ...usual, actor: command })).toBe("The operator’s command");
   expect(describeActor({ ...usual, actor: { ...ada, name: null } })).toBe("user_1");
+});
+
+test("describes changes of API keys", () => {
+  const key = { kind: "key", id: "key_1", name: "CI" } as const;
+  const of = (event: Partial<AuditEvent>) => tell({ target: key, before: null, after: null, ...event });
+  expect(of({ action: "key.created", after: { name: "CI" } })).toBe(
+    "created the API key “CI” without restrictions",
+  );
+  expect(
+    of({ action: "key.created", after: { name: "CI", isReadOnly: true, limit: "100/60s", later: "?" } }),
+  ).toBe("created the API key “CI”: read only; rate limit: 100/60s");
+  expect(of({ action: "key.renamed", before: { name: "CI" }, after: { name: "Deploys" } })).toBe(
+    "renamed the API key “CI” to “Deploys”",
+  );
+  const reach = { workspaces: "selected", canReachWorkspace: false };
+  expect(of({ action: "key.restricted", after: reach })).toBe(
+    "restricted the API key “CI”: selected workspaces; without this workspace",
+  );
+  expect(of({ action: "key.expanded", after: { expiresAt: null, ipRanges: null } })).toBe(
+    "expanded the access of the API key “CI”: never expires; any IP address",
+  );
+  expect(of({ action: "key.rotated", after: { overlapSeconds: 0 } })).toBe(
+    "rotated the API key “CI”; the former secret was revoked",
+  );
+  expect(of({ action: "key.rotated", after: { overlapSeconds: 86_400 } })).toBe(
+    "rotated the API key “CI”; the former secret stays valid for 1 day",
+  );
+  expect(of({ action: "key.disabled" })).toBe("disabled the API key “CI”");
+  expect(of({ action: "key.former-secrets-revoked" })).toBe("revoked the former secrets of the API key “CI”");
+  expect(of({ action: "key.deleted", target: { ...key, name: null }, before: { name: "CI" } })).toBe(
+    "deleted the API key “CI”",
+  );
+  expect(of({ action: "key.enabled", target: { ...key, name: null } })).toBe(
+    "enabled the API key “a deleted key”",
+  );
 });

@@ -1,0 +1,126 @@
+import { listExpanded } from "@latchkey/auth/restrictions";
+import { openReachedWorkspaces } from "@latchkey/auth/workspace-access";
+import type { Details, KeyAction, Origin } from "@latchkey/db/audit-actions";
+import { appendAudit } from "@latchkey/db/audit-events";
+import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
+import type { Trx } from "@latchkey/db/schema";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { enterWorkspace } from "@latchkey/db/workspace-scope";
+import { keepWorkspace } from "@latchkey/db/workspaces";
+
+/** What an event says about a key. */
+interface KeyFacts extends Partial<KeySettings> {
+  readonly name?: string;
+  /** How long the former secret stays valid. */
+  readonly overlapSeconds?: number;
+}
+
+export interface KeyEvent {
+  readonly action: KeyAction;
+  readonly before?: KeyFacts;
+  readonly after?: KeyFacts;
+}
+
+type NamedKey = KeySettings & { readonly name: string };
+
+/** The event for a new key: its name and its restrictions. */
+export function describeCreation(key: NamedKey): KeyEvent {
+  const restrictions = settingNames.filter((name) => key[name] !== defaultSettings[name]);
+  return { action: "key.created", after: { name: key.name, ...pick(key, restrictions) } };
+}
+
+/** The events for an edit of a key. Changes that don't expand its access restrict it. */
+export function describeEdit(before: NamedKey, after: NamedKey): KeyEvent[] {
+  const events: KeyEvent[] = [];
+  if (before.name !== after.name)
+    events.push({ action: "key.renamed", before: { name: before.name }, after: { name: after.name } });
+  if (before.isDisabled !== after.isDisabled)
+    events.push({ action: after.isDisabled ? "key.disabled" : "key.enabled" });
+  const changed = settingNames.filter(
+    (name) => name !== "isDisabled" && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  const expanding = new Set(listExpanded(before, after));
+  for (const [action, names] of [
+    ["key.expanded", changed.filter((name) => expanding.has(name))],
+    ["key.restricted", changed.filter((name) => !expanding.has(name))],
+  ] as const) {
+    if (names.length > 0) events.push({ action, before: pick(before, names), after: pick(after, names) });
+  }
+  return events;
+}
+
+function pick(settings: KeySettings, names: readonly SettingName[]): Partial<KeySettings> {
+  return Object.fromEntries(names.map((name) => [name, settings[name]]));
+}
+
+/**
+ * Records changes of a key in the security log of its owner and in the audit log of each workspace that the key can reach.
+ * Call it before `bumpKeyVersions`, which locks rows that the deletion of a workspace locks after the workspace.
+ * @param key.reach the workspaces of the key before and after the change; null for all of its owner's.
+ */
+export async function recordKeyEvents(
+  trx: Trx,
+  key: {
+    readonly userId: UserId;
+    readonly id: KeyId;
+    readonly origin: Origin;
+    readonly reach: readonly KeySettings["workspaceIds"][];
+  },
+  events: readonly KeyEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const { userId, id, origin, reach } = key;
+  for (const { action, before, after } of events) {
+    const details = { before: before && toDetails(before), after: after && toDetails(after) };
+    await appendSecurityEvent(trx, origin, { userId, keyId: id, action, ...details });
+  }
+  const workspaceIds = reach.includes(null) ? null : [...new Set(reach.flatMap((ids) => ids ?? []))];
+  for (const scope of await openReachedWorkspaces(trx, { ownerId: userId, workspaceIds })) {
+    const inside = await enterWorkspace(trx, scope);
+    if (!(await keepWorkspace(inside, scope))) continue;
+    for (const { action, before, after } of events) {
+      await appendAudit(inside, scope, origin, {
+        action,
+        targetId: id,
+        ...(before && { before: toDetails(before, scope.workspaceId) }),
+        ...(after && { after: toDetails(after, scope.workspaceId) }),
+      });
+    }
+  }
+}
+
+/**
+ * An event's facts as they are stored.
+ * @param workspaceId the workspace of the log; absent for the owner's log. A workspace learns whether the key can reach it,
+ *   and not which other workspaces the key can reach.
+ */
+function toDetails({ workspaceIds, ...facts }: KeyFacts, workspaceId?: WorkspaceId): Details {
+  const { name, overlapSeconds, isDisabled, expiresAt, permissions, isReadOnly, ipRanges, limit } = facts;
+  const details = {
+    name,
+    overlapSeconds,
+    isDisabled,
+    expiresAt: expiresAt === null ? null : expiresAt?.toISOString(),
+    permissions: joinItems(permissions),
+    isReadOnly,
+    ipRanges: joinItems(ipRanges),
+    limit: limit && `${limit.quota}/${limit.windowSeconds}s`,
+    ...(workspaceIds === undefined ? {} : describeReach(workspaceIds, workspaceId)),
+  };
+  return Object.fromEntries(
+    Object.entries(details).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+}
+
+/** Null stays null, which means all. */
+function joinItems(items: readonly string[] | null | undefined): string | null | undefined {
+  return items === null ? null : items?.join(", ");
+}
+
+function describeReach(ids: KeySettings["workspaceIds"], workspaceId: WorkspaceId | undefined): Details {
+  if (!workspaceId) {
+    return { workspaceIds: ids?.map((id) => encodeId("workspace", id)).join(", ") ?? null };
+  }
+  return { workspaces: ids ? "selected" : "all", canReachWorkspace: ids?.includes(workspaceId) ?? true };
+}

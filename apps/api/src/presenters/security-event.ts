@@ -1,0 +1,24 @@
+import { encodeId } from "@latchkey/db/ids";
+import type { SecurityEvent } from "@latchkey/db/security-events";
+
+/** An event of a user's own security log, for the web app. */
+export function presentSecurityEvent(event: SecurityEvent) {
+  return {
+    id: encodeId("securityEvent", event.id),
+    occurredAt: event.occurredAt.toISOString(),
+    action: event.action,
+    actor: {
+      kind: event.actorKind,
+      keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
+    },
+    key: event.keyId && {
+      id: encodeId("key", event.keyId),
+      name: event.keyName,
+      isDeleted: event.isKeyDeleted || event.keyName === null,
+    },
+    before: event.before,
+    after: event.after,
+    address: event.address,
+    requestId: event.requestId,
+  };
+}

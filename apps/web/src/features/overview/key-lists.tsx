@@ -1,0 +1,145 @@
+import { Skeleton } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import type { OverviewKeys } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import { describeStatus, type StatusFilter } from "../../ui/key-status.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Section } from "../../ui/section.tsx";
+import { StatusBadge } from "../../ui/status-badge.tsx";
+import { type UsageRange, usageRanges } from "../../ui/usage-ranges.ts";
+import { useNow } from "../../ui/use-now.ts";
+import classes from "./overview.module.css";
+
+interface KeyListsProps {
+  /** Undefined while they load. */
+  readonly keys: OverviewKeys | undefined;
+  readonly range: UsageRange;
+  readonly slug: string;
+}
+
+/** The busiest keys of a workspace, those that expire soon, and those that nobody uses. */
+export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
+  const now = useNow();
+  const own = keys?.isOwn ? "Your " : "";
+  const title = (text: string) => (own ? own + text.charAt(0).toLowerCase() + text.slice(1) : text);
+  return (
+    <>
+      <Section title={title("Busiest API keys")}>
+        <Items
+          items={keys?.busiest}
+          empty={`No requests were allowed in the last ${usageRanges[range].label}.`}
+          describe={(key) => ({
+            id: key.id,
+            name: key.isDeleted ? `${key.name} (deleted)` : key.name,
+            detail: describeKey(key),
+            figure: (
+              <>
+                <span className={classes.strong}>{formatCount(key.count)}</span>{" "}
+                {key.count === 1 ? "use" : "uses"}
+              </>
+            ),
+          })}
+        />
+      </Section>
+      <Section
+        title={title("API keys that expire soon")}
+        action={<ShowAll slug={slug} status="expiring" total={keys?.expiring.total} />}
+      >
+        <Items
+          items={keys?.expiring.items}
+          empty="No key expires within 30 days."
+          describe={(key) => ({
+            id: key.id,
+            name: key.name,
+            detail: describeKey(key),
+            figure: describeStatus({ ...key, isRotating: false }, now).map((status) => (
+              <StatusBadge key={status.label} {...status} />
+            )),
+          })}
+        />
+      </Section>
+      <Section
+        title={title("Unused API keys")}
+        action={<ShowAll slug={slug} status="unused" total={keys?.unused.total} />}
+      >
+        <Items
+          items={keys?.unused.items}
+          empty="Every key that is older than 30 days was used here in the last 30 days."
+          describe={(key) => ({
+            id: key.id,
+            name: key.name,
+            detail: describeKey(key),
+            figure: key.lastUsedAt ? (
+              <>
+                Used <RelativeTime at={key.lastUsedAt} />
+              </>
+            ) : (
+              <>
+                Never used here, created <RelativeTime at={key.createdAt} />
+              </>
+            ),
+          })}
+        />
+      </Section>
+    </>
+  );
+}
+
+function describeKey({
+  start,
+  owner,
+}: {
+  readonly start: string;
+  readonly owner: { readonly name: string };
+}) {
+  return `${start}… · ${owner.name}`;
+}
+
+interface ShowAllProps {
+  readonly slug: string;
+  readonly status: StatusFilter;
+  readonly total: number | undefined;
+}
+
+/** The way to the whole list, if it is longer than the overview shows. */
+function ShowAll({ slug, status, total = 0 }: ShowAllProps): ReactElement | null {
+  if (total === 0) return null;
+  return (
+    <Link className={classes.more} to="/w/$slug/api-keys" params={{ slug }} search={{ status }}>
+      {total === 1 ? "Show 1 key" : `Show ${formatCount(total)} keys`}
+    </Link>
+  );
+}
+
+interface ItemsProps<Item> {
+  readonly items: readonly Item[] | undefined;
+  readonly empty: string;
+  readonly describe: (item: Item) => {
+    readonly id: string;
+    readonly name: string;
+    readonly detail: string;
+    readonly figure: ReactNode;
+  };
+}
+
+function Items<Item>({ items, empty, describe }: ItemsProps<Item>): ReactElement {
+  if (!items) return <Skeleton h={88} />;
+  if (items.length === 0) return <p className={classes.empty}>{empty}</p>;
+  return (
+    <ul className={classes.list}>
+      {items.map((item) => {
+        const { id, name, detail, figure } = describe(item);
+        return (
+          <li key={id} className={classes.item}>
+            <div className={classes.subject}>
+              <bdi className={classes.name}>{name}</bdi>
+              <span className={classes.detail}>{detail}</span>
+            </div>
+            <span className={classes.figure}>{figure}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

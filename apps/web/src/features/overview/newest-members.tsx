@@ -1,0 +1,64 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { roleTitles } from "../../server/roles.ts";
+import { trpc } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { countOf } from "../../ui/count.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Section } from "../../ui/section.tsx";
+import classes from "./overview.module.css";
+
+const shownMembers = 5;
+
+/** The members who joined last, and how many there are. */
+export function NewestMembers({
+  workspaceId,
+  slug,
+}: {
+  readonly workspaceId: string;
+  readonly slug: string;
+}): ReactElement {
+  const query = useQuery(trpc.members.list.queryOptions({ workspaceId, sort: "-joinedAt" }));
+  const failure = useLoadingFailure(query);
+  return (
+    <Section
+      title="Newest members"
+      action={
+        query.data && (
+          <Link className={classes.more} to="/w/$slug/members" params={{ slug }}>
+            Show {countOf(query.data.total, "member", "members")}
+          </Link>
+        )
+      }
+    >
+      {failure ? (
+        <FailurePanel
+          title="Couldn’t load members"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={query.isFetching}
+          onRetry={() => void query.refetch()}
+        />
+      ) : query.data ? (
+        <ul className={classes.list}>
+          {query.data.items.slice(0, shownMembers).map(({ userId, name, email, role, joinedAt }) => (
+            <li key={userId} className={classes.item}>
+              <div className={classes.subject}>
+                <bdi className={classes.name}>{name}</bdi>
+                <span className={classes.detail}>{email}</span>
+              </div>
+              <span className={classes.figure}>
+                {roleTitles[role]}, joined <RelativeTime at={joinedAt} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <Skeleton h={120} />
+      )}
+    </Section>
+  );
+}

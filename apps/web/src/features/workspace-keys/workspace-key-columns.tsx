@@ -1,0 +1,162 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { WorkspaceKey } from "../../server/trpc.ts";
+import { countOf, formatCount } from "../../ui/count.ts";
+import type { DataColumn } from "../../ui/data-table.tsx";
+import { describeLimit, describePermissions } from "../../ui/describe-limits.ts";
+import { describeExactly } from "../../ui/elapsed.ts";
+import { describeStatus } from "../../ui/key-status.ts";
+import { None } from "../../ui/none.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { StatusBadge } from "../../ui/status-badge.tsx";
+import { useNow } from "../../ui/use-now.ts";
+import classes from "./workspace-keys.module.css";
+
+/** The columns of a workspace's API keys. Only the reader's own keys have a page. */
+export function workspaceKeyColumns(
+  ownId: string,
+): readonly [DataColumn<WorkspaceKey>, ...DataColumn<WorkspaceKey>[]] {
+  return [
+    {
+      id: "name",
+      label: "Name",
+      order: "name",
+      minWidth: 140,
+      grow: 2,
+      rank: 0,
+      cell: ({ id, name, owner }) =>
+        owner.id === ownId ? (
+          <Link className={classes.name} to="/account/api-keys/$keyId" params={{ keyId: id }} title={name}>
+            {name}
+          </Link>
+        ) : (
+          <span className={classes.name} title={name}>
+            {name}
+          </span>
+        ),
+    },
+    {
+      id: "status",
+      label: "Status",
+      minWidth: 148,
+      grow: 0,
+      rank: 1,
+      cell: (key) => <Status apiKey={key} />,
+    },
+    {
+      id: "owner",
+      label: "Owner",
+      order: "owner",
+      minWidth: 120,
+      rank: 2,
+      cell: ({ owner }) => (
+        <bdi title={owner.email}>{owner.id === ownId ? `${owner.name} (you)` : owner.name}</bdi>
+      ),
+    },
+    {
+      id: "start",
+      label: "Key",
+      minWidth: 124,
+      grow: 0,
+      rank: 5,
+      cell: ({ start }) => <code className={classes.mono}>{start}…</code>,
+    },
+    {
+      id: "restrictions",
+      label: "Restrictions",
+      minWidth: 120,
+      rank: 6,
+      cell: (key) => {
+        const restrictions = describeRestrictions(key);
+        return restrictions.length === 0 ? (
+          <None />
+        ) : (
+          <span title={restrictions.join("; ")}>{restrictions.join("; ")}</span>
+        );
+      },
+    },
+    {
+      id: "expiresAt",
+      label: "Expires",
+      order: "expiresAt",
+      minWidth: 112,
+      grow: 0,
+      rank: 4,
+      cell: ({ expiresAt }) =>
+        expiresAt === null ? (
+          "Never"
+        ) : (
+          <time dateTime={expiresAt} title={describeExactly(new Date(expiresAt))}>
+            {describeDay(new Date(expiresAt))}
+          </time>
+        ),
+    },
+    {
+      id: "lastUsedAt",
+      label: "Last used here",
+      order: "lastUsedAt",
+      minWidth: 124,
+      grow: 0,
+      rank: 3,
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <HourAgo startsAt={lastUsedAt} />),
+    },
+    {
+      id: "recentUses",
+      label: "Uses here, 30 days",
+      order: "recentUses",
+      minWidth: 148,
+      grow: 0,
+      isNumeric: true,
+      rank: 7,
+      cell: ({ recentUses }) => formatCount(recentUses),
+    },
+    {
+      id: "createdAt",
+      label: "Created",
+      order: "createdAt",
+      minWidth: 112,
+      grow: 0,
+      rank: 8,
+      isHiddenByDefault: true,
+      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+    },
+  ];
+}
+
+function Status({ apiKey }: { readonly apiKey: WorkspaceKey }): ReactElement {
+  const now = useNow();
+  const statuses = describeStatus({ ...apiKey, isOwnerDisabled: apiKey.owner.isDisabled }, now);
+  return (
+    <span className={classes.statuses}>
+      {statuses.map((status) => (
+        <StatusBadge key={status.label} {...status} />
+      ))}
+    </span>
+  );
+}
+
+/** Uses in one workspace are counted by hour. */
+function HourAgo({ startsAt }: { readonly startsAt: string }): ReactElement {
+  const now = useNow();
+  const hours = Math.floor((now.getTime() - Date.parse(startsAt)) / 3_600_000);
+  if (hours < 1) return <span title="Uses in a workspace are counted by hour">This hour</span>;
+  return <RelativeTime at={startsAt} />;
+}
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
+function describeDay(time: Date): string {
+  return dayFormat.format(time);
+}
+
+/** The restrictions of a key, in a few words each. */
+function describeRestrictions(key: WorkspaceKey): readonly string[] {
+  const { hasSelectedWorkspaces, permissions, isReadOnly, ipRanges, limit } = key;
+  return [
+    ...(isReadOnly ? ["Read only"] : []),
+    ...(permissions ? [describePermissions(permissions)] : []),
+    ...(hasSelectedWorkspaces ? ["Selected workspaces"] : []),
+    ...(ipRanges ? [countOf(ipRanges.length, "IP range", "IP ranges")] : []),
+    ...(limit ? [describeLimit(limit)] : []),
+  ];
+}

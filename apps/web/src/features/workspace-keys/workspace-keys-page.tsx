@@ -1,0 +1,191 @@
+import { maxLength } from "@latchkey/limits";
+import { Button, Select } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate as useAppNavigate } from "@tanstack/react-router";
+import { type ReactElement, useCallback, useEffect, useMemo } from "react";
+import { trpc, type WorkspaceKey } from "../../server/trpc.ts";
+import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { ColumnMenu } from "../../ui/column-menu.tsx";
+import { countOf } from "../../ui/count.ts";
+import { DataTable } from "../../ui/data-table.tsx";
+import emptyClasses from "../../ui/empty.module.css";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { isStatusFilter, statusFilters } from "../../ui/key-status.ts";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { TableFoot } from "../../ui/table-foot.tsx";
+import { findLastPage, readColumns, usualPageSize, writeColumns } from "../../ui/table-search.ts";
+import toolbarClasses from "../../ui/toolbar.module.css";
+import { workspaceKeyColumns } from "./workspace-key-columns.tsx";
+import { toQuery, usualSort, type WorkspaceKeysSearch } from "./workspace-keys-search.ts";
+
+const route = getRouteApi("/app/w/$slug/api-keys");
+const refreshMilliseconds = 5_000;
+const anyStatus = { value: "any", label: "Any status" };
+
+/** The API keys that can reach a workspace. */
+export function WorkspaceKeysPage(): ReactElement {
+  const { session, workspace } = route.useRouteContext();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const openPage = useAppNavigate();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const keys = useQuery({
+    ...trpc.workspaceKeys.list.queryOptions({ workspaceId: workspace.id, ...toQuery(search) }),
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    placeholderData: keepPreviousData,
+  });
+  const failure = useLoadingFailure(keys);
+  const ownId = session.user.id;
+  const columns = useMemo(() => workspaceKeyColumns(ownId), [ownId]);
+  const open = useCallback(
+    ({ id, owner }: WorkspaceKey) => {
+      if (owner.id === ownId) void openPage({ to: "/account/api-keys/$keyId", params: { keyId: id } });
+    },
+    [openPage, ownId],
+  );
+  const { q = "", status, sort = usualSort, page = 1, size = usualPageSize } = search;
+  /** What is undefined is left out of the URL. Another filter or order begins at the first page. */
+  const change = (
+    next: { readonly [Name in keyof WorkspaceKeysSearch]: WorkspaceKeysSearch[Name] | undefined },
+  ) =>
+    void navigate({
+      search: ({ page: _page, ...before }) => ({ ...before, ...next }) as WorkspaceKeysSearch,
+      replace: true,
+      resetScroll: "page" in next,
+    });
+  const total = keys.isPlaceholderData ? undefined : keys.data?.total;
+  useEffect(() => {
+    // The last key of the last page was deleted, or the URL names a page that doesn't exist.
+    if (total === undefined || page <= findLastPage(total, size)) return;
+    void navigate({ search: ({ page: _page, ...rest }) => rest, replace: true });
+  }, [total, page, size, navigate]);
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+  }
+  const seesAll = access.may("keys:read");
+  const isFiltered = q !== "" || status !== undefined;
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        explanation={
+          seesAll
+            ? "All API keys that can reach this workspace. Their owners manage them."
+            : "Your API keys that can reach this workspace. Owners and admins see the keys of all members."
+        }
+        action={
+          <Button
+            variant="default"
+            renderRoot={(props) => <Link {...props} to="/account/api-keys" />}
+            flex="none"
+          >
+            Manage your API keys
+          </Button>
+        }
+      />
+      <div className={toolbarClasses.toolbar}>
+        <div className={toolbarClasses.filters}>
+          <SearchField
+            label="Search API keys"
+            placeholder="Search keys and owners"
+            maxLength={maxLength.search}
+            search={q}
+            onSearch={(text) => change({ q: text.trim() === "" ? undefined : text })}
+          />
+          <Select
+            className={toolbarClasses.filter}
+            w={220}
+            aria-label="Status"
+            allowDeselect={false}
+            data={[anyStatus, ...Object.entries(statusFilters).map(([value, label]) => ({ value, label }))]}
+            value={status ?? anyStatus.value}
+            onChange={(value) => change({ status: isStatusFilter(value) ? value : undefined })}
+          />
+        </div>
+        <div className={toolbarClasses.results}>
+          <span role="status" className={toolbarClasses.count}>
+            {keys.isPlaceholderData
+              ? "Loading…"
+              : !failure && total !== undefined && countOf(total, "key", "keys")}
+          </span>
+          <ColumnMenu
+            columns={columns}
+            chosen={readColumns(search)}
+            onChoose={(chosen) => change({ columns: writeColumns(chosen), page: search.page })}
+          />
+        </div>
+      </div>
+      {failure ? (
+        <FailurePanel
+          title="Couldn’t load API keys"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={keys.isFetching}
+          onRetry={() => void keys.refetch()}
+        />
+      ) : total === 0 ? (
+        <Nothing isFiltered={isFiltered} onClear={() => change({ q: undefined, status: undefined })} />
+      ) : (
+        <>
+          <DataTable
+            label="API keys"
+            columns={columns}
+            items={keys.data?.items}
+            isOld={keys.isPlaceholderData}
+            idOf={idOf}
+            chosen={readColumns(search)}
+            sort={sort}
+            onSort={(next) => change({ sort: next === usualSort ? undefined : next })}
+            onOpen={open}
+          />
+          <TableFoot
+            page={page}
+            size={size}
+            total={keys.data?.total ?? 0}
+            onPage={(next) => change({ page: next > 1 ? next : undefined })}
+            onSize={(next) => change({ size: next === usualPageSize ? undefined : next })}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function idOf({ id }: WorkspaceKey): string {
+  return id;
+}
+
+interface NothingProps {
+  readonly isFiltered: boolean;
+  readonly onClear: () => void;
+}
+
+function Nothing({ isFiltered, onClear }: NothingProps): ReactElement {
+  return (
+    <section className={emptyClasses.panel}>
+      <h2 className={emptyClasses.title}>{isFiltered ? "No key matches" : "No API keys yet"}</h2>
+      <p className={emptyClasses.words}>
+        {isFiltered
+          ? "Search covers the names and first characters of keys, and the names and email addresses of their owners."
+          : "Keys that members create appear here if they can reach this workspace."}
+      </p>
+      {isFiltered ? (
+        <Button variant="default" onClick={onClear}>
+          Clear filters
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          renderRoot={(props) => <Link {...props} to="/account/api-keys" search={{ dialog: "new" }} />}
+        >
+          New API key
+        </Button>
+      )}
+    </section>
+  );
+}

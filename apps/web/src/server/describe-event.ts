@@ -1,0 +1,123 @@
+import { describeDuration, describeExactly } from "../ui/elapsed.ts";
+import type { Piece } from "../ui/event-sentence.tsx";
+import { isRole, withArticle } from "./roles.ts";
+import type { AuditEvent } from "./trpc.ts";
+
+/** What happened, as the rest of a sentence that begins with the actor. */
+export function describeEvent(event: AuditEvent): readonly Piece[] {
+  const { action, actor, target, before, after } = event;
+  if (isKeyAction(action)) {
+    return describeKeyEvent({ action, name: target.name, before, after });
+  }
+  const isOwn = actor.userId === target.id;
+  const person: Piece = { name: target.name ?? target.id };
+  switch (action) {
+    case "workspace.created":
+      return ["created the workspace ", quote(after?.name)];
+    case "workspace.renamed":
+      return ["renamed the workspace from ", quote(before?.name), " to ", quote(after?.name)];
+    case "workspace.description-changed":
+      return ["changed the description of the workspace"];
+    case "member.added":
+      return ["added ", person, ` as ${role(after?.role)}`];
+    case "member.role-changed": {
+      const change = ` role from ${text(before?.role)} to ${text(after?.role)}`;
+      return isOwn ? [`changed their own${change}`] : ["changed ", person, `’s${change}`];
+    }
+    case "member.removed":
+      return isOwn
+        ? [`left the workspace; was ${role(before?.role)}`]
+        : ["removed ", person, `, who was ${role(before?.role)}`];
+    default:
+      return [action satisfies never];
+  }
+}
+
+type KeyAction = Extract<AuditEvent["action"], `key.${string}`>;
+
+function isKeyAction(action: AuditEvent["action"]): action is KeyAction {
+  return action.startsWith("key.");
+}
+
+/** A change of an API key, in the log of a workspace or of the key's owner. */
+export interface KeyEvent extends Pick<AuditEvent, "before" | "after"> {
+  readonly action: KeyAction;
+  /** The current name; null for a purged key. */
+  readonly name: string | null;
+}
+
+/** What happened to an API key, as the rest of a sentence that begins with the actor. */
+export function describeKeyEvent({ action, name, before, after }: KeyEvent): readonly Piece[] {
+  const key = quote(after?.name ?? before?.name ?? name ?? "a deleted key");
+  switch (action) {
+    case "key.created":
+      return ["created the API key ", key, ...describeSettings(after, { isNew: true })];
+    case "key.renamed":
+      return ["renamed the API key ", quote(before?.name), " to ", quote(after?.name)];
+    case "key.restricted":
+      return ["restricted the API key ", key, ...describeSettings(after)];
+    case "key.expanded":
+      return ["expanded the access of the API key ", key, ...describeSettings(after)];
+    case "key.disabled":
+      return ["disabled the API key ", key];
+    case "key.enabled":
+      return ["enabled the API key ", key];
+    case "key.rotated":
+      return [`rotated the API key `, key, describeOverlap(after?.overlapSeconds)];
+    case "key.secret-reissued":
+      return ["replaced the unused secret of the API key ", key];
+    case "key.former-secrets-revoked":
+      return ["revoked the former secrets of the API key ", key];
+    case "key.deleted":
+      return ["deleted the API key ", key];
+    default:
+      return [action satisfies never];
+  }
+}
+
+/** How each setting is described. The API adds settings, and an unknown one is left out. */
+const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
+  expiresAt: (time) =>
+    typeof time === "string" ? `expires ${describeExactly(new Date(time))}` : "never expires",
+  workspaces: (which) => (which === "all" ? "all workspaces" : "selected workspaces"),
+  workspaceIds: (ids) =>
+    typeof ids === "string" ? `workspaces: ${ids}` : "all workspaces, including future ones",
+  canReachWorkspace: (can) => (can === true ? "with this workspace" : "without this workspace"),
+  permissions: (names) => (typeof names === "string" ? `permissions: ${names}` : "all permissions"),
+  isReadOnly: (is) => (is === true ? "read only" : "read and write"),
+  ipRanges: (ranges) => (typeof ranges === "string" ? `IP ranges: ${ranges}` : "any IP address"),
+  limit: (limit) => (typeof limit === "string" ? `rate limit: ${limit}` : "no rate limit"),
+};
+
+function describeSettings(details: AuditEvent["after"], { isNew = false } = {}): readonly Piece[] {
+  const texts = Object.entries(details ?? {}).flatMap(([name, value]) => settingTexts[name]?.(value) ?? []);
+  if (texts.length === 0) return isNew ? [" without restrictions"] : [];
+  return [`: ${texts.join("; ")}`];
+}
+
+function describeOverlap(seconds: Detail): string {
+  if (typeof seconds !== "number") return "";
+  return seconds === 0
+    ? "; the former secret was revoked"
+    : `; the former secret stays valid for ${describeDuration(seconds)}`;
+}
+
+type Detail = string | number | boolean | null | undefined;
+
+function text(detail: Detail): string {
+  return detail === undefined || detail === null ? "unknown" : String(detail);
+}
+
+function role(detail: Detail): string {
+  return isRole(detail) ? withArticle(detail) : text(detail);
+}
+
+function quote(detail: Detail): Piece {
+  return { name: `“${text(detail)}”` };
+}
+
+/** Who made a change: a person, or nobody by name. */
+export function describeActor({ actor }: AuditEvent): string {
+  if (actor.kind === "command") return "The operator’s command";
+  return actor.name ?? actor.userId ?? "Somebody";
+}

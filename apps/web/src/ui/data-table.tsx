@@ -1,0 +1,339 @@
+import { Skeleton } from "@mantine/core";
+import {
+  type Column,
+  type ColumnDef,
+  columnVisibilityFeature,
+  type Row,
+  rowSelectionFeature,
+  rowSortingFeature,
+  tableFeatures,
+  useTable,
+} from "@tanstack/react-table";
+import { type MouseEvent, memo, type ReactElement, type ReactNode, useMemo } from "react";
+import cardClasses from "./cards.module.css";
+import classes from "./data-table.module.css";
+import { SortHeader } from "./sort-header.tsx";
+import tableClasses from "./table.module.css";
+import { type ColumnLayout, fitColumns, isCards } from "./table-layout.ts";
+import { useWidth } from "./use-width.ts";
+
+const features = tableFeatures({
+  columnVisibilityFeature,
+  rowSelectionFeature,
+  rowSortingFeature,
+  columnMeta: {} as { readonly column: DataColumn<never> },
+});
+
+/** A column of a {@link DataTable}. The first column names the row, and is always shown. */
+export interface DataColumn<Item> extends ColumnLayout {
+  readonly label: string;
+  /** What the list is sorted by when this column's header is pressed; absent if it can't be sorted. */
+  readonly order?: string;
+  readonly isNumeric?: boolean;
+  readonly cell: (item: Item) => ReactNode;
+}
+
+interface DataTableProps<Item> {
+  /** The accessible name. */
+  readonly label: string;
+  /** The same array at each render. */
+  readonly columns: readonly [DataColumn<Item>, ...DataColumn<Item>[]];
+  /** Undefined while they load: placeholders stand in. */
+  readonly items: readonly Item[] | undefined;
+  /** Whether `items` are of the former search while the current one loads. */
+  readonly isOld: boolean;
+  readonly idOf: (item: Item) => string;
+  /** The chosen columns; undefined for those that are shown by default. */
+  readonly chosen: readonly string[] | undefined;
+  /** What the list is sorted by; with a minus before it, in descending order. */
+  readonly sort: string;
+  readonly onSort: (sort: string) => void;
+  /** Opens an item, by a click anywhere in its row. */
+  readonly onOpen?: (item: Item) => void;
+  /** The frequent action of a row, and a menu with the others. */
+  readonly actions?: (item: Item) => ReactNode;
+  /** Which rows are selected, and their names for screen readers; absent if rows can't be selected. */
+  readonly selection?: {
+    readonly selected: ReadonlySet<string>;
+    readonly onSelect: (selected: ReadonlySet<string>) => void;
+    readonly nameOf: (item: Item) => string;
+  };
+  /** A line below a row, such as why a change of it failed. */
+  readonly note?: (item: Item) => ReactNode;
+}
+
+const placeholderWidths = ["62%", "40%", "51%", "34%", "58%", "46%", "38%", "55%"];
+const selectionWidth = 40;
+const actionsWidth = 92;
+
+/**
+ * A list as a table with the columns that fit, or as cards where a table doesn't fit. The server sorts, filters and cuts
+ * pages.
+ */
+export function DataTable<Item extends object>(props: DataTableProps<Item>): ReactElement {
+  const { label, columns, items, isOld, idOf, chosen, sort, onSort, selection } = props;
+  const [ref, width] = useWidth<HTMLDivElement>();
+  const fixed = (selection ? selectionWidth : 0) + (props.actions ? actionsWidth : 0);
+  const shown = fitColumns(columns, chosen, width - fixed);
+  const definitions = useMemo(() => columns.map(defineColumn), [columns]);
+  const data = useMemo(() => [...(items ?? [])], [items]);
+  const rowSelection = Object.fromEntries([...(selection?.selected ?? [])].map((id) => [id, true as const]));
+  const table = useTable({
+    features,
+    columns: definitions,
+    data,
+    getRowId: idOf,
+    manualSorting: true,
+    state: {
+      sorting: [{ id: sort.replace(/^-/, ""), desc: sort.startsWith("-") }],
+      columnVisibility: Object.fromEntries(columns.map(({ id }) => [id, shown.has(id)])),
+      rowSelection,
+    },
+    onRowSelectionChange: (updater) => {
+      const after = typeof updater === "function" ? updater(rowSelection) : updater;
+      selection?.onSelect(new Set(Object.keys(after).filter((id) => after[id])));
+    },
+  });
+  const { rows } = table.getRowModel();
+  const visible = table.getVisibleLeafColumns().map((column) => columnOf<Item>(column));
+  const isBusy = !items || isOld;
+  if (isCards(width)) {
+    return (
+      <div ref={ref}>
+        <ul className={cardClasses.list} aria-label={label} aria-busy={isBusy} data-old={isOld || undefined}>
+          {items
+            ? rows.map((row) => (
+                <Card key={row.id} row={row} columns={visible} {...rowProps(props, row.id)} />
+              ))
+            : placeholderWidths.slice(0, 4).map((cell) => <CardPlaceholder key={cell} width={cell} />)}
+        </ul>
+      </div>
+    );
+  }
+  return (
+    <div ref={ref} className={tableClasses.frame}>
+      <table
+        className={`${tableClasses.table} ${classes.table}`}
+        aria-label={label}
+        aria-busy={isBusy}
+        data-old={isOld || undefined}
+      >
+        <colgroup>
+          {selection && <col style={{ width: selectionWidth }} />}
+          {visible.map(({ id }) => (
+            <col key={id} style={{ width: shown.get(id) }} />
+          ))}
+          {props.actions && <col style={{ width: actionsWidth }} />}
+        </colgroup>
+        <thead>
+          <tr>
+            {selection && (
+              <th scope="col" className={classes.check}>
+                <input
+                  type="checkbox"
+                  className={classes.box}
+                  aria-label="Select all on this page"
+                  disabled={rows.length === 0}
+                  checked={rows.length > 0 && table.getIsAllRowsSelected()}
+                  ref={(box) => {
+                    if (box)
+                      box.indeterminate = table.getIsSomeRowsSelected() && !table.getIsAllRowsSelected();
+                  }}
+                  onChange={(event) => table.toggleAllRowsSelected(event.currentTarget.checked)}
+                />
+              </th>
+            )}
+            {visible.map(({ id, label: title, order, isNumeric }) =>
+              order === undefined ? (
+                <th key={id} scope="col" data-numeric={isNumeric || undefined}>
+                  {title}
+                </th>
+              ) : (
+                <SortHeader
+                  key={id}
+                  order={order}
+                  label={title}
+                  sort={sort}
+                  onSort={onSort}
+                  isNumeric={isNumeric ?? false}
+                />
+              ),
+            )}
+            {props.actions && (
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {items
+            ? rows.map((row) => (
+                <TableRow key={row.id} row={row} columns={visible} {...rowProps(props, row.id)} />
+              ))
+            : placeholderWidths.map((cell) => (
+                <tr key={cell}>
+                  {selection && <td />}
+                  {visible.map(({ id }, place) => (
+                    <td key={id}>
+                      <Skeleton h={12} w={place === 0 ? cell : "60%"} />
+                    </td>
+                  ))}
+                  {props.actions && <td />}
+                </tr>
+              ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function defineColumn<Item>(column: DataColumn<Item>): ColumnDef<typeof features, Item & object> {
+  return {
+    id: column.id,
+    header: column.label,
+    cell: ({ row }) => column.cell(row.original),
+    meta: { column: column as DataColumn<never> },
+  };
+}
+
+function columnOf<Item>(column: Column<typeof features, Item & object>): DataColumn<Item> {
+  return column.columnDef.meta?.column as unknown as DataColumn<Item>; // `defineColumn` put it there.
+}
+
+interface RowProps<Item extends object> {
+  readonly row: Row<typeof features, Item>;
+  readonly columns: readonly DataColumn<Item>[];
+  readonly isSelected: boolean;
+  /** The name of the item for screen readers; absent if rows can't be selected. */
+  readonly nameOf: ((item: Item) => string) | undefined;
+  readonly onOpen: ((item: Item) => void) | undefined;
+  readonly actions: ((item: Item) => ReactNode) | undefined;
+  readonly note: ((item: Item) => ReactNode) | undefined;
+}
+
+function rowProps<Item extends object>(props: DataTableProps<Item>, id: string) {
+  return {
+    isSelected: props.selection?.selected.has(id) ?? false,
+    nameOf: props.selection?.nameOf,
+    onOpen: props.onOpen,
+    actions: props.actions,
+    note: props.note,
+  };
+}
+
+/** A click anywhere opens the item, unless it was on a control or selected text. */
+function openUnlessOnControl(event: MouseEvent, open: () => void): void {
+  const isOnControl =
+    event.target instanceof Element && event.target.closest("a, button, input, label") !== null;
+  if (!isOnControl && window.getSelection()?.isCollapsed !== false) open();
+}
+
+function TableRowBody<Item extends object>(props: RowProps<Item>): ReactElement {
+  const { row, columns, isSelected, nameOf, onOpen, actions, note } = props;
+  const item = row.original;
+  const details = note?.(item);
+  return (
+    <>
+      <tr
+        data-opens={onOpen !== undefined || undefined}
+        data-selected={isSelected || undefined}
+        {...(onOpen && { onClick: (event: MouseEvent) => openUnlessOnControl(event, () => onOpen(item)) })}
+      >
+        {nameOf && (
+          <td className={classes.check}>
+            <input
+              type="checkbox"
+              className={classes.box}
+              aria-label={`Select ${nameOf(item)}`}
+              checked={isSelected}
+              onChange={(event) => row.toggleSelected(event.currentTarget.checked)}
+            />
+          </td>
+        )}
+        {columns.map(({ id, isNumeric, cell }, place) =>
+          place === 0 ? (
+            <th key={id} scope="row">
+              {cell(item)}
+            </th>
+          ) : (
+            <td key={id} data-numeric={isNumeric || undefined}>
+              {cell(item)}
+            </td>
+          ),
+        )}
+        {actions && <td className={classes.actions}>{actions(item)}</td>}
+      </tr>
+      {details && (
+        <tr>
+          <td colSpan={columns.length + (nameOf ? 1 : 0) + (actions ? 1 : 0)} className={classes.note}>
+            {details}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+/** A refresh every few seconds renders only the rows that have changed. */
+const TableRow = memo(TableRowBody, isSameRow) as typeof TableRowBody;
+
+function CardBody<Item extends object>(props: RowProps<Item>): ReactElement {
+  const { row, columns, isSelected, nameOf, onOpen, actions, note } = props;
+  const item = row.original;
+  const [first, ...others] = columns;
+  return (
+    <li
+      className={`${cardClasses.card} ${classes.card}`}
+      data-opens={onOpen !== undefined || undefined}
+      {...(onOpen && { onClick: (event: MouseEvent) => openUnlessOnControl(event, () => onOpen(item)) })}
+    >
+      <div className={classes.cardHead}>
+        {nameOf && (
+          <input
+            type="checkbox"
+            className={classes.box}
+            aria-label={`Select ${nameOf(item)}`}
+            checked={isSelected}
+            onChange={(event) => row.toggleSelected(event.currentTarget.checked)}
+          />
+        )}
+        <h2 className={classes.cardName}>{first?.cell(item)}</h2>
+        {actions && <div className={classes.actions}>{actions(item)}</div>}
+      </div>
+      <dl className={classes.facts}>
+        {others.map(({ id, label, cell }) => (
+          <div key={id} className={classes.fact}>
+            <dt>{label}</dt>
+            <dd>{cell(item)}</dd>
+          </div>
+        ))}
+      </dl>
+      {note?.(item)}
+    </li>
+  );
+}
+
+const Card = memo(CardBody, isSameRow) as typeof CardBody;
+
+function isSameRow<Item extends object>(before: RowProps<Item>, after: RowProps<Item>): boolean {
+  return (
+    before.row.original === after.row.original &&
+    before.isSelected === after.isSelected &&
+    before.onOpen === after.onOpen &&
+    before.actions === after.actions &&
+    before.note === after.note &&
+    before.columns.length === after.columns.length &&
+    before.columns.every((column, place) => column === after.columns[place])
+  );
+}
+
+function CardPlaceholder({ width }: { readonly width: string }): ReactElement {
+  return (
+    <li className={cardClasses.card}>
+      <Skeleton h={16} w={width} my={8} />
+      <Skeleton h={12} mt={12} />
+      <Skeleton h={12} mt={12} />
+    </li>
+  );
+}

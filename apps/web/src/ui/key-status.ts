@@ -1,0 +1,61 @@
+import type { StatusTone } from "./status-badge.tsx";
+
+export interface KeyStatus {
+  readonly label: string;
+  readonly tone: StatusTone;
+}
+
+/** What a key's status depends on. */
+export interface KeyState {
+  readonly isDisabled: boolean;
+  readonly isOwnerDisabled?: boolean;
+  readonly expiresAt: string | null;
+  /** Whether a former secret is still valid. */
+  readonly isRotating: boolean;
+  /** Whether a request was rate limited in this hour or the one before. */
+  readonly isRateLimited?: boolean;
+}
+
+const dayMs = 86_400_000;
+const soonDays = 30;
+
+/** The statuses of a key: one if it doesn't work, else "Active" or everything that needs attention. */
+export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
+  if (key.isDisabled) return [{ label: "Disabled", tone: "stopped" }];
+  const leftMs = key.expiresAt === null ? undefined : Date.parse(key.expiresAt) - now.getTime();
+  if (leftMs !== undefined && leftMs <= 0) return [{ label: "Expired", tone: "stopped" }];
+  if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "stopped" }];
+  const notable: KeyStatus[] = [
+    ...(leftMs !== undefined && leftMs <= soonDays * dayMs
+      ? [{ label: `Expires in ${describeDays(leftMs)}`, tone: "warning" } as const]
+      : []),
+    ...(key.isRotating ? [{ label: "Rotating", tone: "neutral" } as const] : []),
+    ...(key.isRateLimited ? [{ label: "Rate limited", tone: "warning" } as const] : []),
+  ];
+  return notable.length > 0 ? notable : [{ label: "Active", tone: "ok" }];
+}
+
+function describeDays(leftMs: number): string {
+  const days = Math.floor(leftMs / dayMs);
+  if (days >= 1) return days === 1 ? "1 day" : `${days} days`;
+  const hours = Math.floor(leftMs / 3_600_000);
+  if (hours >= 1) return hours === 1 ? "1 hour" : `${hours} hours`;
+  return "less than an hour";
+}
+
+/** The filters by status, as the API names them. */
+export const statusFilters = {
+  active: "Active",
+  disabled: "Disabled",
+  expiring: "Expires within 30 days",
+  expired: "Expired",
+  rotating: "Rotating",
+  limited: "Rate limited in the last hour",
+  unused: "Unused for 30 days",
+} as const;
+
+export type StatusFilter = keyof typeof statusFilters;
+
+export function isStatusFilter(text: unknown): text is StatusFilter {
+  return typeof text === "string" && Object.hasOwn(statusFilters, text);
+}

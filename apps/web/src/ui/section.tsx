@@ -1,0 +1,27 @@
+import { type ReactElement, type ReactNode, useId } from "react";
+import classes from "./section.module.css";
+
+interface SectionProps {
+  readonly title: string;
+  /** Controls on the right of the heading. */
+  readonly action?: ReactNode;
+  /** Whether it takes the whole width of the page. */
+  readonly isWide?: boolean;
+  readonly children: ReactNode;
+}
+
+/** One part of a page, under a heading. */
+export function Section({ title, action, isWide, children }: SectionProps): ReactElement {
+  const id = useId();
+  return (
+    <section className={classes.section} aria-labelledby={id} data-wide={isWide || undefined}>
+      <div className={classes.head}>
+        <h2 className={classes.heading} id={id}>
+          {title}
+        </h2>
+        {action}
+      </div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,19 @@
+import type { ReactElement } from "react";
+import classes from "./status-badge.module.css";
+
+/** How serious a status is: neutral, needs attention soon, or doesn't work. */
+export type StatusTone = "ok" | "neutral" | "warning" | "stopped";
+
+interface StatusBadgeProps {
+  readonly tone: StatusTone;
+  readonly label: string;
+}
+
+/** A status of a key. The text says it, so that the color is never the only sign. */
+export function StatusBadge({ tone, label }: StatusBadgeProps): ReactElement {
+  return (
+    <span className={classes.badge} data-tone={tone}>
+      {label}
+    </span>
+  );
+}

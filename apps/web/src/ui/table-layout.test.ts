@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { choose, fitColumns, isCards } from "./table-layout.ts";
+
+const columns = [
+  { id: "name", minWidth: 200, rank: 0, grow: 2 },
+  { id: "status", minWidth: 100, rank: 1, grow: 0 },
+  { id: "created", minWidth: 120, rank: 3 },
+  { id: "used", minWidth: 120, rank: 2 },
+  { id: "ranges", minWidth: 160, rank: 4, isHiddenByDefault: true },
+];
+
+test("shows the columns that fit, in their order, and leaves out those of the highest rank", () => {
+  expect([...fitColumns(columns, undefined, 700).keys()]).toEqual(["name", "status", "created", "used"]);
+  expect([...fitColumns(columns, undefined, 539).keys()]).toHaveLength(4);
+});
+
+test("leaves out a column that doesn't fit, even if a smaller one of higher rank would", () => {
+  const narrow = [
+    ...columns.slice(0, 2),
+    { id: "wide", minWidth: 300, rank: 2 },
+    { id: "small", minWidth: 60, rank: 3 },
+  ];
+  expect([...fitColumns(narrow, undefined, 590).keys()]).toEqual(["name", "status"]);
+});
+
+test("distributes the width that is left over", () => {
+  const widths = fitColumns(columns, ["status"], 600);
+  expect([...widths]).toEqual([
+    ["name", 500],
+    ["status", 100],
+  ]);
+  expect([...fitColumns(columns, undefined, 940).values()].reduce((sum, width) => sum + width)).toBe(940);
+});
+
+test("never makes a column narrower than its minimum, and never leaves out the first", () => {
+  for (let width = 0; width < 2_600; width += 7) {
+    const widths = fitColumns(
+      columns,
+      columns.map(({ id }) => id),
+      width,
+    );
+    expect(widths.has("name")).toBe(true);
+    for (const { id, minWidth } of columns)
+      expect(widths.get(id) ?? minWidth).toBeGreaterThanOrEqual(minWidth);
+  }
+});
+
+test("chooses columns, the first one always", () => {
+  expect(choose(columns, []).map(({ id }) => id)).toEqual(["name"]);
+  expect(choose(columns, ["ranges", "unknown"]).map(({ id }) => id)).toEqual(["name", "ranges"]);
+});
+
+test("turns to cards below 560 px, which have all chosen columns", () => {
+  expect([isCards(559), isCards(560)]).toEqual([true, false]);
+  expect(fitColumns(columns, undefined, 300).size).toBe(4);
+});

@@ -1,0 +1,105 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { type ReactElement, useId } from "react";
+import { formatCount } from "./count.ts";
+import { type OutcomeBar, OutcomeChart, OutcomeLegend, outcomes } from "./outcome-chart.tsx";
+import { outcomeTitle } from "./outcome-titles.ts";
+import tableClasses from "./table.module.css";
+import classes from "./usage-chart.module.css";
+import { countRefusals, toBars, type UsageRange, type UsageRow, usageRanges } from "./usage-ranges.ts";
+
+interface UsageChartProps {
+  readonly rows: readonly UsageRow[];
+  readonly range: UsageRange;
+  readonly now: Date;
+}
+
+/** Requests over time by outcome, as a chart and on demand as a table, and the reasons of those that were rejected. */
+export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement {
+  const [isTableShown, { toggle }] = useDisclosure(false);
+  const tableId = useId();
+  const bars = toBars(rows, range, now);
+  const { label, bucket } = usageRanges[range];
+  return (
+    <div className={classes.usage}>
+      <OutcomeLegend bars={bars} />
+      <OutcomeChart label={`Requests of the last ${label} by outcome, ${describeSum(bars)}`} bars={bars} />
+      <div className={classes.foot}>
+        <Button variant="default" aria-expanded={isTableShown} aria-controls={tableId} onClick={toggle}>
+          {isTableShown ? "Hide the table" : "Show as a table"}
+        </Button>
+        <span className={classes.zone}>Time zone: {Intl.DateTimeFormat().resolvedOptions().timeZone}</span>
+      </div>
+      <div id={tableId} hidden={!isTableShown}>
+        {isTableShown && <UsageTable bars={bars} bucket={bucket} />}
+      </div>
+      <RejectionReasons rows={rows} />
+    </div>
+  );
+}
+
+function describeSum(bars: readonly OutcomeBar[]): string {
+  return outcomes
+    .map(({ name }) => `${formatCount(bars.reduce((sum, bar) => sum + bar[name], 0))} ${name}`)
+    .join(", ");
+}
+
+/** Nothing if no request was rejected. */
+function RejectionReasons({ rows }: Pick<UsageChartProps, "rows">): ReactElement | null {
+  const reasons = countRefusals(rows);
+  if (reasons.length === 0) return null;
+  return (
+    <div>
+      <h3 className={classes.subheading}>Rejected requests by reason</h3>
+      <dl className={classes.reasons}>
+        {reasons.map(({ outcome, count }) => (
+          <div key={outcome}>
+            <dt>{outcomeTitle(outcome)}</dt>
+            <dd>{formatCount(count)}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+interface UsageTableProps {
+  readonly bars: readonly OutcomeBar[];
+  readonly bucket: "hour" | "day";
+}
+
+function UsageTable({ bars, bucket }: UsageTableProps): ReactElement {
+  const busy = bars.filter((bar) => bar.admitted + bar.limited + bar.refused > 0).reverse();
+  if (busy.length === 0) return <p className={classes.empty}>No requests in this period.</p>;
+  return (
+    <>
+      <div className={tableClasses.frame}>
+        <table className={`${tableClasses.table} ${classes.table}`} aria-label={`Requests by ${bucket}`}>
+          <thead>
+            <tr>
+              <th scope="col">{bucket === "hour" ? "Hour" : "Day"}</th>
+              {outcomes.map(({ name, label }) => (
+                <th key={name} scope="col" className={classes.count}>
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {busy.map((bar) => (
+              <tr key={bar.id}>
+                <th scope="row">{bar.title}</th>
+                {outcomes.map(({ name }) => (
+                  <td key={name} className={classes.count}>
+                    {formatCount(bar[name])}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className={classes.note}>{bucket === "hour" ? "Hours" : "Days"} without requests are left out.</p>
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { readerLocale } from "./elapsed.ts";
+import type { OutcomeBar } from "./outcome-chart.tsx";
+
+const hourMs = 3_600_000;
+
+/** The periods that usage can be shown for. */
+export const usageRanges = {
+  "24h": { label: "24 hours", bucket: "hour", count: 24 },
+  "7d": { label: "7 days", bucket: "day", count: 7 },
+  "30d": { label: "30 days", bucket: "day", count: 30 },
+  "90d": { label: "90 days", bucket: "day", count: 90 },
+} as const;
+
+export type UsageRange = keyof typeof usageRanges;
+
+export const usageRangeNames = Object.keys(usageRanges) as readonly UsageRange[]; // The table's keys.
+
+/** The range in the URL of a page with a chart; absent for the default of 24 hours. */
+export interface UsageRangeSearch {
+  readonly range?: Exclude<UsageRange, "24h">;
+}
+
+/** Reads the range from a URL, and drops anything else. */
+export function parseUsageRange({ range }: Record<string, unknown>): UsageRangeSearch {
+  return range === "7d" || range === "30d" || range === "90d" ? { range } : {};
+}
+
+/**
+ * When each bucket of a range begins, in ascending order; the last bucket contains `now`. Days are those of the reader's
+ * time zone. Hours are counted in UTC, so that in a zone with half an hour's offset they begin at half past.
+ */
+export function bucketStarts(range: UsageRange, now: Date): readonly Date[] {
+  const { bucket, count } = usageRanges[range];
+  return Array.from({ length: count }, (_, place) => startOfBucket(bucket, now, count - 1 - place));
+}
+
+function startOfBucket(bucket: "hour" | "day", now: Date, ago: number): Date {
+  if (bucket === "hour") return new Date((Math.floor(now.getTime() / hourMs) - ago) * hourMs);
+  // Days have 23 to 25 hours where clocks change.
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - ago);
+}
+
+/** What to request from the API for a range, in seconds since 1970. */
+export function usageBuckets(range: UsageRange, now: Date): { starts: number[]; to: number } {
+  const toSeconds = (time: Date) => Math.floor(time.getTime() / 1_000);
+  return {
+    starts: bucketStarts(range, now).map(toSeconds),
+    to: toSeconds(startOfBucket(usageRanges[range].bucket, now, -1)),
+  };
+}
+
+/** How many requests had one outcome in one bucket. */
+export interface UsageRow {
+  readonly startsAt: string;
+  readonly outcome: string;
+  readonly count: number;
+}
+
+/** The bars of a range, including those without requests. */
+export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date): readonly OutcomeBar[] {
+  const { bucket } = usageRanges[range];
+  const counts = new Map<number, { admitted: number; limited: number; refused: number }>();
+  for (const { startsAt, outcome, count } of rows) {
+    const start = Date.parse(startsAt);
+    const bar = counts.get(start) ?? { admitted: 0, limited: 0, refused: 0 };
+    bar[kindOf(outcome)] += count;
+    counts.set(start, bar);
+  }
+  return bucketStarts(range, now).map((start) => ({
+    id: start.toISOString(),
+    title: bucket === "hour" ? hourTitle(start) : dayTitle.format(start),
+    tick: bucket === "hour" ? hourTick.format(start) : dayTick.format(start),
+    ...(counts.get(start.getTime()) ?? { admitted: 0, limited: 0, refused: 0 }),
+  }));
+}
+
+/** How many requests were rejected or rate limited, by reason, most frequent first. */
+export function countRefusals(rows: readonly UsageRow[]): readonly { outcome: string; count: number }[] {
+  const counts = new Map<string, number>();
+  for (const { outcome, count } of rows) {
+    if (outcome !== "admitted") counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+  }
+  return [...counts].map(([outcome, count]) => ({ outcome, count })).sort((a, b) => b.count - a.count);
+}
+
+function kindOf(outcome: string): "admitted" | "limited" | "refused" {
+  return outcome === "admitted" || outcome === "limited" ? outcome : "refused";
+}
+
+const locale = readerLocale();
+const hourTick = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
+const hourOfDay = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short" });
+const dayTick = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+const dayTitle = new Intl.DateTimeFormat(locale, {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+});
+
+function hourTitle(start: Date): string {
+  const end = new Date(start.getTime() + hourMs);
+  return `${hourOfDay.format(start)}, ${hourTick.format(start)}–${hourTick.format(end)}`;
+}

@@ -1,0 +1,18 @@
+import { type RefCallback, useCallback, useState } from "react";
+
+/**
+ * The width of an element in pixels, as it changes. It is known before the first paint, so that nothing moves when the page
+ * appears.
+ */
+export function useWidth<Node extends HTMLElement>(): readonly [RefCallback<Node>, number] {
+  const [width, setWidth] = useState(0);
+  const ref = useCallback((node: Node | null) => {
+    if (!node) return undefined;
+    const measure = () => setWidth(node.getBoundingClientRect().width);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
+}

@@ -1,0 +1,82 @@
+import type { Details, KeyAction, Origin } from "./audit-actions.ts";
+import { createId, type KeyId, type SecurityEventId, type UserId } from "./ids.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { Db, Trx } from "./schema.ts";
+
+/** A change of one of a user's API keys, as the user sees it. */
+export interface SecurityEvent {
+  readonly id: SecurityEventId;
+  readonly occurredAt: Date;
+  readonly action: KeyAction;
+  readonly actorKind: Origin["actor"]["kind"];
+  /** The key that made the change; null for the web app and the command. */
+  readonly actorKeyId: KeyId | null;
+  readonly keyId: KeyId | null;
+  /** The current name of the key; null once it has been purged. */
+  readonly keyName: string | null;
+  readonly isKeyDeleted: boolean;
+  readonly before: Details | null;
+  readonly after: Details | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+/** Adds an event to the security log of a user, in the transaction of the change itself. */
+export async function appendSecurityEvent(
+  trx: Trx,
+  { actor, address, requestId }: Origin,
+  event: {
+    readonly userId: UserId;
+    readonly keyId: KeyId;
+    readonly action: KeyAction;
+    readonly before?: Details | undefined;
+    readonly after?: Details | undefined;
+  },
+): Promise<void> {
+  await trx
+    .insertInto("security_events")
+    .values({
+      user_id: event.userId,
+      id: createId("securityEvent"),
+      action: event.action,
+      actor_kind: actor.kind,
+      actor_key_id: actor.kind === "key" ? actor.keyId : null,
+      key_id: event.keyId,
+      before: event.before ? JSON.stringify(event.before) : null,
+      after: event.after ? JSON.stringify(event.after) : null,
+      address,
+      request_id: requestId,
+    })
+    .execute();
+}
+
+export const securityEventOrders = {
+  occurredAt: { column: "security_events.occurred_at", type: "timestamptz", id: "security_events.id" },
+} as const satisfies Record<string, Order>;
+
+/** A page of a user's security log. */
+export async function listSecurityEvents(
+  db: Db,
+  userId: UserId,
+  { sort, ...page }: Page & { readonly sort: keyof typeof securityEventOrders },
+): Promise<(SecurityEvent & { position: string })[]> {
+  const query = db
+    .selectFrom("security_events")
+    .leftJoin("api_keys", "api_keys.id", "security_events.key_id")
+    .select((eb) => [
+      "security_events.id",
+      "security_events.occurred_at as occurredAt",
+      "security_events.action",
+      "security_events.actor_kind as actorKind",
+      "security_events.actor_key_id as actorKeyId",
+      "security_events.key_id as keyId",
+      "api_keys.name as keyName",
+      eb("api_keys.deleted_at", "is not", null).$castTo<boolean>().as("isKeyDeleted"),
+      "security_events.before",
+      "security_events.after",
+      "security_events.address",
+      "security_events.request_id as requestId",
+    ])
+    .where("security_events.user_id", "=", userId);
+  return await cutPage(query, securityEventOrders[sort], page).execute();
+}

@@ -1,0 +1,224 @@
+import { type RawBuilder, sql } from "kysely";
+import { containsText } from "./contains-text.ts";
+import type { KeyId, UserId } from "./ids.ts";
+import { type KeySettings, selectSettings } from "./key-settings.ts";
+import type { Role } from "./schema.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** An API key that can reach a workspace, as a member of that workspace sees it. */
+export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
+  readonly id: KeyId;
+  readonly name: string;
+  /** The first characters of the secret. */
+  readonly start: string;
+  readonly createdAt: Date;
+  readonly ownerId: UserId;
+  readonly ownerName: string;
+  readonly ownerEmail: string;
+  readonly ownerRole: Role;
+  readonly isOwnerDisabled: boolean;
+  /** Whether the key is restricted to selected workspaces. The other workspaces are not shown. */
+  readonly hasSelectedWorkspaces: boolean;
+  /** Whether a former secret is still valid. */
+  readonly isRotating: boolean;
+  /** Whether a request in this workspace was rate limited in this hour or the one before, in UTC. */
+  readonly isRateLimited: boolean;
+  /** Requests allowed in this workspace in the last 30 days. */
+  readonly recentUses: number;
+  /** The beginning of the hour of the last allowed request in this workspace, in UTC, as far back as history is kept. */
+  readonly lastUsedAt: Date | null;
+}
+
+export const keyStatuses = [
+  "active",
+  "disabled",
+  "expired",
+  "expiring",
+  "rotating",
+  "limited",
+  "unused",
+] as const;
+export type KeyStatus = (typeof keyStatuses)[number];
+
+/** Keys expire soon if they expire within this time, and are unused if they were not used in the workspace for this time. */
+const days30 = sql`interval '30 days'`;
+
+export interface WorkspaceKeyFilter {
+  /** Only keys of this user. */
+  readonly ownerId?: UserId | undefined;
+  /** Part of a key's name or first characters, or of its owner's name or email address, in any letter case. */
+  readonly search?: string | undefined;
+  readonly status?: KeyStatus | undefined;
+}
+
+export const workspaceKeySorts = [
+  "name",
+  "owner",
+  "createdAt",
+  "expiresAt",
+  "lastUsedAt",
+  "recentUses",
+] as const;
+export type WorkspaceKeySort = (typeof workspaceKeySorts)[number];
+
+/** SQL about a row of `api_keys`, as seen from one workspace. Each reads the history of one key by its primary index. */
+function describeUse({ workspaceId }: WorkspaceScope) {
+  const history = sql`key_usage_hours where key_id = api_keys.id and workspace_id = ${workspaceId}`;
+  return {
+    recentUses: sql<number>`(
+      select coalesce(sum(count), 0)::bigint from ${history} and outcome = 'admitted' and hour >= now() - ${days30})`,
+    lastUsedAt: sql<Date | null>`(
+      select hour from ${history} and outcome = 'admitted' order by hour desc limit 1)`,
+    isUsed: sql<boolean>`exists (select from ${history} and outcome = 'admitted' and hour >= now() - ${days30})`,
+    isLimited: sql<boolean>`exists (
+      select from ${history} and outcome = 'limited'
+        and hour >= date_trunc('hour', now(), 'UTC') - interval '1 hour')`,
+  };
+}
+
+const isRotating = sql<boolean>`exists (
+  select from retired_secrets where key_id = api_keys.id and good_until > clock_timestamp())`;
+
+const isExpired = sql<boolean>`coalesce(api_keys.expires_at <= clock_timestamp(), false)`;
+
+function hasStatus(status: KeyStatus, scope: WorkspaceScope): RawBuilder<boolean> {
+  const isDisabled = sql<boolean>`(api_keys.disabled_at is not null or users.disabled_at is not null)`;
+  const isActive = sql<boolean>`(not ${isDisabled} and not ${isExpired})`;
+  switch (status) {
+    case "active":
+      return isActive;
+    case "disabled":
+      return isDisabled;
+    case "expired":
+      return isExpired;
+    case "expiring":
+      return sql`(${isActive} and api_keys.expires_at <= clock_timestamp() + ${days30})`;
+    case "rotating":
+      return isRotating;
+    case "limited":
+      return describeUse(scope).isLimited;
+    case "unused":
+      return sql`(${isActive} and api_keys.created_at < now() - ${days30} and not ${describeUse(scope).isUsed})`;
+    default:
+      return status satisfies never;
+  }
+}
+
+function sortExpression(sort: WorkspaceKeySort, scope: WorkspaceScope): RawBuilder<unknown> {
+  switch (sort) {
+    case "name":
+      return sql`lower(api_keys.name)`;
+    case "owner":
+      return sql`lower(users.name)`;
+    case "createdAt":
+      return sql`api_keys.created_at`;
+    case "expiresAt":
+      return sql`api_keys.expires_at`;
+    default:
+      return describeUse(scope)[sort];
+  }
+}
+
+/**
+ * A page of the keys that can reach a workspace: the keys of its members that are not restricted to other workspaces.
+ * @returns also how many keys match in all.
+ */
+export async function listWorkspaceKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  query: WorkspaceKeyFilter & {
+    readonly sort: WorkspaceKeySort;
+    readonly direction: "asc" | "desc";
+    readonly offset: number;
+    readonly limit: number;
+  },
+): Promise<{ items: WorkspaceKey[]; total: number }> {
+  const { sort, direction, offset, limit } = query;
+  const order = sql`
+    ${sortExpression(sort, scope)} ${sql.raw(direction)} nulls last, api_keys.id ${sql.raw(direction)}`;
+  // Only the keys of the page are described, because that reads their history.
+  const found = await selectReachingKeys(trx, scope)
+    .select(["api_keys.id", sql<number>`count(*) over ()`.as("total")])
+    .where(matches(query, scope))
+    .orderBy(order)
+    .offset(offset)
+    .limit(limit)
+    .execute();
+  // A page beyond the last one has no row with the total.
+  const [first] = found;
+  if (!first) return { items: [], total: offset > 0 ? await countWorkspaceKeys(trx, scope, query) : 0 };
+  const ids = found.map(({ id }) => id);
+  const rows = await describeKeys(
+    selectReachingKeys(trx, scope).where("api_keys.id", "in", ids),
+    scope,
+  ).execute();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  // A key that was deleted between the two statements is missing.
+  return { items: ids.flatMap((id) => byId.get(id) ?? []), total: first.total };
+}
+
+/** How many keys match. */
+export async function countWorkspaceKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  filter: WorkspaceKeyFilter,
+): Promise<number> {
+  const { count } = await selectReachingKeys(trx, scope)
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where(matches(filter, scope))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+function matches(
+  { ownerId, search = "", status }: WorkspaceKeyFilter,
+  scope: WorkspaceScope,
+): RawBuilder<boolean> {
+  // No search may contain the separator.
+  const text = sql`api_keys.name || chr(31) || api_keys.start || chr(31) || users.name || chr(31) || users.email`;
+  const conditions = [
+    ...(ownerId ? [sql`api_keys.user_id = ${ownerId}`] : []),
+    ...(search === "" ? [] : [containsText(text, search)]),
+    ...(status ? [hasStatus(status, scope)] : []),
+  ];
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
+}
+
+function selectReachingKeys(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope) {
+  return trx
+    .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
+    .innerJoin("api_keys", "api_keys.user_id", "members.user_id")
+    .where("members.workspace_id", "=", workspaceId)
+    .where("api_keys.deleted_at", "is", null)
+    .where(sql<boolean>`(api_keys.workspace_ids is null or ${workspaceId} = any(api_keys.workspace_ids))`);
+}
+
+function describeKeys(query: ReturnType<typeof selectReachingKeys>, scope: WorkspaceScope) {
+  const { recentUses, lastUsedAt, isLimited } = describeUse(scope);
+  return query.select([
+    "api_keys.id",
+    "api_keys.name",
+    "api_keys.start",
+    "api_keys.created_at as createdAt",
+    "users.id as ownerId",
+    "users.name as ownerName",
+    "users.email as ownerEmail",
+    "members.role as ownerRole",
+    sql<boolean>`users.disabled_at is not null`.as("isOwnerDisabled"),
+    ...selectSettings.filter(isShown),
+    sql<boolean>`api_keys.workspace_ids is not null`.as("hasSelectedWorkspaces"),
+    isRotating.as("isRotating"),
+    isLimited.as("isRateLimited"),
+    recentUses.as("recentUses"),
+    lastUsedAt.as("lastUsedAt"),
+  ]);
+}
+
+type Selected = (typeof selectSettings)[number];
+type Shown = Exclude<Selected, { readonly alias: "workspaceIds" }>;
+
+/** Members of this workspace don't learn which other workspaces a key can reach. */
+function isShown(selected: Selected): selected is Shown {
+  return selected.alias !== "workspaceIds";
+}

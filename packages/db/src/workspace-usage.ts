@@ -1,0 +1,73 @@
+import { sql } from "kysely";
+import type { KeyId, UserId } from "./ids.ts";
+import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** How many requests in a workspace had one outcome in one bucket. */
+export interface WorkspaceUsage {
+  readonly startsAt: Date;
+  readonly outcome: string;
+  readonly count: number;
+}
+
+/**
+ * The outcomes of requests in a workspace, with all keys together, oldest first. Rejected requests count only if the owner
+ * of their key was a member.
+ */
+export async function readWorkspaceUsage(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  buckets: UsageBuckets,
+): Promise<WorkspaceUsage[]> {
+  const { startsAt, isInside } = bucketsAsSql(buckets);
+  const { rows } = await sql<WorkspaceUsage>`
+    select ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
+    from key_usage_hours
+    where workspace_id = ${scope.workspaceId} and ${isInside}
+    group by 1, 2
+    order by 1, 2`.execute(trx);
+  return rows;
+}
+
+/** How many requests with a key were allowed in a workspace. */
+export interface BusyKey {
+  readonly id: KeyId;
+  readonly name: string;
+  readonly start: string;
+  readonly ownerId: UserId;
+  readonly ownerName: string;
+  readonly isDeleted: boolean;
+  readonly count: number;
+}
+
+/** The keys with the most allowed requests in a workspace, busiest first. Purged keys are left out. */
+export async function listBusiestKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  {
+    from,
+    to,
+    ownerId,
+    limit,
+  }: {
+    readonly from: Date;
+    readonly to: Date;
+    /** Only keys of this user. */
+    readonly ownerId?: UserId | undefined;
+    readonly limit: number;
+  },
+): Promise<BusyKey[]> {
+  const isOwn = ownerId ? sql`api_keys.user_id = ${ownerId}` : sql`true`;
+  const { rows } = await sql<BusyKey>`
+    select api_keys.id, api_keys.name, api_keys.start, api_keys.user_id as "ownerId", users.name as "ownerName",
+      api_keys.deleted_at is not null as "isDeleted", sum(count)::bigint as count
+    from key_usage_hours
+    join api_keys on api_keys.id = key_usage_hours.key_id
+    join users on users.id = api_keys.user_id
+    where key_usage_hours.workspace_id = ${scope.workspaceId} and hour >= ${from} and hour < ${to}
+      and outcome = 'admitted' and ${isOwn}
+    group by api_keys.id, users.id
+    order by count desc, api_keys.id
+    limit ${limit}`.execute(trx);
+  return rows;
+}
