@@ -16,8 +16,16 @@ import { eventually } from "../support/postmaster.ts";
 
 // A transaction of somebody else's holds locks for longer than any request may wait.
 
-/** The node waits for a lock once, for 100 ms, before it does without whoever wants it; and it has other things to do. */
+/** The node waits for a lock once, for 100 ms, before it continues without the keys that need it; and it has other work. */
 const unnoticedMs = 300;
+/** Well below the 2 s after which a request gets 503. On a busy machine, a few requests wait for the processor. */
+const neverLongerMs = 1_000;
+
+/** Expects that requests didn't wait for a lock of another transaction. */
+function expectUnnoticed(outcomes: Parameters<typeof slowestMs>[0]): void {
+  expect(quantileMs(outcomes, 0.98)).toBeLessThan(unnoticedMs);
+  expect(slowestMs(outcomes)).toBeLessThan(neverLongerMs);
+}
 
 let stage: FaultStage;
 let mine: CreatedKey;
@@ -87,7 +95,7 @@ test("the row of one key held makes its callers wait for 503, nobody else notice
   expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
   // They are many, not a few between one wait and the next.
   expect(duringFree.length).toBeGreaterThan(10 * duringHeld.length);
-  expect(slowestMs(duringFree)).toBeLessThan(unnoticedMs);
+  expectUnnoticed(duringFree);
 });
 
 test("rows of keys and their users held delay nobody's admission, also not of keys that the node has never met", async () => {
@@ -120,7 +128,7 @@ test("rows of keys and their users held delay nobody's admission, also not of ke
   );
   const outcomes = [...loads, ...firstUses.map(([, load]) => load)].flatMap((load) => load.outcomes);
   expect(countStatuses(outcomes)).toEqual({ 200: outcomes.length });
-  expect(slowestMs(outcomes)).toBeLessThan(unnoticedMs);
+  expectUnnoticed(outcomes);
 });
 
 test.each(["exclusive", "access exclusive"])(

@@ -97,7 +97,7 @@ export async function startNode(variables: Variables, options: SpawnOptions = {}
 }
 
 /** How long a node may take to be ready on a database that exists, while other tests use the processors; 2 s alone. */
-export const readyAgainWithinMs = 15_000;
+export const readyAgainWithinMs = 30_000;
 
 /** Starts a node without waiting for anything. */
 export function spawnNode(variables: Variables, options: SpawnOptions = {}): ChildProcess {
