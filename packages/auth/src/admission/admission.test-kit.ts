@@ -43,6 +43,18 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       .execute((trx) => insertUserWithPassword(trx, user));
     return id as UserId; // The address is new.
   };
+  const insertKey = async (userId: UserId | undefined): Promise<TestKey> => {
+    const owner = userId ?? (await addUser());
+    const { secret, start, hash } = createApiKey();
+    const key = { userId: owner, name: "key", description: "", start, hash };
+    const id = await database()
+      .db.transaction()
+      .execute((trx) => insertApiKey(trx, key));
+    if (!id) throw new Error("The user is disabled.");
+    return { userId: owner, id, secret };
+  };
+  /** Keys are added one after the other: many at the same time wait too long for a connection on a busy machine. */
+  let lastAdded: Promise<unknown> = Promise.resolve();
   return {
     addUser,
     openNode(options = {}) {
@@ -51,14 +63,9 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       return node;
     },
     async addKey(userId) {
-      const owner = userId ?? (await addUser());
-      const { secret, start, hash } = createApiKey();
-      const key = { userId: owner, name: "key", description: "", start, hash };
-      const id = await database()
-        .db.transaction()
-        .execute((trx) => insertApiKey(trx, key));
-      if (!id) throw new Error("The user is disabled.");
-      return { userId: owner, id, secret };
+      const added = lastAdded.then(() => insertKey(userId));
+      lastAdded = added.catch(() => undefined);
+      return await added;
     },
     async hold(key) {
       const blocker = new pg.Client(clientConfig(database().connection, "blocker"));

@@ -122,7 +122,7 @@ test("counts each of many keys separately when two nodes meet them in opposite o
     ]);
     expect(admitted(verdicts)).toBe(120);
   }
-  expect(await Promise.all(keys.map(countUses))).toEqual(keys.map(() => 10));
+  for (const key of keys) expect(await countUses(key)).toBe(10);
 });
 
 test("refuses a key deleted one moment ago, on the node that remembers it and on another", async () => {
