@@ -2,10 +2,11 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { deleteApiKey, insertApiKey, updateApiKey } from "./api-key-changes.ts";
-import { findApiKey, listApiKeys, summarizeApiKeys } from "./api-keys.ts";
+import { findApiKey, findRateLimitedKeys, listApiKeys, summarizeApiKeys } from "./api-keys.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { disableUser, insertUserWithPassword } from "./users.ts";
+import { asUser } from "./workspace-scope.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -23,8 +24,13 @@ async function addKey(userId: UserId, name: string, description = ""): Promise<K
   return (await database.db.transaction().execute((trx) => insertApiKey(trx, key))) as KeyId; // The user is not disabled.
 }
 
+type Query = Parameters<typeof listApiKeys>[2];
+
+const list = (userId: UserId, query: Query) =>
+  asUser(database.db, userId, (trx) => listApiKeys(trx, userId, query));
+
 async function names(userId: UserId, search: string): Promise<string[]> {
-  const { items } = await listApiKeys(database.db, userId, { search, offset: 0, limit: 100 });
+  const { items } = await list(userId, { search, offset: 0, limit: 100 });
   return items.map((item) => item.name);
 }
 
@@ -32,8 +38,8 @@ test("lists a user's own keys, newest first, a page at a time, with the number o
   const [userId, stranger] = [await addUser(), await addUser()];
   for (const name of ["one", "two", "three"]) await addKey(userId, name);
   await addKey(stranger, "foreign");
-  const first = await listApiKeys(database.db, userId, { search: "", offset: 0, limit: 2 });
-  const second = await listApiKeys(database.db, userId, { search: "", offset: 2, limit: 2 });
+  const first = await list(userId, { search: "", offset: 0, limit: 2 });
+  const second = await list(userId, { search: "", offset: 2, limit: 2 });
   expect([first.items.map((key) => key.name), second.items.map((key) => key.name)]).toEqual([
     ["three", "two"],
     ["one"],
@@ -46,7 +52,7 @@ test("pages through a search, and counts what it fits, whether the newest keys f
   const userId = await addUser();
   for (let key = 0; key < 7; key += 1) await addKey(userId, `${key % 2 === 0 ? "even" : "odd"} ${key}`);
   const find = async (search: string, offset: number) => {
-    const { items, total } = await listApiKeys(database.db, userId, { search, offset, limit: 3 });
+    const { items, total } = await list(userId, { search, offset, limit: 3 });
     return [items.map(({ name }) => name), total];
   };
   expect(await find("even", 0)).toEqual([["even 6", "even 4", "even 2"], 4]);
@@ -68,7 +74,7 @@ test("a search finds keys that are older than very many others", async () => {
     insert into key_counters (key_id) select id from made`.execute(database.owner);
   await addKey(userId, "rare new");
   expect(await names(userId, "rare")).toEqual(["rare new", "rare old"]);
-  const page = await listApiKeys(database.db, userId, { search: "rare", offset: 0, limit: 1 });
+  const page = await list(userId, { search: "rare", offset: 0, limit: 1 });
   expect([page.items.map(({ name }) => name), page.total]).toEqual([["rare new"], 2]);
 });
 
@@ -173,4 +179,78 @@ test("adds up a user's own keys, without the deleted ones", async () => {
     usageCount: 42,
     lastUsedAt: new Date(lastUsedAt.getTime() - 2),
   });
+});
+
+test("sorts keys, with missing values last in both directions", async () => {
+  const userId = await addUser();
+  const [beta, alpha, gamma] = [
+    await addKey(userId, "beta"),
+    await addKey(userId, "Alpha"),
+    await addKey(userId, "gamma"),
+  ];
+  await sql`update api_keys set expires_at = now() + interval '1 day' where id = ${alpha}`.execute(
+    database.owner,
+  );
+  await sql`update api_keys set expires_at = now() + interval '2 days' where id = ${gamma}`.execute(
+    database.owner,
+  );
+  await sql`update key_counters set use_count = 5, last_used_at = now() where key_id = ${beta}`.execute(
+    database.owner,
+  );
+  const sorted = async (sort: NonNullable<Query["sort"]>, direction: "asc" | "desc") => {
+    const { items, total } = await list(userId, { search: "", sort, direction, offset: 0, limit: 10 });
+    expect(total).toBe(3);
+    return items.map(({ name }) => name);
+  };
+  expect(await sorted("name", "asc")).toEqual(["Alpha", "beta", "gamma"]);
+  expect(await sorted("name", "desc")).toEqual(["gamma", "beta", "Alpha"]);
+  expect(await sorted("createdAt", "asc")).toEqual(["beta", "Alpha", "gamma"]);
+  expect(await sorted("expiresAt", "asc")).toEqual(["Alpha", "gamma", "beta"]);
+  expect(await sorted("expiresAt", "desc")).toEqual(["gamma", "Alpha", "beta"]);
+  expect((await sorted("usageCount", "desc"))[0]).toBe("beta");
+  expect((await sorted("lastUsedAt", "asc"))[0]).toBe("beta");
+  const page = { search: "a", sort: "name", direction: "asc", limit: 2 } as const;
+  expect(await list(userId, { ...page, offset: 2 })).toMatchObject({ items: [{ name: "gamma" }], total: 3 });
+  expect(await list(userId, { ...page, offset: 4 })).toEqual({ items: [], total: 3 });
+});
+
+test("filters keys by status", async () => {
+  const userId = await addUser();
+  const add = async (name: string, change = sql`name = name`) => {
+    const id = await addKey(userId, name);
+    await sql`update api_keys set ${change} where id = ${id}`.execute(database.owner);
+    return id;
+  };
+  await add("active");
+  await add("disabled", sql`disabled_at = now()`);
+  await add("expired", sql`expires_at = now() - interval '1 s'`);
+  await add("soon", sql`expires_at = now() + interval '29 days'`);
+  await add("later", sql`expires_at = now() + interval '31 days'`);
+  await add("unused", sql`created_at = now() - interval '31 days'`);
+  const used = await add("used", sql`created_at = now() - interval '31 days'`);
+  await sql`update key_counters set last_used_at = now() - interval '29 days' where key_id = ${used}`.execute(
+    database.owner,
+  );
+  const [rotating, limited] = [await add("rotating"), await add("limited")];
+  await sql`
+    insert into retired_secrets (hash, key_id, start, good_until)
+    values (${randomBytes(32)}, ${rotating}, 'lk_', now() + interval '1 hour')`.execute(database.owner);
+  await sql`
+    insert into key_usage_hours (key_id, hour, outcome, count)
+    values (${limited}, date_trunc('hour', now()), 'limited', 1)`.execute(database.owner);
+  const find = async (status: NonNullable<Query["status"]>) => {
+    const query = { search: "", status, sort: "name", direction: "asc", offset: 0, limit: 20 } as const;
+    return (await list(userId, query)).items.map(({ name }) => name);
+  };
+  expect(await find("disabled")).toEqual(["disabled"]);
+  expect(await find("expired")).toEqual(["expired"]);
+  expect(await find("expiring")).toEqual(["soon"]);
+  expect(await find("unused")).toEqual(["unused"]);
+  expect(await find("rotating")).toEqual(["rotating"]);
+  expect(await find("limited")).toEqual(["limited"]);
+  expect(await find("active")).toEqual(["active", "later", "limited", "rotating", "soon", "unused", "used"]);
+  const ids = [limited, rotating];
+  expect(await asUser(database.db, userId, (trx) => findRateLimitedKeys(trx, ids))).toEqual(
+    new Set([limited]),
+  );
 });

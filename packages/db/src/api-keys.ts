@@ -1,9 +1,11 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
+import { days30, hasKeyStatus, type KeyStatus, lastHour } from "./key-status.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
+import type { UserTrx } from "./workspace-scope.ts";
 
 /** A secret that a key had before, and that is still good. */
 export interface FormerSecret {
@@ -49,21 +51,88 @@ export interface ApiKeyPage {
   readonly total: number;
 }
 
-/** A user's keys, newest first, that have `search` in their name, description or first characters. */
-export async function listApiKeys(
-  db: Db,
-  userId: UserId,
-  page: { readonly search: string; readonly offset: number; readonly limit: number },
-): Promise<ApiKeyPage> {
-  const { ids, total } =
-    page.search === "" ? await findPage(db, userId, page) : await searchPage(db, userId, page);
+export const ownKeySorts = ["createdAt", "name", "expiresAt", "lastUsedAt", "usageCount"] as const;
+export type OwnKeySort = (typeof ownKeySorts)[number];
+
+const sortExpressions: Readonly<Record<OwnKeySort, RawBuilder<unknown>>> = {
+  createdAt: sql`api_keys.created_at`,
+  name: sql`lower(api_keys.name)`,
+  expiresAt: sql`api_keys.expires_at`,
+  lastUsedAt: sql`key_counters.last_used_at`,
+  usageCount: sql`key_counters.use_count`,
+};
+
+/** Which of a user's keys to list, and in which order. */
+export interface OwnKeyQuery {
+  /** Part of a name, a description or the first characters, in any letter case; empty for all. */
+  readonly search: string;
+  readonly status?: KeyStatus | undefined;
+  readonly sort?: OwnKeySort | undefined;
+  readonly direction?: "asc" | "desc" | undefined;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A page of a user's keys; the newest first by default. */
+export async function listApiKeys(trx: UserTrx, userId: UserId, query: OwnKeyQuery): Promise<ApiKeyPage> {
+  const { ids, total } = await findOwnKeys(trx, userId, query);
   if (ids.length === 0) return { items: [], total };
-  const items = await selectApiKeys(db, userId)
-    .where("api_keys.id", "in", ids)
-    .orderBy("api_keys.created_at", "desc")
-    .orderBy("api_keys.id", "desc")
+  const rows = await selectApiKeys(trx, userId).where("api_keys.id", "in", ids).execute();
+  const byId = new Map(rows.map((row) => [row.id, toApiKey(row)]));
+  // A key that was deleted between the two statements is missing.
+  return { items: ids.flatMap((id) => byId.get(id) ?? []), total };
+}
+
+/** The newest keys come from an index, however many there are; other orders and filters look at each key. */
+async function findOwnKeys(trx: UserTrx, userId: UserId, query: OwnKeyQuery): Promise<FoundPage> {
+  const { search, status, sort = "createdAt", direction = "desc" } = query;
+  if (status === undefined && sort === "createdAt" && direction === "desc") {
+    return search === "" ? await findPage(trx, userId, query) : await searchPage(trx, userId, query);
+  }
+  const order = sql`
+    ${sortExpressions[sort]} ${sql.raw(direction)} nulls last, api_keys.id ${sql.raw(direction)}`;
+  const selection = trx
+    .selectFrom("api_keys")
+    .innerJoin("key_counters", "key_counters.key_id", "api_keys.id")
+    .where("api_keys.user_id", "=", userId)
+    .where("api_keys.deleted_at", "is", null)
+    .where(matches(search))
+    .where(status ? hasKeyStatus(status, ownKeyFacts) : sql<boolean>`true`);
+  const rows = await selection
+    .select(["api_keys.id", sql<number>`count(*) over ()`.as("total")])
+    .orderBy(order)
+    .offset(query.offset)
+    .limit(query.limit)
     .execute();
-  return { items: items.map(toApiKey), total };
+  const [first] = rows;
+  if (first) return { ids: rows.map(({ id }) => id), total: first.total };
+  // A page beyond the last one has no row with the total.
+  const { total } = await selection
+    .select((eb) => eb.fn.countAll<number>().as("total"))
+    .executeTakeFirstOrThrow();
+  return { ids: [], total };
+}
+
+/** Row-level security shows the history of the user's own keys. */
+const isRateLimited = sql<boolean>`exists (
+  select from key_usage_hours where key_id = api_keys.id and outcome = 'limited' and hour >= ${lastHour})`;
+
+const ownKeyFacts = {
+  isDisabled: sql<boolean>`(api_keys.disabled_at is not null)`,
+  isLimited: isRateLimited,
+  isUsed: sql<boolean>`coalesce(key_counters.last_used_at >= now() - ${days30}, false)`,
+};
+
+/** Which of a user's keys had a request rate limited in this hour or the one before. */
+export async function findRateLimitedKeys(trx: UserTrx, ids: readonly KeyId[]): Promise<ReadonlySet<KeyId>> {
+  if (ids.length === 0) return new Set();
+  const rows = await trx
+    .selectFrom("api_keys")
+    .select("id")
+    .where("id", "in", ids)
+    .where(isRateLimited)
+    .execute();
+  return new Set(rows.map(({ id }) => id));
 }
 
 interface FoundPage {

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
+import { days30, hasKeyStatus, isRotating, type KeyStatus, lastHour } from "./key-status.ts";
 import type { Role } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -28,20 +29,6 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
   /** The beginning of the hour of the last allowed request in this workspace, in UTC, as far back as history is kept. */
   readonly lastUsedAt: Date | null;
 }
-
-export const keyStatuses = [
-  "active",
-  "disabled",
-  "expired",
-  "expiring",
-  "rotating",
-  "limited",
-  "unused",
-] as const;
-export type KeyStatus = (typeof keyStatuses)[number];
-
-/** Keys expire soon if they expire within this time, and are unused if they were not used in the workspace for this time. */
-const days30 = sql`interval '30 days'`;
 
 export interface WorkspaceKeyFilter {
   /** Only keys of this user. */
@@ -72,36 +59,14 @@ function describeUse({ workspaceId }: WorkspaceScope) {
     isUsed: sql<boolean>`exists (select from ${history} and outcome = 'admitted' and hour >= now() - ${days30})`,
     isLimited: sql<boolean>`exists (
       select from ${history} and outcome = 'limited'
-        and hour >= date_trunc('hour', now(), 'UTC') - interval '1 hour')`,
+        and hour >= ${lastHour})`,
   };
 }
 
-const isRotating = sql<boolean>`exists (
-  select from retired_secrets where key_id = api_keys.id and good_until > clock_timestamp())`;
-
-const isExpired = sql<boolean>`coalesce(api_keys.expires_at <= clock_timestamp(), false)`;
-
 function hasStatus(status: KeyStatus, scope: WorkspaceScope): RawBuilder<boolean> {
+  const { isLimited, isUsed } = describeUse(scope);
   const isDisabled = sql<boolean>`(api_keys.disabled_at is not null or users.disabled_at is not null)`;
-  const isActive = sql<boolean>`(not ${isDisabled} and not ${isExpired})`;
-  switch (status) {
-    case "active":
-      return isActive;
-    case "disabled":
-      return isDisabled;
-    case "expired":
-      return isExpired;
-    case "expiring":
-      return sql`(${isActive} and api_keys.expires_at <= clock_timestamp() + ${days30})`;
-    case "rotating":
-      return isRotating;
-    case "limited":
-      return describeUse(scope).isLimited;
-    case "unused":
-      return sql`(${isActive} and api_keys.created_at < now() - ${days30} and not ${describeUse(scope).isUsed})`;
-    default:
-      return status satisfies never;
-  }
+  return hasKeyStatus(status, { isDisabled, isLimited, isUsed });
 }
 
 function sortExpression(sort: WorkspaceKeySort, scope: WorkspaceScope): RawBuilder<unknown> {

@@ -1,5 +1,6 @@
-import { summarizeApiKeys } from "@latchkey/db/api-keys";
+import { ownKeySorts, summarizeApiKeys } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
+import { keyStatuses } from "@latchkey/db/key-status";
 import { z } from "zod";
 import {
   createKey,
@@ -40,11 +41,17 @@ export const apiKeysRouter = createRouter({
         search: searchText.default(""),
         page: z.int().min(1).max(maxPage).default(1),
         pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
+        status: z.enum(keyStatuses).optional(),
+        sort: z.enum(ownKeySorts).optional(),
+        direction: z.enum(["asc", "desc"]).optional(),
       }),
     )
     .query(async ({ ctx, input }) => {
       const { items, total } = await ctx.read((db) => listKeys(db, ctx.user.id, input));
-      return { items: items.map(presentKey), total };
+      return {
+        items: items.map((key) => ({ ...presentKey(key), isRateLimited: key.isRateLimited })),
+        total,
+      };
     }),
 
   summary: sessionProcedure.query(async ({ ctx }) => {

@@ -1,9 +1,9 @@
 import { roleHolds } from "@latchkey/auth/permissions";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import { encodeId, type UserId } from "@latchkey/db/ids";
+import { keyStatuses } from "@latchkey/db/key-status";
 import {
   countWorkspaceKeys,
-  keyStatuses,
   listWorkspaceKeys,
   type WorkspaceKeyFilter,
   workspaceKeySorts,

@@ -12,13 +12,14 @@ import {
 } from "@latchkey/db/api-key-changes";
 import {
   type ApiKey,
-  type ApiKeyPage,
   countApiKeys,
   findApiKey,
   findApiKeyOwner,
+  findRateLimitedKeys,
   listApiKeys,
   listInstanceApiKeys,
   type OwnedApiKey,
+  type OwnKeyQuery,
   pageApiKeys,
 } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
@@ -30,7 +31,7 @@ import type { Position } from "@latchkey/db/page";
 import { undoUnlessDone } from "@latchkey/db/savepoint";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
-import { enterAsUser } from "@latchkey/db/workspace-scope";
+import { asUser, enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { describeCreation, describeEdit, recordKeyEvents } from "./key-events.ts";
@@ -84,13 +85,27 @@ export async function getKey(db: Db, key: { readonly userId: UserId; readonly id
   return (await findApiKey(db, key)) ?? notFound();
 }
 
-/** A page of a user's keys, newest first. `page` counts from 1. */
+/** A key in the list of its owner. */
+export interface ListedKey extends ApiKey {
+  /** Whether a request was rate limited in this hour or the one before. */
+  readonly isRateLimited: boolean;
+}
+
+/** A page of a user's keys, the newest first by default. `page` counts from 1. */
 export async function listKeys(
   db: Db,
   userId: UserId,
-  { search, page, pageSize }: { readonly search: string; readonly page: number; readonly pageSize: number },
-): Promise<ApiKeyPage> {
-  return await listApiKeys(db, userId, { search, offset: (page - 1) * pageSize, limit: pageSize });
+  { page, pageSize, ...query }: Omit<OwnKeyQuery, "offset" | "limit"> & { page: number; pageSize: number },
+): Promise<{ items: ListedKey[]; total: number }> {
+  return await asUser(db, userId, async (trx) => {
+    const cut = { offset: (page - 1) * pageSize, limit: pageSize };
+    const { items, total } = await listApiKeys(trx, userId, { ...query, ...cut });
+    const limited = await findRateLimitedKeys(
+      trx,
+      items.map(({ id }) => id),
+    );
+    return { items: items.map((key) => ({ ...key, isRateLimited: limited.has(key.id) })), total };
+  });
 }
 
 /** How many keys a list for the operator holds in memory at a time. */

@@ -16,9 +16,10 @@ type Inputs = inferRouterInputs<AppRouter>;
 
 export type Session = NonNullable<Outputs["session"]["current"]>;
 export type SessionWorkspace = Session["workspaces"][number];
-export type ApiKey = Outputs["apiKeys"]["list"]["items"][number];
+export type ApiKey = Outputs["apiKeys"]["get"];
+/** A key in a list, with what only the list tells. */
+export type ListedApiKey = Outputs["apiKeys"]["list"]["items"][number];
 export type ApiKeySummary = Outputs["apiKeys"]["summary"];
-export type KeyUsage = Outputs["keyHistory"]["usage"][number];
 export type KeyRefusal = Outputs["keyHistory"]["refusals"][number];
 export type RequestExplanation = Outputs["keyHistory"]["explainRequest"][number];
 export type RequestVerdict = Outputs["keyHistory"]["tryOut"];

@@ -4,7 +4,7 @@ import classes from "./status-badge.module.css";
 /** How serious a status is: neutral, needs attention soon, or doesn't work. */
 export type StatusTone = "ok" | "neutral" | "warning" | "stopped";
 
-interface StatusBadgeProps {
+export interface StatusBadgeProps {
   readonly tone: StatusTone;
   readonly label: string;
 }
@@ -14,6 +14,17 @@ export function StatusBadge({ tone, label }: StatusBadgeProps): ReactElement {
   return (
     <span className={classes.badge} data-tone={tone}>
       {label}
+    </span>
+  );
+}
+
+/** All statuses of a key. */
+export function StatusBadges({ statuses }: { readonly statuses: readonly StatusBadgeProps[] }): ReactElement {
+  return (
+    <span className={classes.badges}>
+      {statuses.map((status) => (
+        <StatusBadge key={status.label} {...status} />
+      ))}
     </span>
   );
 }

@@ -1,60 +1,88 @@
-import { Button, Group } from "@mantine/core";
+import { maxLength } from "@latchkey/limits";
+import { Button, Group, Select } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, useNavigate as useAppNavigate } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useEffect, useState } from "react";
-import type { ApiKey } from "../../server/trpc.ts";
+import type { ListedApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { ColumnMenu } from "../../ui/column-menu.tsx";
+import { countOf } from "../../ui/count.ts";
+import { DataTable } from "../../ui/data-table.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { isStatusFilter, type StatusFilter, statusFilters } from "../../ui/key-status.ts";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { ApiKeyList } from "./api-key-list.tsx";
-import { ApiKeyToolbar, type ListState } from "./api-key-toolbar.tsx";
-import classes from "./api-keys-page.module.css";
+import { SearchField } from "../../ui/search-field.tsx";
+import { TableFoot } from "../../ui/table-foot.tsx";
+import { findLastPage, readColumns, usualPageSize, writeColumns } from "../../ui/table-search.ts";
+import toolbarClasses from "../../ui/toolbar.module.css";
+import { ApiKeyActions } from "./api-key-actions.tsx";
+import { apiKeyColumns } from "./api-key-columns.tsx";
+import { type ApiKeysSearch, usualSort } from "./api-keys-search.ts";
+import { BulkBar } from "./bulk-bar.tsx";
 import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
-import { describeResults } from "./describe-results.ts";
 import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
 import { NewApiKeyDialog } from "./new-api-key-dialog.tsx";
 import { NoApiKeys } from "./no-api-keys.tsx";
 import { NoMatch } from "./no-match.tsx";
-import { Pager } from "./pager.tsx";
 import { TryItDialog } from "./try-it/try-it-dialog.tsx";
-import { findLastPage, useApiKeys } from "./use-api-keys.ts";
+import { useApiKeys } from "./use-api-keys.ts";
 
 const route = getRouteApi("/app/account/api-keys");
 
 interface OpenDialog {
   readonly kind: "edit" | "delete";
-  readonly apiKey: ApiKey;
+  readonly apiKey: ListedApiKey;
 }
 
+type SearchChange = { readonly [Name in keyof ApiKeysSearch]: ApiKeysSearch[Name] | undefined };
+
 export function ApiKeysPage(): ReactElement {
-  const { q, page = 1 } = route.useSearch();
+  const search = route.useSearch();
+  const { q = "", status, sort = usualSort, page = 1, size = usualPageSize } = search;
   const navigate = route.useNavigate();
-  const keys = useApiKeys(route.useSearch());
+  const openPage = useAppNavigate();
+  const keys = useApiKeys(search);
   const { isNewOpen, openNew, closeNew } = useNewDialog();
   const [isTryItOpen, tryIt] = useDisclosure(false);
   const [openDialog, setOpenDialog] = useState<OpenDialog>();
-  const edit = useCallback((apiKey: ApiKey) => setOpenDialog({ kind: "edit", apiKey }), []);
-  const askToDelete = useCallback((apiKey: ApiKey) => setOpenDialog({ kind: "delete", apiKey }), []);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const closeDialog = () => setOpenDialog(undefined);
-  /** The key a dialog is open for, with its latest figures; undefined while that dialog is closed. */
+  /** The key that a dialog is open for, with its latest figures; undefined while that dialog is closed. */
   const findFor = (kind: OpenDialog["kind"]) => {
     if (openDialog?.kind !== kind) return undefined;
     return keys.data?.items.find(({ id }) => id === openDialog.apiKey.id) ?? openDialog.apiKey;
   };
-  const goToPage = (to: number) =>
-    void navigate({ search: ({ page: _, ...rest }) => (to > 1 ? { ...rest, page: to } : rest) });
-  const search = (text: string) =>
-    void navigate({ search: text.trim() === "" ? {} : { q: text }, replace: true });
+  /** What is undefined is left out of the URL. Another filter or order begins at the first page. */
+  const change = (next: SearchChange) => {
+    if (!("columns" in next)) setSelected(new Set());
+    void navigate({
+      search: ({ page: _page, ...before }) => ({ ...before, ...next }) as ApiKeysSearch,
+      replace: !("page" in next),
+    });
+  };
+  const open = useCallback(
+    ({ id }: ListedApiKey) => void openPage({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
+    [openPage],
+  );
+  const actions = useCallback(
+    (apiKey: ListedApiKey) => (
+      <ApiKeyActions
+        name={apiKey.name}
+        onEdit={() => setOpenDialog({ kind: "edit", apiKey })}
+        onDelete={() => setOpenDialog({ kind: "delete", apiKey })}
+      />
+    ),
+    [],
+  );
 
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
   const failure = useLoadingFailure(keys);
-  const state = failure ? "failed" : describeList(keys);
-  const answeredSearch = useAnsweredSearch(q ?? "", total !== undefined);
-  const isEmpty = total === 0 && q === undefined;
-  const lastPage = findLastPage(total ?? 0);
+  const answered = useAnsweredFilter({ q, status }, total !== undefined);
+  const isEmpty = total === 0 && q === "" && status === undefined;
+  const lastPage = findLastPage(total ?? 0, size);
   useEffect(() => {
-    // The last key of the last page is gone, or the address names a page that never was.
+    // The last key of the last page was deleted, or the URL names a page that doesn't exist.
     if (total === undefined || page <= lastPage) return;
     void navigate({
       search: ({ page: _, ...rest }) => (lastPage > 1 ? { ...rest, page: lastPage } : rest),
@@ -65,7 +93,7 @@ export function ApiKeysPage(): ReactElement {
   return (
     <>
       <PageHeader
-        title="API keys"
+        title="Your API keys"
         explanation="A key lets your scripts and services call the open API as you. Restrict each to what it is for."
         action={
           <Group gap={8} wrap="nowrap">
@@ -87,14 +115,36 @@ export function ApiKeysPage(): ReactElement {
         <NoApiKeys onCreate={openNew} />
       ) : (
         <>
-          <ApiKeyToolbar
-            search={q ?? ""}
-            page={page}
-            total={failure ? undefined : keys.data?.total}
-            state={state}
-            onSearch={search}
-            onPage={goToPage}
-          />
+          <div className={toolbarClasses.toolbar}>
+            <div className={toolbarClasses.filters}>
+              <SearchField
+                label="Search API keys"
+                placeholder="Search keys"
+                maxLength={maxLength.search}
+                search={q}
+                onSearch={(text) => change({ q: text.trim() === "" ? undefined : text })}
+              />
+              <Select
+                className={toolbarClasses.filter}
+                w={220}
+                aria-label="Status"
+                allowDeselect={false}
+                data={statusOptions}
+                value={status ?? anyStatus.value}
+                onChange={(value) => change({ status: isStatusFilter(value) ? value : undefined })}
+              />
+            </div>
+            <div className={toolbarClasses.results}>
+              <span role="status" className={toolbarClasses.count}>
+                {describeResults(keys, failure !== undefined)}
+              </span>
+              <ColumnMenu
+                columns={apiKeyColumns}
+                chosen={readColumns(search)}
+                onChoose={(chosen) => change({ columns: writeColumns(chosen), page: search.page })}
+              />
+            </div>
+          </div>
           {failure ? (
             <FailurePanel
               title="Couldn’t load your API keys"
@@ -104,19 +154,37 @@ export function ApiKeysPage(): ReactElement {
               onRetry={() => void keys.refetch()}
             />
           ) : keys.data?.total === 0 ? (
-            <NoMatch search={answeredSearch} onClear={() => search("")} />
+            <NoMatch
+              search={answered.q}
+              status={answered.status}
+              onClear={() => change({ q: undefined, status: undefined })}
+            />
           ) : (
             <>
-              <ApiKeyList
-                apiKeys={keys.data?.items}
-                isOld={keys.isPlaceholderData}
-                onEdit={edit}
-                onDelete={askToDelete}
+              <BulkBar
+                apiKeys={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
+                onClear={() => setSelected(new Set())}
               />
-              <div className={classes.foot}>
-                {lastPage > 1 && <span className={classes.range}>{describeResults(page, total ?? 0)}</span>}
-                <Pager label="Pages, below the list" page={page} total={keys.data?.total} onPage={goToPage} />
-              </div>
+              <DataTable
+                label="API keys"
+                columns={apiKeyColumns}
+                items={keys.data?.items}
+                isOld={keys.isPlaceholderData}
+                idOf={idOf}
+                chosen={readColumns(search)}
+                sort={sort}
+                onSort={(next) => change({ sort: next === usualSort ? undefined : next })}
+                onOpen={open}
+                actions={actions}
+                selection={{ selected, onSelect: setSelected, nameOf }}
+              />
+              <TableFoot
+                page={page}
+                size={size}
+                total={keys.data?.total ?? 0}
+                onPage={(next) => change({ page: next > 1 ? next : undefined })}
+                onSize={(next) => change({ size: next === usualPageSize ? undefined : next })}
+              />
             </>
           )}
         </>
@@ -127,6 +195,20 @@ export function ApiKeysPage(): ReactElement {
       <DeleteApiKeyDialog apiKey={findFor("delete")} onClose={closeDialog} />
     </>
   );
+}
+
+const anyStatus = { value: "any", label: "Any status" };
+const statusOptions = [
+  anyStatus,
+  ...Object.entries(statusFilters).map(([value, label]) => ({ value, label })),
+];
+
+function idOf({ id }: ListedApiKey): string {
+  return id;
+}
+
+function nameOf({ name }: ListedApiKey): string {
+  return name;
 }
 
 /** Whether the dialog for a new key is open; a link with `?dialog=new` opens it once, a reload does not. */
@@ -142,14 +224,17 @@ function useNewDialog() {
   return { isNewOpen, openNew, closeNew };
 }
 
-function describeList({ isPlaceholderData, isRefetchError }: ReturnType<typeof useApiKeys>): ListState {
-  if (isPlaceholderData) return "loading";
-  return isRefetchError ? "stale" : "ready";
+function describeResults(keys: ReturnType<typeof useApiKeys>, isFailed: boolean): string {
+  if (keys.isPlaceholderData) return "Loading…";
+  if (isFailed || !keys.data) return "";
+  return keys.isRefetchError ? "Not up to date. Retrying…" : countOf(keys.data.total, "key", "keys");
 }
 
-/** The search that the keys shown answer to: the one of the address, or while that loads the one before. */
-function useAnsweredSearch(search: string, isAnswered: boolean): string {
-  const [answered, setAnswered] = useState(search);
-  if (isAnswered && answered !== search) setAnswered(search);
+type Filter = { readonly q: string; readonly status: StatusFilter | undefined };
+
+/** The filter that the list was loaded with: the one in the URL, or the former one while the list loads. */
+function useAnsweredFilter(filter: Filter, isAnswered: boolean): Filter {
+  const [answered, setAnswered] = useState(filter);
+  if (isAnswered && (answered.q !== filter.q || answered.status !== filter.status)) setAnswered(filter);
   return answered;
 }

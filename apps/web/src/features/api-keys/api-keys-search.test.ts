@@ -1,24 +1,23 @@
 import { expect, test } from "vitest";
-import { parseApiKeysSearch } from "./api-keys-search.ts";
+import { parseApiKeysSearch, toQuery } from "./api-keys-search.ts";
 
-test("reads search, page and dialog", () => {
-  expect(parseApiKeysSearch({ q: "ci", page: "3", dialog: "new" })).toEqual({
+test("reads a status and the dialog, and drops unknown ones", () => {
+  expect(parseApiKeysSearch({ q: "ci", status: "disabled", dialog: "new" })).toEqual({
     q: "ci",
-    page: 3,
+    status: "disabled",
     dialog: "new",
   });
+  expect(parseApiKeysSearch({ status: "gone", dialog: "old" })).toEqual({});
 });
 
-test.each(["1", "0", "-2", "1.5", "x", "", undefined])("takes page %j for the first", (page) => {
-  expect(parseApiKeysSearch({ page })).toEqual({});
-});
-
-test("drops an empty search and unknown dialogs", () => {
-  expect(parseApiKeysSearch({ q: "  ", dialog: "delete" })).toEqual({});
-});
-
-test("brings page and search down to what the API takes", () => {
-  expect(parseApiKeysSearch({ page: "200000" })).toEqual({ page: 100_000 });
-  expect(parseApiKeysSearch({ q: "a".repeat(101) })).toEqual({ q: "a".repeat(100) });
-  expect(parseApiKeysSearch({ q: `${"a".repeat(99)}🔑` })).toEqual({ q: `${"a".repeat(99)}\ufffd` });
+test("asks the API for the newest keys by default", () => {
+  expect(toQuery({})).toEqual({ page: 1, pageSize: 25 });
+  expect(toQuery({ q: "ci", sort: "usageCount", page: 2, size: 50, status: "unused" })).toEqual({
+    search: "ci",
+    sort: "usageCount",
+    direction: "asc",
+    page: 2,
+    pageSize: 50,
+    status: "unused",
+  });
 });

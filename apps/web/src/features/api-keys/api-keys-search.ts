@@ -1,24 +1,39 @@
-import { maxLength } from "@latchkey/limits";
+import { isStatusFilter, type StatusFilter } from "../../ui/key-status.ts";
+import { parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 
-/** What the API takes at most. */
-const pageMax = 100_000;
+export const orders = ["name", "createdAt", "expiresAt", "lastUsedAt", "usageCount"] as const;
+export type ApiKeyOrder = (typeof orders)[number];
 
-/** What the address of the API keys page says: the search, the page, and whether the dialog for a new key is open. */
-export interface ApiKeysSearch {
-  readonly q?: string;
-  /** From 2 on; the first page goes without. */
-  readonly page?: number;
+export const usualSort = "-createdAt";
+
+/** The search part of the URL of the user's API keys. */
+export interface ApiKeysSearch extends TableSearch {
+  readonly status?: StatusFilter;
+  /** Opens the dialog for a new key. */
   readonly dialog?: "new";
 }
 
-/** Reads the search part of the address; what makes no sense there is dropped. */
+/** Reads the search part of a URL, and drops what isn't valid. */
 export function parseApiKeysSearch(search: Record<string, unknown>): ApiKeysSearch {
-  const page = Math.min(Number(search.page), pageMax);
-  // Half a pair of units may be left at the end, which no address can hold.
-  const q = typeof search.q === "string" ? search.q.slice(0, maxLength.search).toWellFormed() : "";
+  const { status, dialog } = search;
   return {
-    ...(q.trim() !== "" && { q }),
-    ...(Number.isSafeInteger(page) && page > 1 && { page }),
-    ...(search.dialog === "new" && { dialog: "new" }),
+    ...parseTableSearch(search, { orders, usualSort }),
+    ...(isStatusFilter(status) && { status }),
+    ...(dialog === "new" && { dialog }),
+  };
+}
+
+/** The same as the input of the API. */
+export function toQuery({ q, sort = usualSort, page = 1, size = 25, status }: ApiKeysSearch) {
+  return {
+    ...(q !== undefined && { search: q }),
+    ...(status && { status }),
+    // Without these, the API sorts like this, from an index.
+    ...(sort !== usualSort && {
+      sort: sort.replace(/^-/, "") as ApiKeyOrder, // The URL's reader accepts no other.
+      direction: sort.startsWith("-") ? ("desc" as const) : ("asc" as const),
+    }),
+    page,
+    pageSize: size,
   };
 }

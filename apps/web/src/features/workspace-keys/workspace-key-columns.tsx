@@ -4,11 +4,11 @@ import type { WorkspaceKey } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { describeLimit, describePermissions } from "../../ui/describe-limits.ts";
-import { describeExactly } from "../../ui/elapsed.ts";
+import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { describeStatus } from "../../ui/key-status.ts";
 import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import { StatusBadge } from "../../ui/status-badge.tsx";
+import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./workspace-keys.module.css";
 
@@ -82,14 +82,7 @@ export function workspaceKeyColumns(
       minWidth: 112,
       grow: 0,
       rank: 4,
-      cell: ({ expiresAt }) =>
-        expiresAt === null ? (
-          "Never"
-        ) : (
-          <time dateTime={expiresAt} title={describeExactly(new Date(expiresAt))}>
-            {describeDay(new Date(expiresAt))}
-          </time>
-        ),
+      cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
     },
     {
       id: "lastUsedAt",
@@ -126,13 +119,7 @@ export function workspaceKeyColumns(
 function Status({ apiKey }: { readonly apiKey: WorkspaceKey }): ReactElement {
   const now = useNow();
   const statuses = describeStatus({ ...apiKey, isOwnerDisabled: apiKey.owner.isDisabled }, now);
-  return (
-    <span className={classes.statuses}>
-      {statuses.map((status) => (
-        <StatusBadge key={status.label} {...status} />
-      ))}
-    </span>
-  );
+  return <StatusBadges statuses={statuses} />;
 }
 
 /** Uses in one workspace are counted by hour. */
@@ -141,12 +128,6 @@ function HourAgo({ startsAt }: { readonly startsAt: string }): ReactElement {
   const hours = Math.floor((now.getTime() - Date.parse(startsAt)) / 3_600_000);
   if (hours < 1) return <span title="Uses in a workspace are counted by hour">This hour</span>;
   return <RelativeTime at={startsAt} />;
-}
-
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-
-function describeDay(time: Date): string {
-  return dayFormat.format(time);
 }
 
 /** The restrictions of a key, in a few words each. */

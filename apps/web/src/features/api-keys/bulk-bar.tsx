@@ -1,0 +1,147 @@
+import { Button, Modal } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type ListedApiKey, trpc, trpcClient } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
+import { countOf } from "../../ui/count.ts";
+import dialogClasses from "../../ui/dialog.module.css";
+import classes from "./bulk-bar.module.css";
+
+type BulkAction = "disable" | "delete";
+
+const actions = {
+  disable: {
+    verb: "Disable",
+    done: "disabled",
+    consequence:
+      "Scripts and services that use these keys are rejected from their next request until you enable the keys again.",
+    run: (id: string) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
+  },
+  delete: {
+    verb: "Delete",
+    done: "deleted",
+    consequence:
+      "Scripts and services that use these keys are rejected from their next request. This can’t be undone.",
+    run: (id: string) => trpcClient.apiKeys.delete.mutate({ id }),
+  },
+} as const satisfies Record<BulkAction, object>;
+
+/** How many changes are sent together. The API makes the changes of one user one after the other. */
+const chunkSize = 10;
+
+interface BulkBarProps {
+  /** The selected keys. */
+  readonly apiKeys: readonly ListedApiKey[];
+  readonly onClear: () => void;
+}
+
+/** What can be done with all selected keys; nothing while none is selected. */
+export function BulkBar({ apiKeys, onClear }: BulkBarProps): ReactElement | null {
+  const [action, setAction] = useState<BulkAction>();
+  if (apiKeys.length === 0) return null;
+  const hasEnabled = apiKeys.some(({ isDisabled }) => !isDisabled);
+  return (
+    <div className={classes.bar}>
+      <span role="status">{countOf(apiKeys.length, "key", "keys")} selected</span>
+      <div className={classes.actions}>
+        <Button variant="default" disabled={!hasEnabled} onClick={() => setAction("disable")}>
+          Disable
+        </Button>
+        <Button className={dialogClasses.danger} onClick={() => setAction("delete")}>
+          Delete
+        </Button>
+        <Button variant="subtle" color="gray" onClick={onClear}>
+          Clear selection
+        </Button>
+      </div>
+      {action && (
+        <BulkDialog
+          action={action}
+          apiKeys={action === "disable" ? apiKeys.filter(({ isDisabled }) => !isDisabled) : apiKeys}
+          onClose={() => setAction(undefined)}
+          onDone={onClear}
+        />
+      )}
+    </div>
+  );
+}
+
+interface BulkDialogProps {
+  readonly action: BulkAction;
+  readonly apiKeys: readonly ListedApiKey[];
+  readonly onClose: () => void;
+  /** Called when all keys were changed. */
+  readonly onDone: () => void;
+}
+
+function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): ReactElement {
+  const { verb, done, consequence } = actions[action];
+  const { run, doneCount, failure, isBusy } = useBulkChange(action);
+  const keys = countOf(apiKeys.length, "key", "keys");
+  const [first, second, third] = apiKeys;
+  const used = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
+  const confirm = async () => {
+    if (!(await run(apiKeys))) return;
+    onClose();
+    onDone();
+    notifications.show({ message: `${countOf(apiKeys.length, "key was", "keys were")} ${done}.` });
+    // The button that opened the dialog is gone.
+    document.getElementById("content")?.focus();
+  };
+  return (
+    <Modal opened {...closeUnlessBusy(isBusy, onClose)} title={`${verb} ${keys}?`} size={480}>
+      <p className={dialogClasses.words}>{consequence}</p>
+      <p className={dialogClasses.words}>
+        <bdi>{[first, second, third].flatMap((key) => key?.name ?? []).join(", ")}</bdi>
+        {apiKeys.length > 3 && ` and ${apiKeys.length - 3} more`}.{" "}
+        {used === 0 ? "None of them was ever used." : `${countOf(used, "has", "have")} been used.`}
+      </p>
+      {isBusy && (
+        <p role="status" className={dialogClasses.words}>
+          {doneCount} of {keys} {done}
+        </p>
+      )}
+      <ConfirmAnswer
+        action={`${verb} ${keys}`}
+        failure={failure}
+        isBusy={isBusy}
+        onCancel={onClose}
+        onConfirm={() => void confirm()}
+      />
+    </Modal>
+  );
+}
+
+/** Changes keys a few at a time. If one fails, the others are changed all the same, and the failure is shown. */
+function useBulkChange(action: BulkAction) {
+  const queryClient = useQueryClient();
+  const [state, setState] = useState<{ done: number; isBusy: boolean; error?: unknown }>({
+    done: 0,
+    isBusy: false,
+  });
+  const run = async (apiKeys: readonly ListedApiKey[]): Promise<boolean> => {
+    setState({ done: 0, isBusy: true });
+    const errors: unknown[] = [];
+    for (let start = 0; start < apiKeys.length; start += chunkSize) {
+      const chunk = apiKeys.slice(start, start + chunkSize);
+      const results = await Promise.allSettled(chunk.map(({ id }) => actions[action].run(id)));
+      // A key that was already deleted needs no change.
+      errors.push(
+        ...results.flatMap((result) =>
+          result.status === "rejected" && describeFailure(result.reason).code !== "NOT_FOUND"
+            ? [result.reason]
+            : [],
+        ),
+      );
+      setState({ done: start + chunk.length, isBusy: true });
+    }
+    await queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
+    setState({ done: 0, isBusy: false, ...(errors.length > 0 && { error: errors[0] }) });
+    return errors.length === 0;
+  };
+  const failure = state.error === undefined ? undefined : describeFailure(state.error);
+  return { run, doneCount: state.done, failure, isBusy: state.isBusy };
+}

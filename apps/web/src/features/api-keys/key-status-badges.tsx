@@ -1,0 +1,15 @@
+import type { ReactElement } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+import { describeStatus } from "../../ui/key-status.ts";
+import { StatusBadges } from "../../ui/status-badge.tsx";
+import { useNow } from "../../ui/use-now.ts";
+
+interface KeyStatusBadgesProps {
+  readonly apiKey: ApiKey & { readonly isRateLimited?: boolean };
+}
+
+/** Whether a key works, and what about it needs attention. */
+export function KeyStatusBadges({ apiKey }: KeyStatusBadgesProps): ReactElement {
+  const isRotating = apiKey.formerSecrets.length > 0;
+  return <StatusBadges statuses={describeStatus({ ...apiKey, isRotating }, useNow())} />;
+}

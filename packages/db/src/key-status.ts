@@ -1,0 +1,59 @@
+import { type RawBuilder, sql } from "kysely";
+
+/** What keys can be filtered by. A key can have several of these. */
+export const keyStatuses = [
+  "active",
+  "disabled",
+  "expired",
+  "expiring",
+  "rotating",
+  "limited",
+  "unused",
+] as const;
+export type KeyStatus = (typeof keyStatuses)[number];
+
+/** "Soon" and "unused" mean this long. */
+export const days30 = sql`interval '30 days'`;
+
+/** The beginning of the hour before this one. Requests are counted by hour, so that this covers at least the last hour. */
+export const lastHour = sql`date_trunc('hour', now(), 'UTC') - interval '1 hour'`;
+
+/** Of a row of `api_keys`: whether a former secret is still valid. */
+export const isRotating = sql<boolean>`exists (
+  select from retired_secrets where key_id = api_keys.id and good_until > clock_timestamp())`;
+
+/**
+ * SQL for whether a row of `api_keys` has a status.
+ * @param facts conditions that depend on what the key is looked at from: whether it or its owner is disabled, whether a
+ *   request was rate limited in the last hour, and whether it was used in the last 30 days.
+ */
+export function hasKeyStatus(
+  status: KeyStatus,
+  facts: {
+    readonly isDisabled: RawBuilder<boolean>;
+    readonly isLimited: RawBuilder<boolean>;
+    readonly isUsed: RawBuilder<boolean>;
+  },
+): RawBuilder<boolean> {
+  const { isDisabled, isLimited, isUsed } = facts;
+  const isExpired = sql<boolean>`coalesce(api_keys.expires_at <= clock_timestamp(), false)`;
+  const isActive = sql<boolean>`(not ${isDisabled} and not ${isExpired})`;
+  switch (status) {
+    case "active":
+      return isActive;
+    case "disabled":
+      return isDisabled;
+    case "expired":
+      return isExpired;
+    case "expiring":
+      return sql`(${isActive} and api_keys.expires_at <= clock_timestamp() + ${days30})`;
+    case "rotating":
+      return isRotating;
+    case "limited":
+      return isLimited;
+    case "unused":
+      return sql`(${isActive} and api_keys.created_at < now() - ${days30} and not ${isUsed})`;
+    default:
+      return status satisfies never;
+  }
+}
