@@ -56,9 +56,9 @@ async function visitEverything(
   await page.getByRole("link", { name: "New API key" }).waitFor();
   await check("overview");
   await page.getByRole("button", { name: "Account menu" }).click();
-  await page.getByRole("menuitem", { name: "API Keys" }).waitFor();
+  await page.getByRole("menuitem", { name: "Your API keys" }).waitFor();
   await check("account menu");
-  await page.getByRole("menuitem", { name: "API Keys" }).click();
+  await page.getByRole("menuitem", { name: "Your API keys" }).click();
   await page.getByText("No API keys yet").waitFor();
   await check("no API keys");
 
@@ -104,13 +104,15 @@ async function visitEverything(
   await check("no match");
 
   await page.getByRole("button", { name: "Search or jump to" }).click();
-  await page.getByRole("combobox").fill("robot 1");
+  await page.getByRole("combobox", { name: "Search pages, keys, actions and request IDs" }).fill("robot 1");
   await page
     .getByRole("option", { name: /Robot 1/ })
     .first()
     .waitFor();
   await check("search over everything");
-  await page.getByRole("combobox").fill("nothing like it");
+  await page
+    .getByRole("combobox", { name: "Search pages, keys, actions and request IDs" })
+    .fill("nothing like it");
   await page.getByText("Nothing matches").waitFor();
   await check("search that finds nothing");
   await close();

@@ -97,10 +97,14 @@ test("makes a key that is restricted from its first request on", async () => {
   expect([await call(key), await call(key), await call(key)]).toEqual([200, 200, 429]);
   await dialog.getByRole("button", { name: "Copy API key" }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
-  await page.getByRole("row").filter({ hasText: "Deployment" }).getByText("Restricted").waitFor();
+  await page
+    .getByRole("row")
+    .filter({ hasText: "Deployment" })
+    .getByText("2 IP ranges; 2 requests per minute")
+    .waitFor();
   await page.getByRole("link", { name: "Deployment" }).click();
   await section(page, "Restrictions").getByText("2 requests a minute").waitFor();
-  await page.getByRole("img", { name: "2 admitted, 1 limited, 0 refused" }).waitFor();
+  await page.getByRole("img", { name: "2 allowed, 1 rate limited, 0 rejected" }).waitFor();
 });
 
 test("saves an edit to the version that was seen and to no other, and shows the one there is", async () => {
@@ -253,13 +257,13 @@ test("shows what a key is held to in the list, however long its name is", async 
   const words = { name: "Long ".repeat(20).trim(), description: "Told of at length. ".repeat(9).trim() };
   await proceduresOf(page).apiKeys.update.mutate({ id, ...words });
   await page.goto(`${stage.baseUrl}/account/api-keys`);
-  const cell = page.getByRole("rowheader", { name: "Long Long" });
-  for (const name of ["Disabled", "Read only", "Restricted"]) {
-    const tag = cell.getByText(name, { exact: true });
-    const [right, edge] = await tag.evaluate((node) =>
-      [node, node.parentElement ?? node].map((element) => element.getBoundingClientRect().right),
+  const cells = page.getByRole("row").filter({ hasText: "Long Long" }).getByRole("cell");
+  for (const text of ["Disabled", "Read only; 1 IP range"]) {
+    const shown = cells.getByText(text, { exact: true });
+    const [right, edge] = await shown.evaluate((node) =>
+      [node, node.closest("td") ?? node].map((element) => element.getBoundingClientRect().right),
     );
-    expect(right, name).toBeLessThan((edge ?? 0) + 1);
+    expect(right, text).toBeLessThan((edge ?? 0) + 1);
   }
 });
 

@@ -58,9 +58,12 @@ test("skips to the content", async () => {
 test("opens the API keys from the account menu", async () => {
   await page.getByRole("button", { name: "Account menu" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByRole("menuitem", { name: "API Keys" }).and(page.locator(":focus")).waitFor();
+  await page.getByRole("menuitem", { name: "Your API keys" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("menuitem", { name: "Security" }).and(page.locator(":focus")).waitFor();
   await page.keyboard.press("ArrowDown");
   await page.getByRole("menuitemradio", { name: "System" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
   await page.getByText("No API keys yet").waitFor();

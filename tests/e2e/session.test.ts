@@ -40,8 +40,8 @@ test("shows nothing of the person before to whoever signs in next", async () => 
   await page.getByLabel("Email").fill("second@example.com");
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByRole("link", { name: "API keys" }).click();
-  await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Your API keys" }).click();
+  await page.getByRole("heading", { name: "Your API keys", exact: true }).waitFor();
   expect(await page.content()).not.toContain("Secret project");
 });
 

@@ -94,16 +94,18 @@ test("keeps the navigation as it was while a page loads again, whatever the pers
   await slowDown(page);
   await page.addInitScript(watchNavigation);
   await open(`/w/${other.slug}`);
-  const asViewer = ["Overview, Members, Settings, API keys"];
+  const asViewer = ["Overview, API keys, Members, Settings, Your API keys, Security"];
   expect(await open(`/w/${other.slug}/members`)).toEqual(asViewer);
   expect(await open("/account/api-keys")).toEqual(asViewer);
-  expect(await open(`/w/${own.slug}`)).toEqual(["Overview, Members, Audit log, Settings, API keys"]);
+  expect(await open(`/w/${own.slug}`)).toEqual([
+    "Overview, API keys, Members, Audit log, Settings, Your API keys, Security",
+  ]);
   expect(await open(`/w/${other.slug}`)).toEqual(asViewer);
 
   await stage.command(["member", "remove", ...membership.slice(0, 4)]);
   await proceduresOf(page).workspaces.delete.mutate({ workspaceId: own.id });
   await open("/account/api-keys");
-  expect(await open("/account/api-keys")).toEqual(["API keys"]);
+  expect(await open("/account/api-keys")).toEqual(["Your API keys, Security"]);
 });
 
 test.each([

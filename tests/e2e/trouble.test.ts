@@ -83,14 +83,14 @@ test("says in the search over everything that keys are searched, or could not be
   const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
   await page.route(listCalls, (route) => isAnswered.then(() => route.continue()));
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox").fill("zzz");
+  await page.getByRole("combobox", { name: "Search pages, keys, actions and request IDs" }).fill("zzz");
   await page.getByText("Searching keys…").waitFor();
   expect(await page.getByText("Nothing matches").count()).toBe(0);
   answer();
   await page.getByText("Nothing matches “zzz”.").waitFor();
   await page.unrouteAll({ behavior: "wait" });
   await page.route(listCalls, (route) => route.abort());
-  await page.getByRole("combobox").fill("overview");
+  await page.getByRole("combobox", { name: "Search pages, keys, actions and request IDs" }).fill("overview");
   await page.getByText("Couldn’t search keys: the server didn’t respond.").waitFor();
   await page.getByRole("option", { name: "Overview" }).waitFor();
 });

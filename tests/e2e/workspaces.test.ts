@@ -231,7 +231,7 @@ test("goes on without any workspace, and makes one again", async () => {
   await page.getByRole("button", { name: "Delete workspace" }).click();
   await dialog().getByRole("textbox").fill("Ada Lovelace’s workspace");
   await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+  await page.getByRole("heading", { name: "Your API keys", exact: true }).waitFor();
   expect(await page.getByRole("link", { name: "Overview", exact: true }).count()).toBe(0);
   await switcher("No workspace").click();
   await page.getByRole("menuitem", { name: "New workspace" }).click();

@@ -99,6 +99,20 @@ export async function hasOtherOwner(
   return row !== undefined;
 }
 
+/** The only owner of a workspace who can sign in; undefined if there are several. */
+export async function findSoleOwner(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<UserId | undefined> {
+  const rows = await trx
+    .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
+    .select("members.user_id")
+    .where("members.workspace_id", "=", scope.workspaceId)
+    .where("members.role", "=", "owner")
+    .where("users.disabled_at", "is", null)
+    .limit(2)
+    .execute();
+  return rows.length === 1 ? rows[0]?.user_id : undefined;
+}
+
 /** Whether anybody but this user is a member. */
 export async function hasOtherMember(
   trx: WorkspaceTrx,

@@ -1,6 +1,7 @@
 import { roles } from "@latchkey/auth/permissions";
 import { mayGrant } from "@latchkey/auth/restrictions";
-import { countMembers, listMembers } from "@latchkey/db/members";
+import { encodeId } from "@latchkey/db/ids";
+import { countMembers, findSoleOwner, listMembers } from "@latchkey/db/members";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { changeMemberRole, removeMember } from "../domain/members.ts";
@@ -14,7 +15,10 @@ const pageSize = 50;
 const order = listQuery(["joinedAt", "name", "email"]).shape;
 
 export const membersRouter = createRouter({
-  /** A page of the members, how many match in all, and which roles the person may give. */
+  /**
+   * A page of the members, how many match in all, the roles that the user may give, and the only owner who can sign in:
+   * that one can neither leave nor get another role.
+   */
   list: workspaceProcedure("members:read")
     .input(
       workspaceInput({
@@ -32,10 +36,12 @@ export const membersRouter = createRouter({
         inWorkspace(db, scope, async (trx) => {
           const rows = await listMembers(trx, scope, { ...readPage(query), filter });
           const page = toPage(rows, query, { present: presentMember, idOf: (member) => member.userId });
+          const soleOwner = await findSoleOwner(trx, scope);
           return {
             items: page.data,
             nextCursor: page.nextCursor,
             total: await countMembers(trx, scope, filter),
+            soleOwnerId: soleOwner === undefined ? null : encodeId("user", soleOwner),
             grantableRoles: roles.filter((granted) => mayGrant(access.role, undefined, granted)),
           };
         }),

@@ -9,13 +9,15 @@ export interface ConfirmAnswerProps {
   /** Why it was not done, at the last try. */
   readonly failure: FormFailureProps | undefined;
   readonly isBusy: boolean;
+  /** False for an action that takes nothing away; true by default. */
+  readonly isDangerous?: boolean;
   readonly onCancel: () => void;
   readonly onConfirm: () => void;
 }
 
 /** The foot of a dialog that asks before something is done. The focus starts where nothing is lost. */
 export function ConfirmAnswer(props: ConfirmAnswerProps): ReactElement {
-  const { action, failure, isBusy, onCancel, onConfirm } = props;
+  const { action, failure, isBusy, isDangerous = true, onCancel, onConfirm } = props;
   return (
     <>
       {failure && (
@@ -27,7 +29,7 @@ export function ConfirmAnswer(props: ConfirmAnswerProps): ReactElement {
         <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
           Cancel
         </Button>
-        <Button className={classes.danger} loading={isBusy} onClick={onConfirm}>
+        <Button {...(isDangerous && { className: classes.danger })} loading={isBusy} onClick={onConfirm}>
           {action}
         </Button>
       </Group>

@@ -45,9 +45,9 @@ interface DataTableProps<Item> {
   readonly idOf: (item: Item) => string;
   /** The chosen columns; undefined for those that are shown by default. */
   readonly chosen: readonly string[] | undefined;
-  /** What the list is sorted by; with a minus before it, in descending order. */
-  readonly sort: string;
-  readonly onSort: (sort: string) => void;
+  /** What the list is sorted by, with a minus before it in descending order; absent if it can't be sorted. */
+  readonly sort?: string;
+  readonly onSort?: (sort: string) => void;
   /** Opens an item, by a click anywhere in its row. */
   readonly onOpen?: (item: Item) => void;
   /** The frequent action of a row, and a menu with the others. */
@@ -71,7 +71,7 @@ const actionsWidth = 92;
  * pages.
  */
 export function DataTable<Item extends object>(props: DataTableProps<Item>): ReactElement {
-  const { label, columns, items, isOld, idOf, chosen, sort, onSort, selection } = props;
+  const { label, columns, items, isOld, idOf, chosen, sort = "", onSort, selection } = props;
   const [ref, width] = useWidth<HTMLDivElement>();
   const fixed = (selection ? selectionWidth : 0) + (props.actions ? actionsWidth : 0);
   const shown = fitColumns(columns, chosen, width - fixed);
@@ -144,7 +144,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
               </th>
             )}
             {visible.map(({ id, label: title, order, isNumeric }) =>
-              order === undefined ? (
+              order === undefined || !onSort ? (
                 <th key={id} scope="col" data-numeric={isNumeric || undefined}>
                   {title}
                 </th>

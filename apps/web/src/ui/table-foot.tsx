@@ -33,7 +33,9 @@ export function TableFoot({ page, size, total, onPage, onSize }: TableFootProps)
           }}
         />
       </span>
-      <span className={classes.range}>{describeRange(page, size, total)}</span>
+      <span className={classes.range}>
+        Page {formatCount(page)} of {formatCount(lastPage)}
+      </span>
       <nav className={classes.pager} aria-label="Pages">
         <Step label="Previous page" isPossible={page > 1} onStep={() => onPage(page - 1)}>
           <IconChevronLeft size={16} />
@@ -44,12 +46,6 @@ export function TableFoot({ page, size, total, onPage, onSize }: TableFootProps)
       </nav>
     </div>
   );
-}
-
-/** "1–25 of 31". */
-function describeRange(page: number, size: number, total: number): string {
-  const first = (page - 1) * size + 1;
-  return `${formatCount(first)}–${formatCount(Math.min(page * size, total))} of ${formatCount(total)}`;
 }
 
 interface StepProps {

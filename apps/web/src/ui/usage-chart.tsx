@@ -40,8 +40,12 @@ export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement 
 
 function describeSum(bars: readonly OutcomeBar[]): string {
   return outcomes
-    .map(({ name }) => `${formatCount(bars.reduce((sum, bar) => sum + bar[name], 0))} ${name}`)
+    .map(({ name, label }) => `${formatCount(sumOf(bars, name))} ${label.toLowerCase()}`)
     .join(", ");
+}
+
+function sumOf(bars: readonly OutcomeBar[], name: (typeof outcomes)[number]["name"]): number {
+  return bars.reduce((sum, bar) => sum + bar[name], 0);
 }
 
 /** Nothing if no request was rejected. */

@@ -7,8 +7,8 @@ import { type ReactElement, useCallback, useEffect, useState } from "react";
 import type { ListedApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { ColumnMenu } from "../../ui/column-menu.tsx";
-import { countOf } from "../../ui/count.ts";
 import { DataTable } from "../../ui/data-table.tsx";
+import { describeResults } from "../../ui/describe-results.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { isStatusFilter, type StatusFilter, statusFilters } from "../../ui/key-status.ts";
 import { PageHeader } from "../../ui/page-header.tsx";
@@ -136,7 +136,7 @@ export function ApiKeysPage(): ReactElement {
             </div>
             <div className={toolbarClasses.results}>
               <span role="status" className={toolbarClasses.count}>
-                {describeResults(keys, failure !== undefined)}
+                {describeList(keys, { page, size, isFailed: failure !== undefined })}
               </span>
               <ColumnMenu
                 columns={apiKeyColumns}
@@ -224,10 +224,14 @@ function useNewDialog() {
   return { isNewOpen, openNew, closeNew };
 }
 
-function describeResults(keys: ReturnType<typeof useApiKeys>, isFailed: boolean): string {
+function describeList(
+  keys: ReturnType<typeof useApiKeys>,
+  { page, size, isFailed }: { readonly page: number; readonly size: number; readonly isFailed: boolean },
+): string {
   if (keys.isPlaceholderData) return "Loading…";
   if (isFailed || !keys.data) return "";
-  return keys.isRefetchError ? "Not up to date. Retrying…" : countOf(keys.data.total, "key", "keys");
+  if (keys.isRefetchError) return "Not up to date. Retrying…";
+  return describeResults({ page, size, total: keys.data.total }, "key", "keys");
 }
 
 type Filter = { readonly q: string; readonly status: StatusFilter | undefined };

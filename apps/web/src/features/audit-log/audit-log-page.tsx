@@ -3,18 +3,19 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
-import type { SessionWorkspace } from "../../server/trpc.ts";
+import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { countOf } from "../../ui/count.ts";
+import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
 import classes from "../../ui/toolbar.module.css";
-import { AuditLogList } from "./audit-log-list.tsx";
+import { auditLogColumns } from "./audit-log-columns.tsx";
 import { type AuditAction, actionTitles, isAction } from "./audit-log-search.ts";
 import { useAuditLog } from "./use-audit-log.ts";
 
@@ -98,7 +99,14 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         <Nothing isFiltered={search.action !== undefined} onClear={() => choose(undefined)} />
       ) : (
         <>
-          <AuditLogList events={events} isOld={log.isPlaceholderData} />
+          <DataTable
+            label="Audit log"
+            columns={auditLogColumns}
+            items={events}
+            isOld={log.isPlaceholderData}
+            idOf={idOf}
+            chosen={undefined}
+          />
           {events && (log.hasNextPage || events.length > 50) && (
             <ShowMore
               hasMore={log.hasNextPage}
@@ -117,6 +125,10 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
       )}
     </>
   );
+}
+
+function idOf({ id }: AuditEvent): string {
+  return id;
 }
 
 function describeCount(count: number, hasMore: boolean): string {

@@ -1,11 +1,11 @@
 import { maxLength } from "@latchkey/limits";
 import { Select } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import type { ReactElement } from "react";
 import { isRole, roles, roleTitles } from "../../server/roles.ts";
 import type { Role } from "../../server/trpc.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import classes from "../../ui/toolbar.module.css";
-import { useIsNarrow } from "./member-list.tsx";
 import { isSort, type MemberSort, sortTitles } from "./members-search.ts";
 
 interface MemberToolbarProps {
@@ -23,7 +23,7 @@ const anyRole = { value: "any", label: "Any role" };
 
 export function MemberToolbar(props: MemberToolbarProps): ReactElement {
   const { search, role, sort, results, onSearch, onRole, onSort } = props;
-  const isNarrow = useIsNarrow();
+  const isNarrow = useMediaQuery("(max-width: 759px)", undefined, { getInitialValueInEffect: false });
   return (
     <div className={classes.toolbar}>
       <div className={classes.filters}>

@@ -1,26 +1,28 @@
-import { Button, UnstyledButton } from "@mantine/core";
+import { Button, Tooltip, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useCallback, useMemo, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import type { Member } from "../../server/trpc.ts";
+import type { Member, Role } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
+import { DataTable } from "../../ui/data-table.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
 import { AddMemberDialog } from "./add-member-dialog.tsx";
-import { type Lowering, LowerRoleDialog } from "./lower-role-dialog.tsx";
-import { MemberList } from "./member-list.tsx";
+import { memberColumns } from "./member-columns.tsx";
 import { MemberToolbar } from "./member-toolbar.tsx";
 import classes from "./members-page.module.css";
-import { type MembersSearch, usualSort } from "./members-search.ts";
+import { isSort, type MembersSearch, usualSort } from "./members-search.ts";
 import { NoMatch } from "./no-match.tsx";
 import { RemoveMemberDialog } from "./remove-member-dialog.tsx";
+import { type RoleChoice, RoleDialog } from "./role-dialog.tsx";
+import { RoleField } from "./role-field.tsx";
 import { RolesDialog } from "./roles-dialog.tsx";
 import { useMembers } from "./use-members.ts";
 
@@ -37,19 +39,27 @@ export function MembersPage(): ReactElement {
   const [isAddOpen, add] = useDisclosure(false);
   const [isRolesOpen, rolesDialog] = useDisclosure(false);
   const [leaving, setLeaving] = useState<Member>();
-  const [lowering, setLowering] = useState<Lowering>();
+  const [choice, setChoice] = useState<RoleChoice>();
   const filter = (change: { readonly [Name in keyof MembersSearch]: MembersSearch[Name] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...change }) as MembersSearch, replace: true }); // What is undefined is left out.
 
+  const pages = members.data?.pages;
+  const mayManage = access.may("members:manage");
+  const ownId = session.user.id;
+  const { grantableRoles = noRoles, soleOwnerId = null } = pages?.at(-1) ?? {};
+  const { columns, actions } = useRows({
+    ownId,
+    soleOwnerId,
+    grantableRoles: mayManage ? grantableRoles : noRoles,
+    onRole: setChoice,
+    onRemove: setLeaving,
+  });
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
   }
   const { q = "", role, sort = usualSort } = search;
-  const pages = members.data?.pages;
   const shown = pages?.flatMap(({ items }) => items);
   const total = pages?.at(-1)?.total;
-  const mayManage = access.may("members:manage");
-  const ownId = session.user.id;
   return (
     <>
       <PageHeader
@@ -96,16 +106,16 @@ export function MembersPage(): ReactElement {
         />
       ) : (
         <>
-          <MemberList
-            workspaceId={workspace.id}
-            ownId={ownId}
-            members={shown}
+          <DataTable
+            label="Members"
+            columns={columns}
+            items={shown}
             isOld={members.isPlaceholderData}
-            grantableRoles={mayManage ? (pages?.at(-1)?.grantableRoles ?? []) : []}
+            idOf={idOf}
+            chosen={undefined}
             sort={sort}
-            onSort={(next) => filter({ sort: next === usualSort ? undefined : next })}
-            onRemove={setLeaving}
-            onLower={(member, next) => setLowering({ member, role: next })}
+            onSort={(next) => filter({ sort: isSort(next) && next !== usualSort ? next : undefined })}
+            actions={actions}
           />
           {shown && total !== undefined && (members.hasNextPage || shown.length > 50) && (
             <ShowMore
@@ -131,9 +141,77 @@ export function MembersPage(): ReactElement {
         member={leaving}
         onClose={() => setLeaving(undefined)}
       />
-      <LowerRoleDialog workspace={workspace} lowering={lowering} onClose={() => setLowering(undefined)} />
+      <RoleDialog workspace={workspace} ownId={ownId} choice={choice} onClose={() => setChoice(undefined)} />
     </>
   );
+}
+
+const noRoles: readonly Role[] = [];
+
+function idOf({ userId }: Member): string {
+  return userId;
+}
+
+const soleOwnerReason = "The only owner can’t leave or get another role. Make another member an owner first.";
+
+interface RowsOptions {
+  readonly ownId: string;
+  /** The only owner who can sign in; null if there are several. */
+  readonly soleOwnerId: string | null;
+  /** The roles that the user may give and take; none without the permission. */
+  readonly grantableRoles: readonly Role[];
+  readonly onRole: (choice: RoleChoice) => void;
+  readonly onRemove: (member: Member) => void;
+}
+
+/** What rows show and offer. The results are the same objects until something in them changes, so that rows can too. */
+function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsOptions) {
+  const roles = useStable(grantableRoles);
+  const columns = useMemo(
+    () =>
+      memberColumns({
+        ownId,
+        roleField: (member) => (
+          <RoleField
+            member={member}
+            choices={roles.includes(member.role) ? roles : noRoles}
+            blocked={member.userId === soleOwnerId ? soleOwnerReason : undefined}
+            onChoose={(role) => onRole({ member, role })}
+          />
+        ),
+      }),
+    [ownId, soleOwnerId, roles, onRole],
+  );
+  const actions = useCallback(
+    (member: Member) => {
+      const isOneself = member.userId === ownId;
+      if (!isOneself && !roles.includes(member.role)) return null;
+      const isBlocked = member.userId === soleOwnerId;
+      return (
+        <Tooltip label={soleOwnerReason} disabled={!isBlocked}>
+          <Button
+            variant="subtle"
+            color="gray"
+            aria-label={isOneself ? "Leave the workspace" : `Remove ${member.name}`}
+            aria-disabled={isBlocked}
+            {...(isBlocked && { "data-disabled": true, "aria-description": soleOwnerReason })}
+            onClick={() => !isBlocked && onRemove(member)}
+          >
+            {isOneself ? "Leave" : "Remove"}
+          </Button>
+        </Tooltip>
+      );
+    },
+    [ownId, soleOwnerId, roles, onRemove],
+  );
+  return { columns, actions };
+}
+
+/** The former array while its items are the same. */
+function useStable<Item extends string>(items: readonly Item[]): readonly Item[] {
+  const key = items.join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the items
+  return useMemo(() => items, [key]);
 }
 
 function describeResults(isOld: boolean, total: number | undefined): string {

@@ -1,21 +1,41 @@
-import { Loader, Select } from "@mantine/core";
+import { Select, Tooltip } from "@mantine/core";
 import type { ReactElement } from "react";
 import { isRole, roleTitles } from "../../server/roles.ts";
+import type { Member, Role } from "../../server/trpc.ts";
 import classes from "./role-field.module.css";
-import type { MemberRow } from "./use-member-row.ts";
 
-/** The role of a member: to choose where the person may, else to read. */
-export function RoleField({ member, choices, change, onRole }: MemberRow): ReactElement {
+interface RoleFieldProps {
+  readonly member: Member;
+  /** The roles to choose from; none if the user may not change this one. */
+  readonly choices: readonly Role[];
+  /** Why the role can't be changed, although the user may change roles. */
+  readonly blocked: string | undefined;
+  /** Gets another role than the current one. */
+  readonly onChoose: (role: Role) => void;
+}
+
+/** The role of a member. A choice only asks for a confirmation, so the field keeps the current role. */
+export function RoleField({ member, choices, blocked, onChoose }: RoleFieldProps): ReactElement {
   if (choices.length === 0) return <span className={classes.fixed}>{roleTitles[member.role]}</span>;
+  if (blocked !== undefined) {
+    return (
+      <Tooltip label={blocked}>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the reason is reachable by keyboard */}
+        <span className={classes.fixed} tabIndex={0}>
+          {roleTitles[member.role]}
+          <span className="visually-hidden"> ({blocked})</span>
+        </span>
+      </Tooltip>
+    );
+  }
   return (
     <Select
       className={classes.field}
       aria-label={`Role of ${member.name}`}
-      aria-busy={change.isPending}
+      allowDeselect={false}
       data={choices.map((role) => ({ value: role, label: roleTitles[role] }))}
-      value={change.isPending ? change.variables : member.role}
-      onChange={(role) => isRole(role) && onRole(role)}
-      {...(change.isPending && { rightSection: <Loader size={14} /> })}
+      value={member.role}
+      onChange={(role) => isRole(role) && role !== member.role && onChoose(role)}
     />
   );
 }

@@ -59,6 +59,8 @@ export function OverviewPage(): ReactElement {
   const isStarted = progress.data !== undefined && progress.data.keyCount > 0 && progress.data.usageCount > 0;
   const hasRequests = (usage.data?.length ?? 0) > 0;
   const isNew = progress.isSuccess && !isStarted && !hasRequests;
+  // What the page begins with depends on both, and moving it later would move everything below.
+  const isLoading = (progress.isPending || usage.isPending) && !usageFailure;
   return (
     <>
       <PageHeader
@@ -71,53 +73,60 @@ export function OverviewPage(): ReactElement {
           )
         }
       />
-      {isNew && <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />}
-      <Section
-        title="Requests"
-        isWide
-        action={
-          <UsageRangePicker
-            range={range}
-            onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
-          />
-        }
-      >
-        {usageFailure ? (
-          <FailurePanel
-            title="Couldn’t load requests"
-            message={usageFailure.message}
-            requestId={usageFailure.requestId}
-            isRetrying={usage.isFetching}
-            onRetry={() => void usage.refetch()}
-          />
-        ) : (
-          <div className={classes.box} aria-busy={!usage.data || usage.isPlaceholderData}>
-            {!usage.data || usage.isPlaceholderData ? (
-              <Skeleton h={254} />
+      {isLoading && <Skeleton h={480} />}
+      {!isLoading && isNew && <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />}
+      {!isLoading && (
+        <>
+          <Section
+            title="Requests"
+            isWide
+            action={
+              <UsageRangePicker
+                range={range}
+                onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
+              />
+            }
+          >
+            {usageFailure ? (
+              <FailurePanel
+                title="Couldn’t load requests"
+                message={usageFailure.message}
+                requestId={usageFailure.requestId}
+                isRetrying={usage.isFetching}
+                onRetry={() => void usage.refetch()}
+              />
             ) : (
-              <UsageChart rows={usage.data} range={range} now={now} />
+              <div className={classes.box} aria-busy={!usage.data || usage.isPlaceholderData}>
+                {!usage.data || usage.isPlaceholderData ? (
+                  <Skeleton h={254} />
+                ) : (
+                  <UsageChart rows={usage.data} range={range} now={now} />
+                )}
+              </div>
             )}
-          </div>
-        )}
-      </Section>
-      {keysFailure ? (
-        <Section title="API keys">
-          <FailurePanel
-            title="Couldn’t load API keys"
-            message={keysFailure.message}
-            requestId={keysFailure.requestId}
-            isRetrying={keys.isFetching}
-            onRetry={() => void keys.refetch()}
-          />
-        </Section>
-      ) : (
-        <div className={classes.columns}>
-          <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
-          {access.may("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
-          <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
-        </div>
+          </Section>
+          {keysFailure ? (
+            <Section title="API keys">
+              <FailurePanel
+                title="Couldn’t load API keys"
+                message={keysFailure.message}
+                requestId={keysFailure.requestId}
+                isRetrying={keys.isFetching}
+                onRetry={() => void keys.refetch()}
+              />
+            </Section>
+          ) : (
+            <div className={classes.columns}>
+              <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
+              {access.may("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
+              <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
+            </div>
+          )}
+        </>
       )}
-      {!isNew && progress.data && <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />}
+      {!isLoading && !isNew && progress.data && (
+        <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />
+      )}
     </>
   );
 }

@@ -124,8 +124,6 @@ export function SecurityPage(): ReactElement {
               isOld={false}
               idOf={idOf}
               chosen={undefined}
-              sort=""
-              onSort={() => undefined}
             />
             {(log.hasNextPage || events.length > 50) && (
               <ShowMore

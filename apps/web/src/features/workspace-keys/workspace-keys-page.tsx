@@ -8,8 +8,8 @@ import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-fai
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { ColumnMenu } from "../../ui/column-menu.tsx";
-import { countOf } from "../../ui/count.ts";
 import { DataTable } from "../../ui/data-table.tsx";
+import { describeResults } from "../../ui/describe-results.ts";
 import emptyClasses from "../../ui/empty.module.css";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { isStatusFilter, statusFilters } from "../../ui/key-status.ts";
@@ -111,7 +111,7 @@ export function WorkspaceKeysPage(): ReactElement {
           <span role="status" className={toolbarClasses.count}>
             {keys.isPlaceholderData
               ? "Loading…"
-              : !failure && total !== undefined && countOf(total, "key", "keys")}
+              : !failure && total !== undefined && describeResults({ page, size, total }, "key", "keys")}
           </span>
           <ColumnMenu
             columns={columns}

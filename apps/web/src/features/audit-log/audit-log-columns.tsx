@@ -1,0 +1,70 @@
+import type { ReactElement } from "react";
+import { describeActor, describeEvent } from "../../server/describe-event.ts";
+import type { AuditEvent } from "../../server/trpc.ts";
+import type { DataColumn } from "../../ui/data-table.tsx";
+import { EventSentence } from "../../ui/event-sentence.tsx";
+import { None } from "../../ui/none.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { RequestId } from "../../ui/request-id.tsx";
+import classes from "./audit-log-columns.module.css";
+
+/** The columns of the audit log of a workspace. */
+export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<AuditEvent>[]] = [
+  {
+    id: "who",
+    label: "Who",
+    minWidth: 160,
+    rank: 0,
+    cell: (event) => <Who event={event} />,
+  },
+  {
+    id: "what",
+    label: "What",
+    minWidth: 220,
+    grow: 3,
+    rank: 1,
+    cell: (event) => (
+      <span className={classes.sentence}>
+        <EventSentence pieces={describeEvent(event)} />
+      </span>
+    ),
+  },
+  {
+    id: "time",
+    label: "Time",
+    minWidth: 112,
+    grow: 0,
+    rank: 2,
+    cell: ({ occurredAt }) => <RelativeTime at={occurredAt} />,
+  },
+  {
+    id: "address",
+    label: "IP address",
+    minWidth: 136,
+    grow: 0,
+    rank: 3,
+    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <None />),
+  },
+  {
+    id: "request",
+    label: "Request ID",
+    minWidth: 160,
+    grow: 0,
+    rank: 4,
+    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <None />),
+  },
+];
+
+function Who({ event }: { readonly event: AuditEvent }): ReactElement {
+  const { keyId } = event.actor;
+  return (
+    <span className={classes.who}>
+      <bdi>{describeActor(event)}</bdi>
+      {keyId && (
+        <span className={classes.via} title={keyId}>
+          via key <code className={classes.mono}>{keyId}</code>
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,58 @@
+import type { ReactElement } from "react";
+import type { Member } from "../../server/trpc.ts";
+import type { DataColumn } from "../../ui/data-table.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Tag } from "../../ui/tag.tsx";
+import classes from "./member-columns.module.css";
+
+interface MemberColumnsOptions {
+  readonly ownId: string;
+  readonly roleField: (member: Member) => ReactElement;
+}
+
+/** The columns of the members of a workspace. */
+export function memberColumns({
+  ownId,
+  roleField,
+}: MemberColumnsOptions): readonly [DataColumn<Member>, ...DataColumn<Member>[]] {
+  return [
+    {
+      id: "name",
+      label: "Name",
+      order: "name",
+      minWidth: 180,
+      rank: 0,
+      cell: ({ userId, name, isDisabled }) => (
+        <span className={classes.person}>
+          <span className={classes.name} title={name}>
+            {name}
+          </span>
+          {userId === ownId && <Tag>You</Tag>}
+          {isDisabled && <Tag>Disabled</Tag>}
+        </span>
+      ),
+    },
+    {
+      id: "email",
+      label: "Email address",
+      order: "email",
+      minWidth: 180,
+      rank: 2,
+      cell: ({ email }) => (
+        <span className={classes.email} title={email}>
+          {email}
+        </span>
+      ),
+    },
+    { id: "role", label: "Role", minWidth: 140, grow: 0, rank: 1, cell: roleField },
+    {
+      id: "joinedAt",
+      label: "Joined",
+      order: "joinedAt",
+      minWidth: 116,
+      grow: 0,
+      rank: 3,
+      cell: ({ joinedAt }) => <RelativeTime at={joinedAt} />,
+    },
+  ];
+}

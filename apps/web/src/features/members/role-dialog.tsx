@@ -1,0 +1,116 @@
+import { Modal } from "@mantine/core";
+import { useIsMutating, useSuspenseQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { withArticle } from "../../server/roles.ts";
+import {
+  type Member,
+  type PermissionRow,
+  type Role,
+  type SessionWorkspace,
+  trpc,
+} from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
+import classes from "../../ui/dialog.module.css";
+import { Quoted } from "../../ui/quoted.tsx";
+import { describeRefusedChange, useRoleChange } from "./use-role-change.tsx";
+
+/** A member, and the role that was chosen for them. */
+export interface RoleChoice {
+  readonly member: Member;
+  readonly role: Role;
+}
+
+interface RoleDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly ownId: string;
+  /** The dialog is open while there is one. */
+  readonly choice: RoleChoice | undefined;
+  readonly onClose: () => void;
+}
+
+/** Says what a new role means for a member before it is given, because it applies to their API keys immediately. */
+export function RoleDialog({ workspace, ownId, choice, onClose }: RoleDialogProps): ReactElement {
+  const isChanging = useIsMutating({ mutationKey: trpc.members.changeRole.mutationKey() }) > 0;
+  return (
+    <Modal
+      opened={choice !== undefined}
+      {...closeUnlessBusy(isChanging, onClose)}
+      title={
+        choice &&
+        (choice.member.userId === ownId ? (
+          "Change your own role?"
+        ) : (
+          <>
+            Change the role of <Quoted>{choice.member.name}</Quoted>?
+          </>
+        ))
+      }
+      size={480}
+    >
+      {choice && <Confirmation workspace={workspace} ownId={ownId} choice={choice} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }): ReactElement {
+  const { workspace, ownId, choice, onClose } = props;
+  const { member, role } = choice;
+  const isOneself = member.userId === ownId;
+  const change = useRoleChange(workspace.id, member, onClose);
+  const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
+  const holds = (holder: Role) => (row: PermissionRow) => row.roles.includes(holder);
+  const lost = table.filter((row) => holds(member.role)(row) && !holds(role)(row));
+  const gained = table.filter((row) => !holds(member.role)(row) && holds(role)(row));
+  return (
+    <>
+      <p className={classes.words}>
+        {isOneself ? (
+          <>
+            You become {withArticle(role)} of <Quoted>{workspace.name}</Quoted> instead of{" "}
+            {withArticle(member.role)}. The change applies to your API keys too, from their next request.
+            {lost.length > 0 && " You can’t undo it yourself."}
+          </>
+        ) : (
+          <>
+            <Quoted>{member.name}</Quoted> ({member.email}) becomes {withArticle(role)} instead of{" "}
+            {withArticle(member.role)}. The change applies to their API keys too, from their next request.
+          </>
+        )}
+      </p>
+      <Points
+        title={isOneself ? "You will no longer be able to:" : "They will no longer be able to:"}
+        rows={lost}
+      />
+      <Points title={isOneself ? "You will be able to:" : "They will be able to:"} rows={gained} />
+      <ConfirmAnswer
+        action={isOneself ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}
+        failure={change.error ? describeRefusedChange(change.error) : undefined}
+        isBusy={change.isPending}
+        isDangerous={lost.length > 0}
+        onCancel={onClose}
+        onConfirm={() => change.mutate(role)}
+      />
+    </>
+  );
+}
+
+interface PointsProps {
+  readonly title: string;
+  readonly rows: readonly PermissionRow[];
+}
+
+/** Nothing without rows. */
+function Points({ title, rows }: PointsProps): ReactElement | null {
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <p className={classes.words}>{title}</p>
+      <ul className={classes.points}>
+        {rows.map(({ name, description }) => (
+          <li key={name}>{description}</li>
+        ))}
+      </ul>
+    </>
+  );
+}

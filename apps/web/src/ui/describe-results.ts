@@ -1,0 +1,13 @@
+import { countOf, formatCount } from "./count.ts";
+
+/** What a page of a list shows: "3 keys", or "26–31 of 31 keys" if there are several pages. */
+export function describeResults(
+  { page, size, total }: { readonly page: number; readonly size: number; readonly total: number },
+  one: string,
+  many: string,
+): string {
+  const all = countOf(total, one, many);
+  if (total <= size) return all;
+  const first = (page - 1) * size + 1;
+  return `${formatCount(first)}–${formatCount(Math.min(page * size, total))} of ${all}`;
+}
