@@ -2,14 +2,15 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    // Not the copies of tests that mutation testing makes in .results.
+    // Excludes the copies of tests that mutation testing makes in .results.
     include: ["src/**/*.test.ts"],
     globalSetup: "@latchkey/db/testing/global-setup",
-    // A fresh module registry for each file would cost as much as the tests; no module keeps state that another file meets.
+    // A fresh module registry per file would take as long as the tests. No module has state that another file could
+    // see.
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
-    // Most of the time they wait for deadlines.
+    // The tests spend most of their time waiting for deadlines.
     maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,

@@ -3,11 +3,12 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     globalSetup: "./test/global-setup.ts",
-    // A fresh module registry for each file would cost as much as the tests; no module keeps state that another file meets.
+    // A fresh module registry per file would take as long as the tests. No module has state that another file could
+    // see.
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
-    // Each file starts clusters of its own; more at once would only wait for each other's processor time.
+    // Each file starts its own clusters. More workers would only compete for the processor.
     maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,

@@ -79,6 +79,7 @@ test("narrows a key to reading, and asks before it is widened again", async () =
 
 test("makes a key that is restricted from its first request on", async () => {
   const { page } = await openKey("born-narrow");
+  await page.setViewportSize({ width: 1600, height: 900 });
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "New API key" }).click();
   const dialog = dialogOf(page);
@@ -256,6 +257,7 @@ test("shows what a key is held to in the list, however long its name is", async 
   });
   const words = { name: "Long ".repeat(20).trim(), description: "Told of at length. ".repeat(9).trim() };
   await proceduresOf(page).apiKeys.update.mutate({ id, ...words });
+  await page.setViewportSize({ width: 1600, height: 900 });
   await page.goto(`${stage.baseUrl}/account/api-keys`);
   const cells = page.getByRole("row").filter({ hasText: "Long Long" }).getByRole("cell");
   for (const text of ["Disabled", "Read only; 1 IP range"]) {

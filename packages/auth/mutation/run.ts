@@ -2,8 +2,8 @@ import { relative } from "node:path";
 import { Stryker } from "@stryker-mutator/core";
 import config from "./stryker.config.json" with { type: "json" };
 
-// Runs mutation tests of the modules named as arguments, or of all in the configuration. Stryker compares only the total
-// with its threshold, by which a small module could lose all of its tests.
+// Runs the mutation tests of the modules that are named as arguments, or of all in the configuration. Stryker compares
+// only the total with its threshold, so a small module could lose all of its tests unnoticed.
 
 const { break: minPercent } = config.thresholds;
 /** Almost three times as long as all modules took on two busy processors. */
@@ -26,7 +26,7 @@ for (const [file, ofFile] of Map.groupBy(mutants, ({ fileName }) => fileName)) {
   const percent = (100 * detected) / (detected + missed);
   if (percent >= minPercent) continue;
   process.stderr.write(
-    `${relative(process.cwd(), file)}: ${percent.toFixed(1)} % of the changes were detected. At least ${minPercent} % must be.\n`,
+    `${relative(process.cwd(), file)}: ${percent.toFixed(1)} % of the mutants were detected. The minimum is ${minPercent} %.\n`,
   );
   process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-/** The tests that run against every mutant: those that need no Postgres. */
+/** The tests that run against every mutant. None of them needs Postgres. */
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, ".."),

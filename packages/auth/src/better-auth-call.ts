@@ -4,31 +4,35 @@ import { APIError } from "better-auth/api";
 import { type PasswordSource, queuePassword } from "./password-queue.ts";
 
 interface BetterAuthCall {
-  /** Who the password comes from, for a call that checks one. */
+  /** The source of the password, for a call that checks one. */
   readonly source: PasswordSource | undefined;
-  /** The first error that better-auth logged during the call. It keeps to itself what the database said. */
+  /**
+   * The first error that better-auth logged during the call. What better-auth throws does not include the database's
+   * error.
+   */
   cause?: Error;
 }
 
 const currentCall = new AsyncLocalStorage<BetterAuthCall>();
 
-/** For better-auth's logger: keeps an error that it would hide. */
+/** Keeps an error that better-auth only logs. For better-auth's logger. */
 export function keepCause(details: readonly unknown[]): void {
   const call = currentCall.getStore();
   const cause = details.find((detail) => detail instanceof Error);
   if (call && cause) call.cause ??= cause;
 }
 
-/** For better-auth's password functions: waits for the turn of whoever the call's password comes from. */
+/** Runs a task in the queue of the source that the call's password comes from. For better-auth's password functions. */
 export async function inPasswordQueue<Result>(task: () => Promise<Result>): Promise<Result> {
   const source = currentCall.getStore()?.source;
-  if (!source) throw new Error("A password is checked in a call that names no source.");
+  if (!source) throw new Error("The call checks a password but has no password source.");
   return await queuePassword(source, task);
 }
 
 /**
  * Calls better-auth, and translates its errors.
- * @throws {AppError} UNAUTHORIZED for its own; whatever else is thrown, and what it has only logged.
+ * @throws {AppError} UNAUTHORIZED if better-auth rejects the credentials.
+ * @throws any other error that better-auth throws or only logs.
  */
 export async function callBetterAuth<Result>(
   call: () => Promise<Result>,
@@ -37,7 +41,8 @@ export async function callBetterAuth<Result>(
   const context: BetterAuthCall = { source };
   try {
     const result = await currentCall.run(context, call);
-    // It may log a failure and answer as if there had been none: a sign-out whose session lives on.
+    // better-auth may log a failure and still return normally, for example from a sign-out that did not delete the
+    // session.
     if (context.cause) throw context.cause;
     return result;
   } catch (error) {

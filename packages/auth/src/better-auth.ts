@@ -15,7 +15,7 @@ export interface BetterAuthOptions {
   readonly db: Db;
   /** Signs the session cookie; at least 32 random characters. */
   readonly secret: string;
-  /** The address that people use; its scheme decides whether cookies are `Secure`. */
+  /** The URL that people use. Its scheme decides whether cookies are `Secure`. */
   readonly baseUrl: string;
 }
 
@@ -27,10 +27,10 @@ const terms: SessionTerms = {
   renewAfterSeconds: secondsPerDay,
 };
 
-/** Stored to tell sessions apart in a list, for which this is plenty; in characters. */
+/** The longest stored User-Agent, in characters. It only helps users to tell their sessions apart in a list. */
 const maxUserAgentLength = 256;
 
-/** better-auth over our tables. Call it through `callBetterAuth`. */
+/** Creates a better-auth instance on Latchkey's tables. Call its API through `callBetterAuth`. */
 export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
   const isSecure = baseUrl.startsWith("https:");
   return betterAuth({
@@ -40,11 +40,12 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
     database: { db, type: "postgres", transaction: true },
     plugins: [sessionEndpoints(db)],
     telemetry: { enabled: false },
-    // Failures are thrown to us and logged there, with a request id; this only keeps what they hide.
+    // Thrown failures are logged by the caller, with a request ID. This only keeps errors that better-auth doesn't
+    // throw.
     logger: { level: "error", log: (_level, _message, ...details) => keepCause(details) },
     emailAndPassword: {
       enabled: true,
-      // Accounts are made in one transaction with their workspace, by the domain.
+      // Latchkey creates an account and its workspace in one transaction instead.
       disableSignUp: true,
       minPasswordLength,
       maxPasswordLength,
@@ -68,7 +69,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
         updatedAt: "updated_at",
       },
       expiresIn: terms.lifetimeSeconds,
-      // A cached session would outlive its end: sign-out and disabling must hold at once.
+      // Disabled, because a cached session would stay valid after a sign-out, or after its user was disabled.
       cookieCache: { enabled: false },
     },
     account: {
@@ -93,7 +94,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
     databaseHooks: {
       session: {
         create: {
-          // Only a right password comes this far, so that the refusal must look like a wrong one.
+          // This runs only after a correct password, so the error must be the same as for a wrong one.
           before: async ({ userId, userAgent }) => {
             const user = await getUser(db, userId as UserId); // better-auth read it from users.id.
             if (user.isDisabled) throw new APIError("UNAUTHORIZED");
@@ -108,7 +109,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
     advanced: {
       database: { generateId: () => createId("session") satisfies SessionId },
       useSecureCookies: false,
-      // It would believe any caller's X-Forwarded-For.
+      // Disabled, because better-auth would trust the X-Forwarded-For of any client.
       ipAddress: { disableIpTracking: true },
       cookies: {
         session_token: {
@@ -121,8 +122,9 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
 }
 
 /**
- * Reads sessions in place of better-auth, which goes by the node's clock: it would end sessions early on a node whose
- * clock is ahead, and let them live on where it is behind. And opens a session without a password, for a sign-up.
+ * Endpoints that use the database's clock or no password. `findLiveSession` replaces better-auth's lookup, which uses
+ * the node's clock: sessions would end early on a node whose clock is ahead, and late on a node whose clock is behind.
+ * `openSession` opens a session without a password, after a sign-up.
  */
 function sessionEndpoints(db: Db) {
   return {
@@ -144,7 +146,7 @@ function sessionEndpoints(db: Db) {
         async (ctx) => {
           const { internalAdapter } = ctx.context;
           const user = await internalAdapter.findUserById(ctx.body.userId);
-          if (!user) throw new Error("A session is opened for a user who is not there.");
+          if (!user) throw new Error("The user of the new session does not exist.");
           const session = await internalAdapter.createSession(user.id);
           await setSessionCookie(ctx, { session, user });
           return user;

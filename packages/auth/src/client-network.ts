@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net";
 
 /**
- * The network that limits per IP address count by: an IPv4 address, or the first 64 bits of an IPv6 address, since one
- * subscriber has at least that many addresses.
- * @param address null where a proxy sent an address that cannot be read; all of these count as one network.
+ * Returns the network by which limits count IP addresses: an IPv4 address, or the first 64 bits of an IPv6 address,
+ * because one subscriber has at least a /64 network.
+ * @param address null if a proxy sent an address that can't be parsed. All of these count as one network.
  */
 export function networkOf(address: string | null): string {
   if (address === null) return "unknown";

@@ -4,7 +4,7 @@ import { FairSemaphore } from "./fair-semaphore.ts";
 
 const noDeadline = Number.POSITIVE_INFINITY;
 
-/** Tasks that end when they are told to, and the names of those that have started, in order. */
+/** Tasks that end on command, and the names of those that have started, in order. */
 function createTasks() {
   const ends = new Map<string, () => void>();
   const started: string[] = [];
@@ -21,7 +21,7 @@ function createTasks() {
       running -= 1;
       return name;
     },
-    /** Ends a task, and waits until those that start because of it have started. */
+    /** Ends a task, and waits until the tasks that can start because of it have started. */
     async end(name: string) {
       ends.get(name)?.();
       await tick();
@@ -29,7 +29,7 @@ function createTasks() {
   };
 }
 
-test("runs as many tasks as allowed, and the others in the order they came", async () => {
+test("runs as many tasks as allowed, and the others in the order of their arrival", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 2, maxWaitingPerKey: 10 });
   const { task, end, started, mostRunning } = createTasks();
   const names = ["a", "b", "c", "d", "e"];
@@ -41,7 +41,7 @@ test("runs as many tasks as allowed, and the others in the order they came", asy
   expect([started, mostRunning()]).toEqual([names, 2]);
 });
 
-test("a place that becomes free goes to the task that waits, not to one that comes at that moment", async () => {
+test("a free slot goes to the waiting task, not to one that arrives at that moment", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 1, maxWaitingPerKey: 10 });
   const { task, end, started } = createTasks();
   const first = semaphore.run("key", noDeadline, async () => undefined);
@@ -55,7 +55,7 @@ test("a place that becomes free goes to the task that waits, not to one that com
   await Promise.all([second, third]);
 });
 
-test("keys alternate: many tasks of one key delay another key's by one task", async () => {
+test("keys alternate: many tasks of one key delay another key by one task", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 1, maxWaitingPerKey: 10 });
   const { task, end, started } = createTasks();
   const all = ["crowd-1", "crowd-2", "crowd-3", "crowd-4"].map((name) =>
@@ -68,7 +68,7 @@ test("keys alternate: many tasks of one key delay another key's by one task", as
   expect(started).toEqual(order);
 });
 
-test("runs as many tasks of one key as allowed, and no key waits for another one", async () => {
+test("runs as many tasks of one key as allowed, and keys don't wait for each other", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunningPerKey: 2, maxWaitingPerKey: 10 });
   const { task, end, started } = createTasks();
   const all = ["a", "b", "c"].map((name) => semaphore.run("ada", noDeadline, task(name)));
@@ -79,7 +79,7 @@ test("runs as many tasks of one key as allowed, and no key waits for another one
   await Promise.all(all);
 });
 
-test("a key that may not run more does not keep other keys from free places", async () => {
+test("a key at its limit does not keep other keys from free slots", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 2, maxRunningPerKey: 1, maxWaitingPerKey: 10 });
   const { task, end, started } = createTasks();
   const all = ["a", "b"].map((name) => semaphore.run("ada", noDeadline, task(name)));
@@ -92,7 +92,7 @@ test("a key that may not run more does not keep other keys from free places", as
   await Promise.all(all);
 });
 
-test("a key takes over all the places that another one leaves", async () => {
+test("a key can use all the slots that another key frees", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 2, maxWaitingPerKey: 10 });
   const { task, end, started } = createTasks();
   const all = ["a", "b"].map((name) => semaphore.run("ada", noDeadline, task(name)));
@@ -104,15 +104,15 @@ test("a key takes over all the places that another one leaves", async () => {
   await Promise.all(all);
 });
 
-test("a task that fails makes room like any other", async () => {
+test("a task that fails frees its slot", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 2, maxWaitingPerKey: 0 });
-  const failure = new Error("No.");
+  const failure = new Error("failed task");
   for (let round = 0; round < 5; round += 1)
     await expect(semaphore.run("key", noDeadline, () => Promise.reject(failure))).rejects.toBe(failure);
   expect(await semaphore.run("key", noDeadline, async () => "done")).toBe("done");
 });
 
-test("rejects a task when too many of its key or of all keys wait, and takes more once they have run", async () => {
+test("rejects a task if too many of its key or of all keys wait, and accepts tasks again after they have run", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 1, maxWaiting: 3, maxWaitingPerKey: 2 });
   const { task, end } = createTasks();
   const overloaded = { code: "SERVICE_UNAVAILABLE", retryAfterSeconds: 1 };
@@ -129,7 +129,7 @@ test("rejects a task when too many of its key or of all keys wait, and takes mor
   expect(await Promise.all(later)).toEqual(["g", "h", "i", "j"]);
 });
 
-test("rejects a task that waits at its deadline, and starts the ones behind it", async () => {
+test("rejects a waiting task at its deadline, and starts the tasks behind it", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const semaphore = new FairSemaphore<string>({ maxRunning: 1, maxWaiting: 2, maxWaitingPerKey: 2 });
@@ -142,7 +142,7 @@ test("rejects a task that waits at its deadline, and starts the ones behind it",
   await vi.advanceTimersByTimeAsync(51);
   await rejected;
   await end("first");
-  // A task that runs has no deadline any more, and takes no place among those that wait.
+  // A running task has no deadline any more, and doesn't count as waiting.
   await vi.advanceTimersByTimeAsync(50);
   const last = [run("ada", noDeadline, "last"), run("ada", noDeadline, "very last")];
   await expect(run("grace", noDeadline, "too many")).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
@@ -151,7 +151,7 @@ test("rejects a task that waits at its deadline, and starts the ones behind it",
   expect(started).toEqual(["first", "next", "last", "very last"]);
 });
 
-test("does not start a task whose deadline has passed, also where the event loop was too busy to notice", async () => {
+test("does not start a task whose deadline has passed, even if the event loop was too busy for the timer", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 1, maxWaitingPerKey: 2 });
   const { task, end, started } = createTasks();
   await expect(semaphore.run("key", performance.now() - 1, task("late"))).rejects.toMatchObject({

@@ -11,10 +11,12 @@ export interface FairSemaphoreOptions {
   readonly maxWaitingPerKey: number;
 }
 
-/** The tasks of one key. A line without any is forgotten, so that memory is bounded by running and waiting tasks. */
+/** The tasks of one key. A line without any task is deleted, so that memory is bounded by running and waiting tasks. */
 interface Line {
   running: number;
-  /** Called to start, oldest first. A set, so that a task whose deadline passes leaves it in constant time. */
+  /**
+   * Functions that start a task, oldest first. A set, so that a task whose deadline passes leaves it in constant time.
+   */
   readonly waiting: Set<() => void>;
 }
 
@@ -22,8 +24,9 @@ interface Line {
 const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * Bounds how many tasks run and wait, in total and per key. The tasks of one key start in the order they came; keys with
- * waiting tasks alternate, so that a key with many tasks delays another key's first one by one task at most.
+ * Limits how many tasks run and wait, in total and per key. The tasks of one key start in the order of their arrival.
+ * Keys with waiting tasks alternate, so that a key with many tasks delays the first task of another key by at most one
+ * task.
  */
 export class FairSemaphore<Key> {
   readonly #maxRunning: number;
@@ -64,7 +67,7 @@ export class FairSemaphore<Key> {
       await this.#wait(key, line, deadline);
     }
     try {
-      // Timers are late when the event loop is busy.
+      // Timers fire late when the event loop is busy.
       if (performance.now() > deadline) throw overloaded();
       return await task();
     } finally {
@@ -104,7 +107,7 @@ export class FairSemaphore<Key> {
     if (line.waiting.size === 0) this.#ready.delete(line);
   }
 
-  /** Hands the place on synchronously, so that no newcomer can take it. */
+  /** Passes the free slot to a waiting task synchronously, so that a new task can't take it. */
   #end(key: Key, line: Line): void {
     line.running -= 1;
     this.#running -= 1;
@@ -119,7 +122,7 @@ export class FairSemaphore<Key> {
     if (!start) return;
     this.#start(line);
     this.#leave(line, start);
-    // Behind the other lines, so that keys alternate.
+    // Moves the line behind the others, so that keys alternate.
     this.#ready.delete(line);
     if (line.waiting.size > 0 && line.running < this.#maxRunningPerKey) this.#ready.add(line);
     start();

@@ -4,18 +4,18 @@ import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./admission
 import { type Circumstances, type Judgement, judge, type KeyFacts } from "./admission/judge.ts";
 import { digestKey, isWellFormedApiKey } from "./key-format.ts";
 
-/** What admission would say of a key, had it been asked. */
+/** The decision that admission would make about a request. */
 export interface Inspection {
   readonly facts: KeyFacts;
   readonly judgement: Judgement;
-  /** How many uses its limit leaves right now; null for a key without one. */
+  /** The remaining uses in the current window; null without a rate limit. */
   readonly remaining: number | null;
 }
 
 /**
  * Judges a request as admission would, by the same facts and rules, without counting it.
  * @param db a connection in the admission role.
- * @returns undefined for a token that no key has.
+ * @returns undefined if no key has this secret.
  */
 export async function inspectKey(
   db: Db,

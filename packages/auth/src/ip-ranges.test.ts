@@ -10,7 +10,7 @@ test.each([
   "::1",
   "::/0",
   "::ffff:10.0.0.1/128",
-])("%s is a range", (text) => {
+])("%s is an IP range", (text) => {
   expect(isIpRange(text)).toBe(true);
 });
 
@@ -27,7 +27,7 @@ test.each([
   "localhost",
   "010.0.0.1",
   " 10.0.0.1",
-])("%j is none", (text) => {
+])("%j is not an IP range", (text) => {
   expect(isIpRange(text)).toBe(false);
 });
 
@@ -40,13 +40,13 @@ test.each([
   ["::/0", "2001:db8::1", "203.0.113.9"],
   ["2001:db8::/32", "2001:db8::1", "2001:db8::1%eth0"],
   ["0.0.0.0/0", "203.0.113.9", "not an address"],
-])("%s has %s and not %s", (range, within, without) => {
+])("%s contains %s and not %s", (range, included, excluded) => {
   const matches = createIpMatcher([range]);
-  expect(matches(within)).toBe(true);
-  expect(matches(without)).toBe(false);
+  expect(matches(included)).toBe(true);
+  expect(matches(excluded)).toBe(false);
 });
 
-test("an address is in one of several ranges of either family, and text that is no range is skipped", () => {
+test("matches several ranges of both families, and ignores text that is not a range", () => {
   const matches = createIpMatcher(["10.0.0.0/8", "nonsense", "2001:db8::/32", "192.0.2.7", "::1"]);
   const addresses = [
     "10.1.2.3",
@@ -65,7 +65,7 @@ test.each([
   ["10.0.0.0/8", "10.1.0.0/16", true],
   ["10.0.0.0/8", "10.0.0.0/8", true],
   ["10.1.0.0/16", "10.0.0.0/8", false],
-  // The first address of the inner range is in the outer one.
+  // The outer range contains the first address of the inner one.
   ["10.0.0.0/16", "10.0.0.0/8", false],
   ["10.0.0.0/8", "11.0.0.1", false],
   ["::/0", "10.0.0.1", false],
@@ -73,6 +73,6 @@ test.each([
   ["nonsense", "10.0.0.1", false],
   ["10.0.0.0/8", "nonsense", false],
   ["2001:db8::/32", "2001:db8:1::/48", true],
-])("whether %s holds %s: %s", (outer, inner, is) => {
-  expect(containsIpRange(outer, inner)).toBe(is);
+])("%s contains the range %s: %s", (outer, inner, expected) => {
+  expect(containsIpRange(outer, inner)).toBe(expected);
 });

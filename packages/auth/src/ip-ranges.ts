@@ -6,17 +6,17 @@ interface IpRange {
   readonly family: "ipv4" | "ipv6";
 }
 
-/** Whether a text is a range of addresses in CIDR notation, such as `10.0.0.0/8` or `2001:db8::/32`, or one address. */
+/** Whether a text is an IP range in CIDR notation, such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. */
 export function isIpRange(text: string): boolean {
   return parse(text) !== undefined;
 }
 
 /**
- * Tells whether an address is in one of these ranges.
- * @param ranges each one that {@link isIpRange} knows.
+ * Creates a function that returns whether an address is in one of these ranges.
+ * @param ranges each one accepted by {@link isIpRange}; other texts are ignored.
  */
 export function createIpMatcher(ranges: readonly string[]): (address: string) => boolean {
-  // One for each family: to a single one, every IPv4 address would be in `::/0`.
+  // One list per family. In a single list, `::/0` would contain every IPv4 address.
   const lists: Partial<Record<IpRange["family"], BlockList>> = {};
   for (const text of ranges) {
     const range = parse(text);
@@ -29,7 +29,8 @@ export function createIpMatcher(ranges: readonly string[]): (address: string) =>
     const family = familyOf(address);
     return family !== undefined && lists[family]?.check(address, family) === true;
   };
-  // Who asks comes from the same place as the one before, mostly, and to look an address up takes a microsecond or two.
+  // Remembers the last address: most requests with a key come from the same address as the request before, and a lookup
+  // takes one to two microseconds.
   let last: { readonly address: string; readonly isMatch: boolean } | undefined;
   return (address) => {
     if (last?.address !== address) last = { address, isMatch: matches(address) };
@@ -39,22 +40,24 @@ export function createIpMatcher(ranges: readonly string[]): (address: string) =>
 
 /** Whether every address of the range `inner` is in the range `outer`. */
 export function containsIpRange(outer: string, inner: string): boolean {
-  const [around, within] = [parse(outer), parse(inner)];
-  if (!around || !within || around.prefix > within.prefix) return false;
-  return createIpMatcher([outer])(within.network);
+  const [outerRange, innerRange] = [parse(outer), parse(inner)];
+  if (!outerRange || !innerRange || outerRange.prefix > innerRange.prefix) return false;
+  return createIpMatcher([outer])(innerRange.network);
 }
 
 function parse(text: string): IpRange | undefined {
   const [network = "", digits, ...more] = text.split("/");
   const family = familyOf(network);
   if (!family || more.length > 0) return undefined;
-  const most = family === "ipv4" ? 32 : 128;
+  const maxPrefix = family === "ipv4" ? 32 : 128;
   if (digits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(digits)) return undefined;
-  const prefix = Number(digits ?? most);
-  return prefix <= most ? { network, prefix, family } : undefined;
+  const prefix = Number(digits ?? maxPrefix);
+  return prefix <= maxPrefix ? { network, prefix, family } : undefined;
 }
 
-/** Undefined for what is no address, and for one that names an interface of some machine. */
+/**
+ * Undefined for text that is not an address, and for an address with a zone, which names an interface of one machine.
+ */
 function familyOf(address: string): IpRange["family"] | undefined {
   if (isIPv4(address)) return "ipv4";
   return isIPv6(address) && !address.includes("%") ? "ipv6" : undefined;

@@ -13,7 +13,7 @@ test("a new key has the prefix, 30 random characters and a checksum, and is well
   }
 });
 
-test("no character is likelier than another", () => {
+test("all characters are equally likely", () => {
   const counts = new Map<string, number>();
   for (let count = 0; count < 5_000; count += 1) {
     for (const character of createApiKey().secret.slice(3, 33))
@@ -26,7 +26,7 @@ test("no character is likelier than another", () => {
   expect(chiSquared).toBeLessThan(150);
 });
 
-test("randomness that is too large for an even share is thrown away", () => {
+test("discards random bytes that would make some characters more likely", () => {
   const bytes = [255, 248, 0, 61, 62, 247];
   const { secret } = createApiKey((size) =>
     Buffer.from(Array.from({ length: size }, (_, index) => bytes[index % 6] ?? 0)),
@@ -34,7 +34,7 @@ test("randomness that is too large for an even share is thrown away", () => {
   expect(secret.slice(3, 33)).toMatch(/^(0z0z)+(0z)?$/);
 });
 
-test("any change of one character breaks the checksum", () => {
+test("every change of one character invalidates the checksum", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 38 }), fc.constantFrom(..."09AZaz_-.~ é"), (place, character) => {
       const { secret } = createApiKey();
@@ -46,7 +46,7 @@ test("any change of one character breaks the checksum", () => {
 });
 
 test.each([
-  // Computed by Python's zlib.crc32 and hashlib.sha256. Keys that exist must stay good: these never change.
+  // Computed with Python's zlib.crc32 and hashlib.sha256. Never change these: existing keys must stay valid.
   [
     "lk_0123456789ABCDEFGHIJabcdefghij1f6n4W",
     "b2bfcfd8cf10b02e8766b274fe6eddd10683460eb4b4f3fe6fc7176e2730da48",
@@ -59,22 +59,22 @@ test.each([
     "lk_00000000000000000000000000022600X43d",
     "cc1fa384c60d1e1d26532906c7a3377496220be7f601e9dd4039bc0b9a7bc0f1",
   ],
-])("the key %s has a good checksum and is stored as %s", (secret, digest) => {
+])("the key %s has a valid checksum and is stored as %s", (secret, digest) => {
   expect(isWellFormedApiKey(secret)).toBe(true);
   expect(Buffer.from(digestKey(secret), "base64").toString("hex")).toBe(digest);
 });
 
 test.each([
-  ["a character too many at the end", "lk_0123456789ABCDEFGHIJabcdefghijk0W2ywd"],
-  ["a character too many at the start", "xlk_0123456789ABCDEFGHIJabcdefghij1seC83"],
-  ["a character too few", "lk_0123456789ABCDEFGHIJabcdefghi40JqCI"],
+  ["an extra character at the end", "lk_0123456789ABCDEFGHIJabcdefghijk0W2ywd"],
+  ["an extra character at the start", "xlk_0123456789ABCDEFGHIJabcdefghij1seC83"],
+  ["a missing character", "lk_0123456789ABCDEFGHIJabcdefghi40JqCI"],
   ["a character outside of base62", "lk_0123456789ABCDEFGHIJabcdefghi-3GZDtX"],
   ["another prefix", "sk_0123456789ABCDEFGHIJabcdefghij22Be2A"],
-])("a token with %s isn't well-formed, although its checksum is right", (_what, token) => {
+])("a token with %s isn't well-formed, although its checksum is correct", (_what, token) => {
   expect(isWellFormedApiKey(token)).toBe(false);
 });
 
-test("nothing else is well-formed", () => {
+test("other text isn't well-formed", () => {
   const { secret } = createApiKey();
   for (const token of [
     "",

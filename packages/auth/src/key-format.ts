@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** The prefix of API keys, and of nothing else. */
+/** The prefix of API keys. Nothing else has it. */
 export const apiKeyPrefix = "lk_";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -11,20 +11,20 @@ const checksumLength = 6;
 /** Every API key has this many characters. */
 export const apiKeyLength = apiKeyPrefix.length + randomLength + checksumLength;
 const apiKeyForm = /^lk_[0-9A-Za-z]{36}$/;
-/** With the prefix, enough to tell one's own keys apart; 142 random bits remain unknown. */
+/** The prefix and 6 characters are enough to tell one's own keys apart. 142 random bits remain secret. */
 const startLength = apiKeyPrefix.length + 6;
 
-/** A key at the moment it is made: the only time its secret is known. */
+/** A new key. Its secret is never available again. */
 export interface NewKey {
   /** Prefix, 30 random characters of base62 (178 bits), and 6 characters of base62 CRC-32 of all before. */
   readonly secret: string;
-  /** The secret's first 9 characters, kept to recognise it by. */
+  /** The first 9 characters of the secret, by which people recognize the key. */
   readonly start: string;
-  /** What is stored; see {@link digestKey}. */
+  /** The digest that is stored; see {@link digestKey}. */
   readonly hash: Buffer;
 }
 
-/** Makes a key from the system's own source of randomness, or from the one given. */
+/** Creates a key with the system's source of randomness, or with the given one. */
 export function createApiKey(randomness: (size: number) => Buffer = randomBytes): NewKey {
   const body = apiKeyPrefix + randomBase62(randomLength, randomness);
   const secret = body + checksum(body);
@@ -32,18 +32,18 @@ export function createApiKey(randomness: (size: number) => Buffer = randomBytes)
 }
 
 /**
- * Whether a token could be an API key: its prefix, length and checksum are right. Costs no query, so that
- * typos and other systems' keys end here.
+ * Whether a token could be an API key: its prefix, length and checksum are correct. Runs no query, so typos and the
+ * keys of other systems are rejected without the database.
  */
 export function isWellFormedApiKey(token: string): boolean {
   return apiKeyForm.test(token) && checksum(token.slice(0, -checksumLength)) === token.slice(-checksumLength);
 }
 
 /**
- * The SHA-256 of a whole key, in base64. A slow, salted hash guards secrets that people choose and attackers
- * guess; a key has 178 random bits, so that nothing faster than exhaustion (2^177 tries) finds it from its hash
- * and no table of hashes can exist. Looking up by digest also leaves nothing to time: a near miss is as far
- * from a key's digest as any other string.
+ * Returns the SHA-256 of a whole key, in base64. Slow, salted hashes protect passwords, which people choose and
+ * attackers guess. A key has 178 random bits, so the only way to find it from its hash is a brute-force search of 2^177
+ * attempts, and a table of all hashes is impossible. A lookup by digest also leaks nothing through its timing, because
+ * the digest of an almost correct key is as different as that of any other string.
  */
 export function digestKey(secret: string): string {
   return hash("sha256", secret, "base64");
@@ -63,7 +63,8 @@ function randomBase62(length: number, randomness: (size: number) => Buffer): str
   let text = "";
   while (text.length < length) {
     for (const byte of randomness(length)) {
-      // 248 is 4 × 62: a higher byte would make the first digits likelier than the rest.
+      // Bytes from 248 (4 × 62) on are skipped, because they would make the first characters of the alphabet more
+      // likely.
       if (byte < 248 && text.length < length) text += alphabet.charAt(byte % 62);
     }
   }

@@ -14,7 +14,7 @@ test("a device is known by a cookie that scripts can't read and other sites don'
   );
 });
 
-test("the cookie is found among others, by its name under the scheme", () => {
+test("finds the cookie among others, by its name for the scheme", () => {
   const id = createDeviceId();
   expect(readDeviceId(sent(`a=b; __Host-latchkey-device=${id}; c=d`), https)).toBe(id);
   expect(readDeviceId(sent(`latchkey-device=${id}`), http)).toBe(id);
@@ -23,7 +23,7 @@ test("the cookie is found among others, by its name under the scheme", () => {
 });
 
 test.each(["", "short", "x".repeat(33), "ä".repeat(32), `${"x".repeat(31)} `])(
-  "a device ID of another form counts as none: %j",
+  "ignores a device ID with the wrong format: %j",
   (value) => {
     expect(readDeviceId(sent(`latchkey-device=${value}`), http)).toBeUndefined();
   },

@@ -19,7 +19,7 @@ function createHashes() {
         () => "hashed",
         (error: { code: string; retryAfterSeconds: number }) => `${error.code} ${error.retryAfterSeconds}`,
       ),
-    /** Ends all hashes, also those that start later, until none is left. */
+    /** Ends all hashes, including those that start later. */
     async endAll() {
       while (ends.length > 0) {
         for (const end of ends.splice(0)) end();
@@ -33,7 +33,7 @@ function createHashes() {
   };
 }
 
-test("60 attempts from one address are bounded, and delay another address by one hash", async () => {
+test("limits 60 attempts from one network, which delay another network by one hash", async () => {
   const { hash, started, endOne, endAll } = createHashes();
   const flood = Array.from({ length: 60 }, () => hash(stranger("198.51.100.1"), "flood"));
   const other = hash(stranger("203.0.113.7"), "other");
@@ -48,7 +48,7 @@ test("60 attempts from one address are bounded, and delay another address by one
   expect(outcomes.filter((outcome) => outcome === "SERVICE_UNAVAILABLE 1")).toHaveLength(48);
 });
 
-test("a crowd of strangers neither keeps a known origin out nor delays it by more than one hash", async () => {
+test("many unknown origins neither keep a known origin out of the queue nor delay it by more than one hash", async () => {
   const { hash, started, endOne, endAll } = createHashes();
   const crowd = Array.from({ length: 200 }, (_, index) =>
     hash(stranger(`2001:db8:0:${index}::/64`), "crowd"),
@@ -62,7 +62,7 @@ test("a crowd of strangers neither keeps a known origin out nor delays it by mor
   expect((await Promise.all(crowd)).filter((outcome) => outcome === "hashed")).toHaveLength(102);
 });
 
-test("many known origins don't keep strangers out", async () => {
+test("many known origins don't keep an unknown origin out of the queue", async () => {
   const { hash, started, endOne, endAll } = createHashes();
   const all = Array.from({ length: 50 }, (_, index) => hash(known(`laptop ${index % 10}`), "known"));
   all.push(hash(stranger("203.0.113.7"), "stranger"));

@@ -40,7 +40,7 @@ test.each([
   "lovelace-engines",
   "latchkeylatchkey",
   "latchkey1234",
-])("%s is the user's own", async (password) => {
+])("%s is derived from the user's own name or email address", async (password) => {
   expect(await findPasswordFault(password, owner)).toBe("personal");
 });
 

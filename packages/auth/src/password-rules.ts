@@ -1,4 +1,4 @@
-/** Why a password is too easy to guess: it is a common one, or the user's own name or email address. */
+/** Why a password is too easy to guess: it is a common password, or the user's own name or email address. */
 export type PasswordFault = "common" | "personal";
 
 export interface PasswordOwner {
@@ -11,7 +11,7 @@ type CommonPasswords = ReadonlySet<string>;
 
 let loading: Promise<CommonPasswords> | undefined;
 
-/** Loads the list. That takes a tenth of a second, so a server does it before it serves requests. */
+/** Loads the list. It takes a tenth of a second, so a server loads it before it serves requests. */
 export async function loadCommonPasswords(): Promise<CommonPasswords> {
   loading ??= import("@zxcvbn-ts/language-common").then(
     ({ dictionary }) => new Set(dictionary["passwords-common"]),
@@ -20,8 +20,8 @@ export async function loadCommonPasswords(): Promise<CommonPasswords> {
 }
 
 /**
- * Looks for a reason to reject a password that is long enough. What it is made of doesn't matter: an attacker who guesses
- * online tries common passwords first, with digits behind them, repeated, or with letters replaced.
+ * Finds a reason to reject a password that is long enough. Its kinds of characters don't matter: an attacker who
+ * guesses online tries common passwords first, followed by digits, repeated, or with replaced letters.
  */
 export async function findPasswordFault(
   password: string,
@@ -40,7 +40,10 @@ export async function findPasswordFault(
   return undefined;
 }
 
-/** Parts of email address and name as they are typed, by themselves and two in a row. Short ones say nothing. */
+/**
+ * Parts of the email address and the name as they are typed, alone and in pairs. Parts of one or two characters are
+ * ignored.
+ */
 function personalTerms({ email, name }: PasswordOwner): ReadonlySet<string> {
   const [local = "", domain = ""] = email.split("@");
   const parts = [email, local, domain, domain.split(".")[0] ?? "", name, ...name.split(/\s+/), "latchkey"];

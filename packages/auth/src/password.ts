@@ -1,7 +1,7 @@
 import { passwordLength } from "@latchkey/limits";
 import { hash, verify } from "@node-rs/argon2";
 
-/** Shorter passwords are refused, in characters. There are no rules about what they are made of. */
+/** The minimum length of a password, in characters. There are no rules about which characters it contains. */
 export const minPasswordLength = passwordLength.min;
 export const maxPasswordLength = passwordLength.max;
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { permissionCatalogue, roleHolds, roles } from "./permissions.ts";
 
-test("the table in docs/tenants.md is this one", async () => {
+test("the table in docs/tenants.md matches the permissions of each role", async () => {
   const page = await readFile(new URL("../../../docs/tenants.md", import.meta.url), "utf8");
   const rows = [
     ...page.matchAll(/^\| `(.+?)` +\| (.+?) +\| (yes|no) +\| (yes|no) +\| (yes|no) +\| (yes|no) +\|$/gm),

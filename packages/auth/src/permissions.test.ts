@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { listPermissions, permissionCatalogue, permissions, roles } from "./permissions.ts";
 
-test("each role holds what it is said to hold", () => {
+test("each role has exactly its documented permissions", () => {
   expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
     owner: permissions,
     admin: ["workspace:read", "workspace:update", "members:read", "members:manage", "audit:read"],
@@ -10,14 +10,14 @@ test("each role holds what it is said to hold", () => {
   });
 });
 
-test("each role holds all that the ones after it hold", () => {
+test("each role has all permissions of the roles after it", () => {
   for (const [index, role] of roles.entries()) {
     for (const lesser of roles.slice(index))
       expect(listPermissions(role)).toEqual(expect.arrayContaining([...listPermissions(lesser)]));
   }
 });
 
-test("each permission is a noun and a verb, with words for those who grant it", () => {
+test("each permission is named noun:verb and has a description", () => {
   for (const [name, words] of Object.entries(permissionCatalogue)) {
     expect(name).toMatch(/^[a-z-]+:[a-z]+$/);
     expect(words).toMatch(/^[A-Z].*\.$/);

@@ -1,6 +1,6 @@
 import type { Role } from "@latchkey/db/schema";
 
-/** What a role may allow: `noun:verb`, with words for those who grant it. */
+/** Every permission, as `noun:verb`, with a description for people who grant it. */
 export const permissionCatalogue = {
   "workspace:read": "See the workspace, its name and its address.",
   "workspace:update": "Edit the name and description.",
@@ -16,7 +16,7 @@ export type Permission = keyof typeof permissionCatalogue;
 
 export const permissions = Object.keys(permissionCatalogue) as readonly Permission[]; // The catalogue's keys.
 
-/** The one table of what each role holds. Each role holds all that the ones after it hold. */
+/** The permissions of each role. A role has all permissions of the roles after it. */
 const permissionsByRole = {
   owner: new Set(permissions),
   admin: new Set([
@@ -34,13 +34,13 @@ const permissionsByRole = {
 /** From most to least powerful. */
 export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The table's keys.
 
-/** Whether whoever has this role may do this. */
+/** Whether a role has a permission. */
 export function roleHolds(role: Role, permission: Permission): boolean {
   const held: ReadonlySet<Permission> = permissionsByRole[role];
   return held.has(permission);
 }
 
-/** What a role holds, in the order of the catalogue. */
+/** The permissions of a role, in the order of the catalogue. */
 export function listPermissions(role: Role): readonly Permission[] {
   return permissions.filter((permission) => roleHolds(role, permission));
 }

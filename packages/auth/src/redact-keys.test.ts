@@ -38,9 +38,9 @@ test.each([
   "%zz%",
   secret.slice(0, -1),
   "key_01h455vb4pex5vsknk084sn02q",
-])("leaves '%s' as it is", (text) => expect(redactKeys(text)).toBe(text));
+])("does not change '%s'", (text) => expect(redactKeys(text)).toBe(text));
 
-test("takes time in proportion to the length", async () => {
+test("takes linear time", async () => {
   const texts = ["lk_".repeat(5_400), "%25".repeat(5_400), `${"%25".repeat(5_400)}6`, "lk_0".repeat(4_000)];
   const leastMs = await measureLeastCpuMs(() => {
     for (const text of texts) redactKeys(text);

@@ -1,9 +1,9 @@
 /**
- * Replaces every whole API key in a text with `lk_…`. Everything that a caller sends and that is stored or logged goes
- * through here, because people paste keys where they don't belong. Recognizes percent-encoded keys too, however often
- * they are encoded; a text with one of those is returned with its letters, digits and underscores decoded.
+ * Replaces every whole API key in a text with `lk_…`. Everything that a client sends and that is stored or logged goes
+ * through here, because people paste keys where they don't belong. Also recognizes percent-encoded keys, even if they
+ * are encoded several times. A text with such a key is returned with its letters, digits and underscores decoded.
  *
- * One pass over the text for each of decoding and replacing.
+ * Takes linear time: one pass decodes, and one pass replaces.
  */
 export function redactKeys(text: string): string {
   if (!text.includes("lk_") && !text.includes("%")) return text;

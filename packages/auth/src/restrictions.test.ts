@@ -19,7 +19,7 @@ function listGrants(restrictions: Restrictions | undefined) {
   );
 }
 
-test("nobody gives or takes more than they hold", () => {
+test("a user can't give or take a role with more permissions than their own", () => {
   expect(listGrants(undefined)).toEqual({
     owner: ["owner", "admin", "member", "viewer"],
     admin: ["admin", "member", "viewer"],
@@ -28,7 +28,7 @@ test("nobody gives or takes more than they hold", () => {
   });
 });
 
-test("nor, with a restricted key, more than the key holds", () => {
+test("a restricted key can't give or take a role with more permissions than the key's", () => {
   const nothing = { owner: [], admin: [], member: [], viewer: [] };
   expect(listGrants(restrict({ permissions: ["members:manage"] }))).toEqual(nothing);
   expect(listGrants(restrict({ isReadOnly: true }))).toEqual(nothing);
@@ -102,24 +102,24 @@ describe.each(settingNames)("an edit of %s", (name) => {
   const list = ([before, after]: Edit) =>
     listExpanded({ ...defaultSettings, [name]: before }, { ...defaultSettings, [name]: after });
 
-  test("is known to reduce a key's access, or to leave it alone", () => {
+  test("can reduce a key's access or leave it unchanged", () => {
     const [before, after] = edits[name].reduces;
     expect(list([before, after])).toEqual([]);
     expect(list([before, before])).toEqual([]);
     expect(list([defaultSettings[name], after])).toEqual([]);
   });
 
-  test.each<Edit>([...edits[name].expands])("is known to expand it: %j to %j", (...edit) => {
+  test.each<Edit>([...edits[name].expands])("can expand a key's access: %j to %j", (...edit) => {
     expect(list(edit)).toEqual([name]);
   });
 
-  test("makes a restricted key, unless it only disables it", () => {
+  test("makes the key restricted, unless it only disables the key", () => {
     const settings = { ...defaultSettings, [name]: edits[name].reduces[1] };
     expect(isRestricted(settings)).toBe(name !== "isDisabled");
   });
 });
 
-test("a key without restrictions has none, and an empty list is one", () => {
+test("a key without restrictions compiles to none, and an empty list is a restriction", () => {
   expect(isRestricted(defaultSettings)).toBe(false);
   expect(restrict({})).toBeUndefined();
   // The database enforces these.
@@ -127,7 +127,7 @@ test("a key without restrictions has none, and an empty list is one", () => {
   expect(restrict({ workspaceIds: [] })).toBeDefined();
 });
 
-test("a key lists the workspaces that it can read", () => {
+test("readableWorkspaces returns the workspaces that a key can read", () => {
   expect(readableWorkspaces(undefined)).toBeUndefined();
   expect(readableWorkspaces(restrict({ isReadOnly: true }))).toBeUndefined();
   expect(readableWorkspaces(restrict({ isReadOnly: true, workspaceIds: [ours] }))).toEqual(new Set([ours]));

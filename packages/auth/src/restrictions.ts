@@ -4,7 +4,7 @@ import type { Role } from "@latchkey/db/schema";
 import { containsIpRange, createIpMatcher } from "./ip-ranges.ts";
 import { listPermissions, type Permission, roleHolds } from "./permissions.ts";
 
-/** What one restriction of one key allows. A check that is absent allows everything. */
+/** The checks of one restriction of a key. A check that is absent allows everything. */
 interface Checks {
   /** The only workspaces that the key can access. */
   readonly workspaces?: ReadonlySet<WorkspaceId>;
@@ -14,18 +14,18 @@ interface Checks {
 
 /** The rules of one setting. */
 interface Rule<Value> {
-  /** Whether an edit lets the key do what it could not do before. */
+  /** Whether an edit expands what the key can do. */
   readonly expands: (before: Value, after: Value) => boolean;
-  /** Compiles what a value allows. Absent where the database enforces the setting, by its own clock and counters. */
+  /** Compiles a value into checks. Absent if the database enforces the setting, by its clock and counters. */
   readonly compile?: (value: NonNullable<Value>) => Checks;
 }
 
 /**
- * The rules of every setting of a key. A new one that is missing here does not compile; how it is stored is declared in
- * `key-settings.ts` of packages/db (docs/decisions/0033).
+ * The rules of every setting of a key. A setting without rules does not compile. `key-settings.ts` of packages/db
+ * declares how it is stored (docs/decisions/0033).
  */
 const rules: { readonly [Name in SettingName]: Rule<KeySettings[Name]> } = {
-  // Enforced as a fact of the key, `isDisabled`: it says whether the key works at all.
+  // Enforced as the key's fact `isDisabled`, which decides whether the key works at all.
   isDisabled: { expands: isLifted },
   // Enforced by the statement that counts a use.
   expiresAt: { expands: (before, after) => before !== null && (after === null || after > before) },
@@ -47,7 +47,7 @@ const rules: { readonly [Name in SettingName]: Rule<KeySettings[Name]> } = {
   ipRanges: {
     expands: (before, after) =>
       before !== null &&
-      (after === null || !after.every((range) => before.some((around) => containsIpRange(around, range)))),
+      (after === null || !after.every((range) => before.some((outer) => containsIpRange(outer, range)))),
     compile: (ranges) => ({ allowsAddress: createIpMatcher(ranges) }),
   },
   // Enforced by the statement that counts a use.
@@ -66,29 +66,31 @@ function hasMore(before: readonly string[] | null, after: readonly string[] | nu
   return before !== null && (after === null || !after.every((item) => before.includes(item)));
 }
 
-/** The settings by which an edit lets a key do what it could not do before. */
+/** Lists the settings with which an edit expands what a key can do. */
 export function listExpanded(before: KeySettings, after: KeySettings): readonly SettingName[] {
   const expands = <Name extends SettingName>(name: Name) => rules[name].expands(before[name], after[name]);
   return settingNames.filter((name) => expands(name));
 }
 
-/** All settings but whether the key is disabled: that says whether it works, and nothing of what it may do. */
+/** All settings except `isDisabled`, which decides whether a key works, and not what it can do. */
 type RestrictionName = Exclude<SettingName, "isDisabled">;
 
 const restrictionNames = settingNames.filter((name): name is RestrictionName => name !== "isDisabled");
 
-/** Whether a key has any restriction: a time, a place or a limit too. Such a key can manage no key but itself. */
+/**
+ * Whether a key has any restriction, including expiry, IP ranges and rate limit. Such a key can't manage other keys.
+ */
 export function isRestricted(settings: Readonly<Record<RestrictionName, unknown>>): boolean {
   return restrictionNames.some((name) => settings[name] !== defaultSettings[name]);
 }
 
-/** What the restrictions of a key allow, as far as a node can tell. It never allows more than the key's user may do. */
+/** The restrictions of a key that a node can check. They never allow more than the key's user can do. */
 export type Restrictions = readonly Checks[];
 
-/** A key's settings as they are stored; also as JSON has them, where a time is text. */
+/** A key's settings as stored, or as parsed from JSON, in which a time is text. */
 export type StoredSettings = Omit<KeySettings, "expiresAt"> & { readonly expiresAt: Date | string | null };
 
-/** Compiles a key's restrictions; undefined where it has none that a node enforces. */
+/** Compiles a key's restrictions. Returns undefined if it has none that a node enforces. */
 export function compileRestrictions(settings: StoredSettings): Restrictions | undefined {
   const checks = restrictionNames.flatMap((name) => compileRule(name, settings) ?? []);
   return checks.length > 0 ? checks : undefined;
@@ -96,25 +98,25 @@ export function compileRestrictions(settings: StoredSettings): Restrictions | un
 
 function compileRule<Name extends RestrictionName>(name: Name, settings: StoredSettings): Checks | undefined {
   if (settings[name] === defaultSettings[name]) return undefined;
-  // It is not the default, and so not null; a time is never compiled.
+  // The value is not the default, so it is not null. A time is never compiled.
   return rules[name].compile?.(settings[name] as NonNullable<KeySettings[Name]>);
 }
 
-/** Whether a key with these restrictions can access a workspace, as far as the key goes. */
+/** Whether these restrictions allow access to a workspace. The membership of the key's user is checked separately. */
 export function allowsWorkspace(restrictions: Restrictions | undefined, workspaceId: WorkspaceId): boolean {
   if (!restrictions) return true;
   for (const { workspaces } of restrictions) if (workspaces && !workspaces.has(workspaceId)) return false;
   return true;
 }
 
-/** Whether a key with these restrictions has a permission, as far as the key goes. */
+/** Whether these restrictions allow a permission. The role of the key's user is checked separately. */
 export function allowsPermission(restrictions: Restrictions | undefined, permission: Permission): boolean {
   if (!restrictions) return true;
   for (const { permits } of restrictions) if (permits && !permits(permission)) return false;
   return true;
 }
 
-/** Whether a key with these restrictions may be used from an address; undefined is an unknown one. */
+/** Whether these restrictions allow an IP address; undefined if it is unknown. */
 export function allowsAddress(restrictions: Restrictions | undefined, address: string | undefined): boolean {
   if (!restrictions) return true;
   for (const { allowsAddress: allows } of restrictions)
@@ -122,14 +124,14 @@ export function allowsAddress(restrictions: Restrictions | undefined, address: s
   return true;
 }
 
-/** Whether the restrictions limit what a key may do, by workspaces or permissions, not only when and from where. */
+/** Whether the restrictions limit workspaces or permissions, and not only when and from where the key can be used. */
 export function limitsAccess(restrictions: Restrictions | undefined): boolean {
   return restrictions?.some(({ workspaces, permits }) => workspaces || permits) ?? false;
 }
 
 const none: ReadonlySet<WorkspaceId> = new Set();
 
-/** The workspaces that a key may see in a list, if its user does; undefined for all of them. */
+/** The workspaces that a key can list, out of those of its user; undefined for all of them. */
 export function readableWorkspaces(
   restrictions: Restrictions | undefined,
 ): ReadonlySet<WorkspaceId> | undefined {
@@ -138,8 +140,8 @@ export function readableWorkspaces(
 }
 
 /**
- * Whether somebody may give or take the role `granted`: nobody grants more than they hold, by their own role and by the
- * key that they act with, and nobody takes from somebody who holds more.
+ * Whether a user may give or take the role `granted`. This requires every permission of that role, and the permission
+ * to manage members, both by the user's own role and by the restrictions of the key in use.
  */
 export function mayGrant(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
   return [...listPermissions(granted), "members:manage" as const].every(

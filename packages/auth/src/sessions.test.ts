@@ -30,7 +30,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sets this process's clock, and no timer. */
+/** Sets the clock of this process, but no timers. */
 function setNodeClock(offMs: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + offMs });
 }
@@ -41,7 +41,7 @@ async function addUser(): Promise<{ readonly userId: UserId; readonly email: str
   const userId = await database.db
     .transaction()
     .execute((trx) => insertUserWithPassword(trx, { email, name: "Ada Lovelace", passwordHash }));
-  if (!userId) throw new Error("There is no user.");
+  if (!userId) throw new Error("The user was not added.");
   return { userId, email };
 }
 
@@ -56,7 +56,7 @@ async function signedIn(): Promise<{ readonly userId: UserId; readonly headers: 
   return { userId, headers: await signIn(email) };
 }
 
-/** How long the user's sessions will last, by the database's clock, in milliseconds. */
+/** Reads how long the user's sessions will last, by the database's clock, in milliseconds. */
 async function readRemainingMs(userId: UserId): Promise<readonly number[]> {
   const { rows } = await sql<{ ms: number }>`
     select extract(epoch from expires_at - clock_timestamp())::float8 * 1000 as ms
@@ -81,7 +81,7 @@ describe.each([
   ["an hour ahead", hourMs],
   ["an hour behind", -hourMs],
 ])("on a node whose clock is %s", (_clock, offMs) => {
-  test("a session begins and ends by the database's clock", async () => {
+  test("a session starts and ends by the database's clock", async () => {
     setNodeClock(offMs);
     const { userId, headers } = await signedIn();
     const [lifetimeMs = 0] = await readRemainingMs(userId);
@@ -98,7 +98,7 @@ describe.each([
     expect(await readRemainingMs(userId)).toEqual([]);
   });
 
-  test("a session is renewed a day after it was, and not before", async () => {
+  test("a session is renewed a day after its last renewal, and not earlier", async () => {
     setNodeClock(offMs);
     const { userId, headers } = await signedIn();
     await setRemaining(userId, 13 * dayMs + hourMs / 2);
@@ -141,7 +141,7 @@ test("a sign-in beyond the quota ends the oldest session", async () => {
   expect(found.map((session) => session?.user.id)).toEqual([undefined, userId, userId, userId]);
 });
 
-test("a session that the sign-in replaces, or that has expired, pushes no other session out", async () => {
+test("a session that is replaced or has expired does not displace another session", async () => {
   const { userId, email } = await addUser();
   const first = await signIn(email);
   const expired = await signIn(email);
@@ -170,14 +170,14 @@ test("stores at most 256 characters of a User-Agent", async () => {
   expect(rows).toEqual([{ user_agent: "x".repeat(256) }]);
 });
 
-test("a session that is left over when its user is disabled is nobody's", async () => {
+test("a remaining session of a disabled user is not valid", async () => {
   const { userId, headers } = await signedIn();
   // A sign-in that was in flight while the user was disabled leaves such a session.
   await sql`update users set disabled_at = now() where id = ${userId}`.execute(database.db);
   expect(await sessions.find(headers)).toBeUndefined();
 });
 
-test("a cookie that was tampered with is nobody's", async () => {
+test("a cookie that was tampered with is not valid", async () => {
   const { headers } = await signedIn();
   const cookie = headers.get("Cookie") ?? "";
   const forged = new Headers({

@@ -24,32 +24,33 @@ export interface OpenSession {
 
 export interface Sessions {
   /**
-   * Who the request's cookie belongs to, read from the database each time; undefined without a live session.
-   * A session that is used is renewed once a day, up to its absolute end: then there are `Set-Cookie` values to answer with.
+   * Finds the user of the request's session cookie. Reads the database every time. Returns undefined without a live
+   * session. A session in use is renewed once a day, up to its absolute end, and its `Set-Cookie` values are then
+   * returned.
    */
   find(headers: Headers): Promise<OpenSession | undefined>;
   /**
-   * Opens a new session for whoever knows the password, and ends the one that the request's cookie belongs to.
-   * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user: the same for all;
-   *   SERVICE_UNAVAILABLE when too many passwords wait to be checked.
+   * Checks the password, opens a new session, and ends the session of the request's cookie.
+   * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user, always with the same message;
+   *   SERVICE_UNAVAILABLE if too many passwords wait to be checked.
    */
   signIn(
     credentials: { readonly email: string; readonly password: string },
     request: { readonly headers: Headers; readonly source: PasswordSource },
   ): Promise<OpenSession>;
-  /** Opens a session for a user who has just signed up, and ends the one that the request's cookie belongs to. */
+  /** Opens a session for a user who has just signed up, and ends the session of the request's cookie. */
   open(userId: UserId, headers: Headers): Promise<OpenSession>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */
   signOut(headers: Headers): Promise<string[]>;
 }
 
 /**
- * People's sessions, kept by better-auth in our tables. Expiry is judged by the database's clock alone, by which
- * sessions begin as well, so that nodes whose clocks differ agree.
+ * Creates the sessions of users, which better-auth stores in Latchkey's tables. Their start and expiry are judged only
+ * by the database's clock, so that nodes whose clocks differ agree.
  */
 export function createSessions(options: SessionsOptions): Sessions {
   const auth = createBetterAuth(options);
-  /** The session that the new one replaces goes first, so that it doesn't push out one of another device. */
+  /** Ends the replaced session before the oldest ones, so that it doesn't displace a session of another device. */
   const replaceSession = async (
     headers: Headers,
     { user, answered }: { readonly user: SessionUser; readonly answered: Headers },

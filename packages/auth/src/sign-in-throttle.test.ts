@@ -23,11 +23,11 @@ beforeEach(async () => {
 });
 
 const from = (address: string | null, deviceId?: string): AttemptOrigin => ({ address, deviceId });
-/** An address of a network of its own. */
+/** An address in a separate network for each number. */
 const stranger = (number: number) => from(`2001:db8:0:${number.toString(16)}::1`);
 const [home, away] = [from("203.0.113.7"), from("198.51.100.9")];
 
-/** A failed attempt; how many seconds to wait if it was throttled, else 0. */
+/** Makes a failed attempt. Returns the seconds to wait if it was throttled, otherwise 0. */
 async function fail(email: string, origin: AttemptOrigin, node = throttle): Promise<number> {
   return await node.takeSignIn(email, origin).then(
     () => 0,
@@ -38,10 +38,10 @@ async function fail(email: string, origin: AttemptOrigin, node = throttle): Prom
   );
 }
 
-/** Fails until throttled; how often it did. */
+/** Makes failed attempts until one is throttled. Returns how many were allowed. */
 async function exhaust(email: string, origin: AttemptOrigin): Promise<number> {
   for (let count = 0; count < 200; count += 1) if ((await fail(email, origin)) > 0) return count;
-  throw new Error("It was never throttled.");
+  throw new Error("No attempt was throttled.");
 }
 
 async function addUser(): Promise<{ id: UserId; email: string }> {
@@ -57,7 +57,7 @@ async function pass(seconds: number): Promise<void> {
   );
 }
 
-test("ten attempts fail with an address from one network, then one every 90 seconds, on all nodes together", async () => {
+test("allows ten failed attempts per email address and network, then one every 90 seconds, over all nodes", async () => {
   for (let count = 0; count < 5; count += 1) {
     expect(await fail("ada@example.com", home)).toBe(0);
     expect(await fail("ada@example.com", home, otherNode)).toBe(0);
@@ -71,31 +71,31 @@ test("ten attempts fail with an address from one network, then one every 90 seco
   expect(await fail("ada@example.com", home)).toBeGreaterThan(80);
 });
 
-test("attempts at the same time are counted one by one", async () => {
+test("concurrent attempts are counted individually", async () => {
   const waits = await Promise.all(Array.from({ length: 30 }, () => fail("ada@example.com", home)));
   expect(waits.filter((seconds) => seconds === 0)).toHaveLength(10);
 });
 
-test("an attempt that is refunded counts for nothing", async () => {
+test("a refunded attempt does not count", async () => {
   for (let count = 0; count < 20; count += 1)
     await (await throttle.takeSignIn("ada@example.com", home)).refund();
   expect(await exhaust("ada@example.com", home)).toBe(10);
 });
 
-test("one network fails 50 times, with whatever addresses, and another network is not affected", async () => {
+test("allows 50 failed attempts per network with any email addresses, without affecting another network", async () => {
   for (let count = 0; count < 50; count += 1) expect(await fail(`${count}@example.com`, home)).toBe(0);
   expect(await fail("ada@example.com", home)).toBeGreaterThan(10);
   expect(await fail("ada@example.com", away)).toBe(0);
 });
 
-test("the addresses of an IPv6 network count as one, and those that can't be told as well", async () => {
+test("the addresses of an IPv6 network count as one, and so do all unknown addresses", async () => {
   for (let count = 0; count < 10; count += 1)
     expect(await fail("ada@example.com", from(`2001:db8::${count}`))).toBe(0);
   expect(await fail("ada@example.com", from("2001:db8::abcd"))).toBeGreaterThan(0);
   expect(await exhaust("grace@example.com", from(null))).toBe(10);
 });
 
-test("a crowd fails 50 times with one address, then once every 72 seconds", async () => {
+test("allows 50 failed attempts per email address from many networks, then one every 72 seconds", async () => {
   for (let number = 0; number < 50; number += 1)
     expect(await fail("ada@example.com", stranger(number))).toBe(0);
   expect(await fail("ada@example.com", stranger(99))).toBeGreaterThan(60);
@@ -112,41 +112,41 @@ describe("the owner of an account", () => {
     return { ...user, device };
   }
 
-  async function attackByCrowd(email: string): Promise<void> {
+  async function attackFromManyNetworks(email: string): Promise<void> {
     for (let number = 0; number < 50; number += 1) await fail(email, stranger(number));
     expect(await fail(email, stranger(99))).toBeGreaterThan(0);
   }
 
-  test("signs in on a known network and with a known device elsewhere while a crowd attacks", async () => {
+  test("can sign in on a known network, and elsewhere with a known device, during an attack from many networks", async () => {
     const { email, device } = await addOwner();
-    await attackByCrowd(email);
+    await attackFromManyNetworks(email);
     expect(await fail(email, home)).toBe(0);
     expect(await fail(email, from(away.address, device))).toBe(0);
     expect(await fail(email, away)).toBeGreaterThan(0);
   });
 
-  test("signs in with a known device while somebody on the same network attacks", async () => {
+  test("can sign in with a known device during an attack from the same network", async () => {
     const { email, device } = await addOwner();
     expect(await exhaust(email, home)).toBe(10);
     for (let number = 0; number < 60; number += 1) await fail(`${number}@example.com`, home);
     expect(await fail(email, from(home.address, device))).toBe(0);
   });
 
-  test("fails ten times with a known device as well, and its ID is worth nothing for another account", async () => {
+  test("can fail ten times with a known device, whose ID is not known for another account", async () => {
     const [owner, other] = [await addOwner(), await addUser()];
     expect(await exhaust(owner.email, from(home.address, owner.device))).toBe(10);
     expect(await exhaust(other.email, from(away.address, owner.device))).toBe(10);
     expect(await fail(other.email, from(away.address, createDeviceId()))).toBeGreaterThan(0);
   });
 
-  test("has no known network where the address can't be told", async () => {
+  test("has no known network if the address is unknown", async () => {
     const user = await addUser();
     await throttle.remember(user, { address: null, deviceId: createDeviceId() });
-    await attackByCrowd(user.email);
+    await attackFromManyNetworks(user.email);
     expect(await fail(user.email, from(null))).toBeGreaterThan(0);
   });
 
-  test("is told as known to the password queue, by device before network", async () => {
+  test("is a known origin for the password queue, by device or otherwise by network", async () => {
     const { email, device } = await addOwner();
     const sourceOf = async (origin: AttemptOrigin) => (await throttle.takeSignIn(email, origin)).source;
     const [byDevice, byNetwork, unknown] = [
@@ -161,7 +161,7 @@ describe("the owner of an account", () => {
   });
 });
 
-test("so many sign up from a network as configured, evenly over the hour after that", async () => {
+test("allows the configured number of sign-ups per network, then one per refill time", async () => {
   const signUp = (origin: AttemptOrigin) =>
     throttle.takeSignUp(origin).then(
       () => 0,
@@ -175,7 +175,7 @@ test("so many sign up from a network as configured, evenly over the hour after t
   expect(await signUp(from("2001:db8::9"))).toBeGreaterThan(890);
 });
 
-test("says when to try again, in words too", async () => {
+test("states when to try again in the message", async () => {
   await exhaust("ada@example.com", home);
   await expect(throttle.takeSignIn("ada@example.com", home)).rejects.toThrow(
     /^Too many sign-in attempts\. Try again in (8\d|90) seconds\.$/,

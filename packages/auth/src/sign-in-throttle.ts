@@ -17,7 +17,7 @@ export interface SignInThrottleOptions {
 
 /** Where an attempt comes from. */
 export interface AttemptOrigin {
-  /** The client's IP address; null if it cannot be told. */
+  /** The client's IP address; null if it is unknown. */
   readonly address: string | null;
   /** From the device cookie. */
   readonly deviceId: string | undefined;
@@ -27,26 +27,28 @@ export interface AttemptOrigin {
 export interface Attempt {
   /** For the password queue. */
   readonly source: PasswordSource;
-  /** Makes the attempt count for nothing: it succeeded, or no password was checked. */
+  /** Refunds the attempt, because it succeeded or no password was checked. */
   refund(): Promise<void>;
 }
 
-/** Failed attempts: so many at once, and then one per refill time. Decision 22 gives the reasons. */
+/**
+ * Limits of failed attempts: a burst of `capacity`, and then one per `refillSeconds`. See decision 22 for the reasons.
+ */
 const limits = {
   /** With one email address, from one network or one known device. */
   origin: { capacity: 10, refillSeconds: 90 },
-  /** From one network, with whatever email addresses. */
+  /** From one network, with any email addresses. */
   network: { capacity: 50, refillSeconds: 18 },
   /** With one email address, from all networks and devices that its account was never signed in from. */
   account: { capacity: 50, refillSeconds: 72 },
 } as const;
 
 /**
- * Limits sign-ins per account and network, and sign-ups per network, for all nodes together. A right password costs
- * nothing. Whether an email address has an account makes no difference to any limit.
+ * Limits sign-ins per account and network, and sign-ups per network, over all nodes. A correct password doesn't count.
+ * Whether an email address has an account makes no difference to any limit.
  *
- * An attacker cannot keep a user from signing in on a known device, which has a limit of its own, nor on a known network
- * from outside of it. See docs/decisions/0022.
+ * An attacker can't prevent a user from signing in on a known device, which has its own limit. An attacker outside a
+ * known network can't prevent a sign-in from that network either. See docs/decisions/0022.
  */
 export class SignInThrottle {
   readonly #db: Db;
@@ -55,7 +57,7 @@ export class SignInThrottle {
 
   constructor({ db, secret, maxSignUpsPerHour }: SignInThrottleOptions) {
     this.#db = db;
-    // Of its own, so that no digest is a signature of anything else that the secret signs.
+    // A separate key, so that no digest equals a signature that is made with the secret for another purpose.
     this.#key = createHmac("sha256", secret).update("latchkey sign-in throttle").digest();
     this.#maxSignUpsPerHour = maxSignUpsPerHour;
   }
@@ -96,7 +98,7 @@ export class SignInThrottle {
     { address, deviceId }: { readonly address: string | null; readonly deviceId: string },
   ): Promise<void> {
     const device = this.#digest("origin", email, "device", deviceId);
-    // An address that cannot be told is nobody's own.
+    // An unknown address can't identify a known network.
     const network = address === null ? [] : [this.#digest("origin", email, "network", networkOf(address))];
     await rememberOrigins(this.#db, id, [device, ...network]);
   }

@@ -6,7 +6,9 @@ import { findRole, listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type Permission, roleHolds } from "./permissions.ts";
 
-/** What a membership check found: who may act in a workspace, in which role, and the receipt for it. */
+/**
+ * The result of a membership check: the user, the user's role in the workspace, and the scope that proves the check.
+ */
 export interface WorkspaceAccess {
   readonly scope: WorkspaceScope;
   readonly userId: UserId;
@@ -14,10 +16,11 @@ export interface WorkspaceAccess {
 }
 
 /**
- * Checks that a signed-in person may do this in a workspace, as the database has it now. Requests with a key are
- * checked by their admission.
+ * Checks that a signed-in user has a permission in a workspace, by the current data in the database. Requests with a
+ * key are checked by admission.
  *
- * @throws {AppError} FORBIDDEN, the same for a workspace that is not there and for one that is not theirs.
+ * @throws {AppError} FORBIDDEN, the same for a workspace that does not exist and for one that the user is not a member
+ *   of.
  */
 export async function requireWorkspaceAccess(
   db: Db,
@@ -43,7 +46,9 @@ export async function openReachedWorkspaces(
   return ids.map(mintWorkspaceScope);
 }
 
-/** Opens any workspace to the instance's operator, who holds the database itself. For the `latchkey` command alone. */
+/**
+ * Opens any workspace without a check. Only for the `latchkey` command, whose user has access to the database anyway.
+ */
 export function openAsOperator(workspaceId: WorkspaceId): WorkspaceScope {
   return mintWorkspaceScope(workspaceId);
 }

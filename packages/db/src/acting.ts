@@ -3,13 +3,14 @@ import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
 import type { Trx } from "./schema.ts";
 
-/** Of a row of `api_keys`: whether it may be used at all. */
-const isInForce = sql<boolean>`
+/** SQL for whether a key in `api_keys` can be used: it is not deleted, disabled or expired. */
+const isUsable = sql<boolean>`
   deleted_at is null and disabled_at is null and (expires_at is null or expires_at > clock_timestamp())`;
 
 /**
- * Whether a user may still act: they are not disabled. A request may have been let in long before its body had come. Lock
- * the user before, with `lockUsers`, so that this does not change until the transaction ends.
+ * Whether a user can still act, which means that the user is not disabled. Checked again because the request may have
+ * been allowed long before its body arrived. Lock the user with `lockUsers` first, so that the answer stays true until
+ * the transaction ends.
  */
 export async function isUserActing(trx: Trx, userId: UserId): Promise<boolean> {
   const user = await trx
@@ -21,17 +22,17 @@ export async function isUserActing(trx: Trx, userId: UserId): Promise<boolean> {
   return user !== undefined;
 }
 
-/** A key that somebody acts by. */
+/** The key that a request acts with. */
 export interface HeldKey {
   readonly settings: KeySettings;
-  /** Whether the secret is one that it had before, and that is still good. */
+  /** Whether the presented secret is a former secret that is still valid. */
   readonly isByFormerSecret: boolean;
 }
 
 /**
- * What the key is held to that somebody acts by, undefined where it or the secret is not in force any more; so until the
- * transaction ends. Lock the user before, with `lockUsers`.
- * @param digest of the secret that was presented, in base64.
+ * Locks the key that a request acts with until the transaction ends, and returns its settings. Returns undefined if the
+ * key or the presented secret is no longer valid. Lock the user with `lockUsers` first.
+ * @param digest SHA-256 of the presented secret, in base64.
  */
 export async function lockActingKey(
   trx: Trx,
@@ -42,7 +43,7 @@ export async function lockActingKey(
     .selectFrom("api_keys")
     .select([...selectSettings, sql<boolean>`hash <> ${hash}`.as("isByFormerSecret")])
     .where("id", "=", keyId)
-    .where(isInForce)
+    .where(isUsable)
     .where(
       sql<boolean>`(hash = ${hash} or exists (
         select from retired_secrets former

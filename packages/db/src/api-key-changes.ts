@@ -18,11 +18,12 @@ export interface NewApiKey {
 }
 
 /**
- * Stores a new key with its counter; undefined when the user is disabled.
+ * Stores a new key with its counter. Returns undefined if the user is disabled.
  *
- * The user's row stays locked until the transaction ends, so that a change that puts all of the user's keys out of
- * force comes before this key, which then is not made, or sees it and reaches it too. Without the lock a node could
- * remember the new key as good, from before that change, with a version that nobody moves.
+ * Locks the user's row until the transaction ends. A concurrent change that invalidates all of the user's keys
+ * therefore either commits first, and the key is not created, or waits and includes the new key. Without the lock, a
+ * node could remember the new key as valid, as it was before that change, with a version that no later change
+ * increments.
  */
 export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId | undefined> {
   const owner = await trx
@@ -50,8 +51,8 @@ export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId | un
 }
 
 /**
- * Locks a user's key, so that nobody else changes it until the transaction ends; undefined when it is deleted or was never
- * theirs.
+ * Locks a user's key against other changes until the transaction ends. Returns undefined if the user has no such key or
+ * it is deleted.
  */
 export async function lockApiKey(
   trx: Trx,
@@ -68,7 +69,7 @@ export async function lockApiKey(
   return locked && (await findApiKey(trx, key));
 }
 
-/** What of a key can be edited. */
+/** The fields of a key that can be edited. */
 interface ApiKeyChanges {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
@@ -76,8 +77,8 @@ interface ApiKeyChanges {
 }
 
 /**
- * Changes a key; whether it is there, at a version that the caller asks for. Where its settings change, call
- * `bumpKeyVersions` last.
+ * Changes a key. Returns false if the user has no such key, or it is at none of `versions`. If the settings change,
+ * call `bumpKeyVersions` last in the transaction.
  */
 export async function updateApiKey(
   trx: Trx,
@@ -101,16 +102,16 @@ export async function updateApiKey(
   return numUpdatedRows > 0n;
 }
 
-/** The end of what is over for good: no clock that is set back brings it to life again. */
-const overForGood = sql<Date>`'-infinity'::timestamptz`;
-/** So many former secrets of a key may be good at once; each is counted in a statement of its own. */
-const formerSecretsAtOnce = 5;
-/** So many are recognised when they are presented later. */
-const formerSecretsKept = 100;
+/** The `good_until` of a secret that is revoked permanently. It stays in the past even if the clock is set back. */
+const alwaysExpired = sql<Date>`'-infinity'::timestamptz`;
+/** The most former secrets of a key that are valid at the same time. Admission counts each in a separate statement. */
+const maxValidFormerSecrets = 5;
+/** The most former secrets of a key that are stored, so that they are recognized when they are presented later. */
+const maxStoredFormerSecrets = 100;
 
 /**
- * Gives a key another secret; the one that it had is good for as long as the overlap lasts, unless five later ones are.
- * Lock the key before, and call `bumpKeyVersions` with `hasNewSecret` last.
+ * Replaces the secret of a key. The former secret stays valid for the overlap, unless five newer former secrets are
+ * valid. Lock the key first, and call `bumpKeyVersions` with `hasNewSecret` last in the transaction.
  * @param secret.hash SHA-256 of the whole secret, 32 bytes.
  */
 export async function rotateApiKey(
@@ -121,9 +122,9 @@ export async function rotateApiKey(
   const overlap = sql`clock_timestamp() + ${secret.overlapSeconds}::integer * interval '1 second'`;
   await sql`
     insert into retired_secrets (hash, key_id, start, good_until)
-    select hash, id, start, ${secret.overlapSeconds === 0 ? overForGood : overlap}
+    select hash, id, start, ${secret.overlapSeconds === 0 ? alwaysExpired : overlap}
     from api_keys where id = ${id}`.execute(trx);
-  await endAllBut(trx, id, formerSecretsAtOnce);
+  await revokeAllExceptLatest(trx, id, maxValidFormerSecrets);
   await trx
     .updateTable("api_keys")
     .set((eb) => ({
@@ -137,12 +138,12 @@ export async function rotateApiKey(
 }
 
 /**
- * Replaces the current secret of a key, unless a request was admitted with it or another secret is current by now; whether
- * it was replaced. The replaced secret is no longer valid; it is kept among the retired ones, so that it is recognized
- * when somebody presents it. Former secrets keep their overlap.
+ * Replaces the current secret of a key. Returns false and changes nothing if a request was allowed with the secret, or
+ * if it is no longer the current one. The replaced secret is revoked, and stored so that it is recognized when it is
+ * presented later. Former secrets keep their overlap.
  *
- * Lock the key before, and call this last in the transaction. It locks the key's counter before it decides. Admission
- * marks the first use of a new secret in that row, in the statement that counts the use: either that statement has
+ * Lock the key first, and call this last in the transaction. It locks the key's counter before it decides. Admission
+ * marks the first use of a new secret in that row, in the statement that counts the use. Either that statement has
  * committed, and nothing is replaced, or it finds that the version has changed, and counts nothing.
  *
  * @param key.issuedHash SHA-256 of the secret to replace.
@@ -153,7 +154,7 @@ export async function replaceUnusedSecret(
   { id, issuedHash }: { readonly id: KeyId; readonly issuedHash: Buffer },
   secret: { readonly start: string; readonly hash: Buffer },
 ): Promise<boolean> {
-  await forgetLongRetired(trx, id);
+  await deleteOldestRevoked(trx, id);
   const { rows } = await sql`
     with unused as materialized (
       select key_id from key_counters
@@ -162,7 +163,7 @@ export async function replaceUnusedSecret(
     ),
     retired as (
       insert into retired_secrets (hash, key_id, start, good_until)
-      select hash, id, start, ${overForGood}
+      select hash, id, start, ${alwaysExpired}
       from api_keys join unused on unused.key_id = api_keys.id
       where hash = ${issuedHash}
       returning key_id
@@ -179,31 +180,31 @@ export async function replaceUnusedSecret(
   return rows.length > 0;
 }
 
-/** Ends the overlap of all secrets that a key had before. Lock the key before, and call `bumpKeyVersions` last. */
+/** Revokes all former secrets of a key. Lock the key first, and call `bumpKeyVersions` last in the transaction. */
 export async function endOverlap(trx: Trx, id: KeyId): Promise<void> {
-  await endAllBut(trx, id, 0);
+  await revokeAllExceptLatest(trx, id, 0);
 }
 
-/** Ends the overlap of a key's former secrets except the latest valid ones, so many, and forgets the oldest. */
-async function endAllBut(trx: Trx, id: KeyId, count: number): Promise<void> {
+/** Revokes a key's former secrets except the latest `count` valid ones, and deletes the oldest revoked ones. */
+async function revokeAllExceptLatest(trx: Trx, id: KeyId, count: number): Promise<void> {
   await sql`
-    update retired_secrets set good_until = ${overForGood}
-    where key_id = ${id} and good_until <> ${overForGood} and hash not in (
+    update retired_secrets set good_until = ${alwaysExpired}
+    where key_id = ${id} and good_until <> ${alwaysExpired} and hash not in (
       select hash from retired_secrets
       where key_id = ${id} and good_until > clock_timestamp()
       order by retired_at desc, hash limit ${count})`.execute(trx);
-  await forgetLongRetired(trx, id);
+  await deleteOldestRevoked(trx, id);
 }
 
-/** Deletes the oldest of a key's retired secrets, if there are many; never one that is still valid. */
-async function forgetLongRetired(trx: Trx, id: KeyId): Promise<void> {
+/** Deletes a key's oldest revoked secrets beyond `maxStoredFormerSecrets`. Never deletes a valid one. */
+async function deleteOldestRevoked(trx: Trx, id: KeyId): Promise<void> {
   await sql`
-    delete from retired_secrets where good_until = ${overForGood} and hash in (
+    delete from retired_secrets where good_until = ${alwaysExpired} and hash in (
       select hash from retired_secrets
-      where key_id = ${id} order by retired_at desc, hash offset ${formerSecretsKept})`.execute(trx);
+      where key_id = ${id} order by retired_at desc, hash offset ${maxStoredFormerSecrets})`.execute(trx);
 }
 
-/** Deletes a user's key; whether there was such a key. Once the transaction commits, no node admits it. */
+/** Deletes a user's key. Returns false if there is none. After the transaction commits, every node rejects the key. */
 export async function deleteApiKey(
   trx: Trx,
   key: { readonly userId: UserId; readonly id: KeyId },

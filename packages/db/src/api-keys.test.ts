@@ -34,7 +34,7 @@ async function names(userId: UserId, search: string): Promise<string[]> {
   return items.map((item) => item.name);
 }
 
-test("lists a user's own keys, newest first, a page at a time, with the number of all", async () => {
+test("lists pages of a user's own keys, newest first, with the total", async () => {
   const [userId, stranger] = [await addUser(), await addUser()];
   for (const name of ["one", "two", "three"]) await addKey(userId, name);
   await addKey(stranger, "foreign");
@@ -48,7 +48,7 @@ test("lists a user's own keys, newest first, a page at a time, with the number o
   expect(first.items[0]).toMatchObject({ usageCount: 0, lastUsedAt: null, start: "lk_abcdef" });
 });
 
-test("pages through a search, and counts what it fits, whether the newest keys fill the page or not", async () => {
+test("returns pages of a search with the number of matching keys, whether or not the newest keys fill the page", async () => {
   const userId = await addUser();
   for (let key = 0; key < 7; key += 1) await addKey(userId, `${key % 2 === 0 ? "even" : "odd"} ${key}`);
   const find = async (search: string, offset: number) => {
@@ -61,7 +61,7 @@ test("pages through a search, and counts what it fits, whether the newest keys f
   expect(await find("nothing", 0)).toEqual([[], 0]);
 });
 
-test("a search finds keys that are older than very many others", async () => {
+test("a search finds a key that is older than 2,500 others", async () => {
   const userId = await addUser();
   await addKey(userId, "rare old");
   await sql`
@@ -78,7 +78,7 @@ test("a search finds keys that are older than very many others", async () => {
   expect([page.items.map(({ name }) => name), page.total]).toEqual([["rare new"], 2]);
 });
 
-test("searches name, description and first characters, in any case, with wildcards taken as they are", async () => {
+test("searches name, description and first characters, ignoring case and treating wildcards literally", async () => {
   const userId = await addUser();
   await addKey(userId, "100% sure", "for the Build");
   await addKey(userId, "under_score");
@@ -91,7 +91,7 @@ test("searches name, description and first characters, in any case, with wildcar
   expect(await names(userId, "nowhere")).toEqual([]);
 });
 
-test("nobody but its user finds, changes or deletes a key", async () => {
+test("only the owner can find, change or delete a key", async () => {
   const [userId, stranger] = [await addUser(), await addUser()];
   const id = await addKey(userId, "mine");
   const foreign = { userId: stranger, id };
@@ -103,7 +103,7 @@ test("nobody but its user finds, changes or deletes a key", async () => {
   expect(await findApiKey(database.db, { userId, id })).toMatchObject({ name: "mine" });
 });
 
-test("of deletions at once, one finds the key; afterwards it is in no list and cannot be changed", async () => {
+test("of concurrent deletions, only one succeeds; the key then can't be listed or changed", async () => {
   const userId = await addUser();
   const id = await addKey(userId, "short-lived");
   const deletions = Array.from({ length: 5 }, () =>
@@ -116,21 +116,21 @@ test("of deletions at once, one finds the key; afterwards it is in no list and c
   ).toBe(false);
 });
 
-test("a key that is made while its user is disabled is not made, or is put out of force with the others", async () => {
+test("a key that is created while its user is being disabled gets a new version; later ones are not created", async () => {
   const userId = await addUser();
   await addKey(userId, "before");
-  const key = { userId, name: "meanwhile", description: "", start: "lk_abcdef", hash: randomBytes(32) };
-  const { promise: isLocked, resolve: tellLocked } = Promise.withResolvers<void>();
+  const key = { userId, name: "concurrent", description: "", start: "lk_abcdef", hash: randomBytes(32) };
+  const { promise: isLocked, resolve: notifyLocked } = Promise.withResolvers<void>();
   const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>();
   const creation = database.db.transaction().execute(async (trx) => {
     const id = await insertApiKey(trx, key);
-    tellLocked();
+    notifyLocked();
     await mayCommit;
     return id;
   });
   await isLocked;
   const disabling = database.db.transaction().execute((trx) => disableUser(trx, userId));
-  // The disabling is seen to wait for the creation; only then may that commit.
+  // Lets the creation commit only after the disabling waits for it.
   await expect
     .poll(async () => {
       const { rows } = await sql<{ waiting: number }>`
@@ -152,7 +152,7 @@ test("a key that is made while its user is disabled is not made, or is put out o
   expect(await database.db.transaction().execute((trx) => insertApiKey(trx, late))).toBeUndefined();
 });
 
-test("adds up a user's own keys, without the deleted ones", async () => {
+test("adds up a user's own keys, except deleted ones", async () => {
   const [userId, stranger] = [await addUser(), await addUser()];
   expect(await summarizeApiKeys(database.db, userId)).toEqual({
     keyCount: 0,

@@ -7,17 +7,17 @@ import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
 import type { UserTrx } from "./workspace-scope.ts";
 
-/** A secret that a key had before, and that is still good. */
+/** A former secret of a key that is still valid. */
 export interface FormerSecret {
-  /** Its first characters. */
+  /** The first characters of the secret. */
   readonly start: string;
   readonly retiredAt: Date;
   readonly goodUntil: Date;
-  /** Good to a minute. */
+  /** Accurate to one minute. */
   readonly lastUsedAt: Date | null;
 }
 
-/** An API key as its user sees it; never the secret or its hash. */
+/** An API key as its owner sees it, without the secret or its hash. */
 export interface ApiKey extends KeySettings {
   readonly id: KeyId;
   readonly name: string;
@@ -26,17 +26,17 @@ export interface ApiKey extends KeySettings {
   readonly start: string;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
-  /** Requests admitted with this key, exactly. */
+  /** The exact number of requests that were allowed with this key. */
   readonly usageCount: number;
-  /** Those that are still good, the latest first. */
+  /** The former secrets that are still valid, newest first. */
   readonly formerSecrets: readonly FormerSecret[];
-  /** When somebody last presented a secret of it whose time was over, and from where. */
+  /** The last request with a former secret whose overlap had ended. */
   readonly rotatedOutUse: { readonly at: Date; readonly address: string | null } | null;
-  /** Moves with every change that its user makes. */
+  /** Incremented with every change that the owner makes. */
   readonly version: number;
 }
 
-/** A user's key that has not been deleted. */
+/** Finds a user's key that is not deleted. */
 export async function findApiKey(
   db: Db,
   key: { readonly userId: UserId; readonly id: KeyId },
@@ -47,7 +47,7 @@ export async function findApiKey(
 
 export interface ApiKeyPage {
   readonly items: ApiKey[];
-  /** How many keys match in all. */
+  /** The number of all matching keys. */
   readonly total: number;
 }
 
@@ -73,7 +73,7 @@ export interface OwnKeyQuery {
   readonly limit: number;
 }
 
-/** A page of a user's keys; the newest first by default. */
+/** Returns a page of a user's keys, newest first by default. */
 export async function listApiKeys(trx: UserTrx, userId: UserId, query: OwnKeyQuery): Promise<ApiKeyPage> {
   const { ids, total } = await findOwnKeys(trx, userId, query);
   if (ids.length === 0) return { items: [], total };
@@ -83,7 +83,10 @@ export async function listApiKeys(trx: UserTrx, userId: UserId, query: OwnKeyQue
   return { items: ids.flatMap((id) => byId.get(id) ?? []), total };
 }
 
-/** The newest keys come from an index, however many there are; other orders and filters look at each key. */
+/**
+ * Reads the default order from an index, whatever the number of keys. Other orders and filters read every key of the
+ * user.
+ */
 async function findOwnKeys(trx: UserTrx, userId: UserId, query: OwnKeyQuery): Promise<FoundPage> {
   const { search, status, sort = "createdAt", direction = "desc" } = query;
   if (status === undefined && sort === "createdAt" && direction === "desc") {
@@ -113,7 +116,10 @@ async function findOwnKeys(trx: UserTrx, userId: UserId, query: OwnKeyQuery): Pr
   return { ids: [], total };
 }
 
-/** Row-level security shows the history of the user's own keys. */
+/**
+ * SQL for whether a key had a rate limited request in this hour or the one before. Row-level security shows the history
+ * of the user's own keys.
+ */
 const isRateLimited = sql<boolean>`exists (
   select from key_usage_hours where key_id = api_keys.id and outcome = 'limited' and hour >= ${lastHour})`;
 
@@ -123,7 +129,7 @@ const ownKeyFacts = {
   isUsed: sql<boolean>`coalesce(key_counters.last_used_at >= now() - ${days30}, false)`,
 };
 
-/** Which of a user's keys had a request rate limited in this hour or the one before. */
+/** Finds which of a user's keys had a rate limited request in this hour or the one before. */
 export async function findRateLimitedKeys(trx: UserTrx, ids: readonly KeyId[]): Promise<ReadonlySet<KeyId>> {
   if (ids.length === 0) return new Set();
   const rows = await trx
@@ -142,7 +148,9 @@ interface FoundPage {
 
 type Cut = { readonly offset: number; readonly limit: number };
 
-/** The index has all that this takes, also of a page far down. Over two connections, where the database is a pool. */
+/**
+ * Reads the page and the total from the index alone, even for a large offset. Uses two connections if `db` is a pool.
+ */
 async function findPage(db: Db, userId: UserId, { offset, limit }: Cut): Promise<FoundPage> {
   const keys = db.selectFrom("api_keys").where("user_id", "=", userId).where("deleted_at", "is", null);
   const page = keys
@@ -158,7 +166,10 @@ async function findPage(db: Db, userId: UserId, { offset, limit }: Cut): Promise
 
 type Search = Cut & { readonly search: string };
 
-/** A search that fits very many has its page among the newest keys, and then the rest need only be counted. */
+/**
+ * Searches the newest keys first. If they fill the page, as for a search that matches many keys, the others are only
+ * counted.
+ */
 async function searchPage(db: Db, userId: UserId, search: Search): Promise<FoundPage> {
   const ids = await searchNewest(db, userId, search);
   return ids.length === search.limit
@@ -202,7 +213,7 @@ async function countMatching(db: Db, userId: UserId, search: string): Promise<nu
   return total;
 }
 
-/** Looks at each key once, for the page and for how many there are. */
+/** Reads each key once, for both the page and the total. */
 async function searchAll(db: Db, userId: UserId, { search, offset, limit }: Search): Promise<FoundPage> {
   const rows = await db
     .with(
@@ -241,11 +252,11 @@ export interface ApiKeyFilter {
   /** Part of a name, a description or the first characters, in any letter case. */
   readonly search?: string | undefined;
   readonly isDisabled?: boolean | undefined;
-  /** No key but this one. */
+  /** Only this key. */
   readonly id?: KeyId | undefined;
 }
 
-/** A page of a user's keys. */
+/** Returns a page of a user's keys. */
 export async function pageApiKeys(
   db: Db,
   userId: UserId,
@@ -261,20 +272,25 @@ export async function pageApiKeys(
     .$if(isDisabled !== undefined, (keys) =>
       keys.where("api_keys.disabled_at", isDisabled ? "is not" : "is", null),
     )
-    .$if(id !== undefined, (keys) => keys.where("api_keys.id", "=", id as KeyId)); // Guarded beside it.
+    .$if(id !== undefined, (keys) => keys.where("api_keys.id", "=", id as KeyId)); // Checked by $if.
   const rows = await cutPage(query, apiKeyOrders[sort], page).execute();
   return rows.map((row) => ({ ...toApiKey(row), position: row.position }));
 }
 
-/** Searches one concatenated text, separated by a character that no search may contain: that costs half of three searches. */
+/**
+ * Searches one text, joined with a character that no search can contain. That takes half the time of three searches.
+ */
 function matches(search: string) {
   if (search === "") return sql<boolean>`true`;
   const text = sql`api_keys.name || chr(31) || api_keys.description || chr(31) || api_keys.start`;
   return containsText(text, search);
 }
 
-/** How many keys a user has that are not deleted, counted up to `atMost`. It holds while the user is locked. */
-export async function countApiKeys(db: Db, userId: UserId, atMost: number): Promise<number> {
+/**
+ * Counts a user's keys that are not deleted, up to `maxCount`. Unless the user is locked, keys can be added
+ * concurrently.
+ */
+export async function countApiKeys(db: Db, userId: UserId, maxCount: number): Promise<number> {
   const { count } = await db
     .selectFrom((eb) =>
       eb
@@ -282,7 +298,7 @@ export async function countApiKeys(db: Db, userId: UserId, atMost: number): Prom
         .select("id")
         .where("user_id", "=", userId)
         .where("deleted_at", "is", null)
-        .limit(atMost)
+        .limit(maxCount)
         .as("keys"),
     )
     .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -290,22 +306,22 @@ export async function countApiKeys(db: Db, userId: UserId, atMost: number): Prom
   return count;
 }
 
-/** All of a user's keys together. */
+/** Totals of all keys of a user. */
 export interface ApiKeySummary {
   readonly keyCount: number;
-  /** Requests admitted with the keys that are not deleted. */
+  /** Requests that were allowed with the keys that are not deleted. */
   readonly usageCount: number;
   readonly lastUsedAt: Date | null;
 }
 
-/** Adds up a user's keys that have not been deleted. */
+/** Adds up a user's keys that are not deleted. */
 export async function summarizeApiKeys(db: Db, userId: UserId): Promise<ApiKeySummary> {
   return await db
     .selectFrom("api_keys")
     .innerJoin("key_counters", "key_counters.key_id", "api_keys.id")
     .select((eb) => [
       eb.fn.countAll<number>().as("keyCount"),
-      // A sum of bigint is numeric in Postgres, which would arrive as text.
+      // In Postgres, a sum of bigint is numeric, which the driver would return as text.
       sql<number>`coalesce(sum(key_counters.use_count), 0)::bigint`.as("usageCount"),
       eb.fn.max("key_counters.last_used_at").as("lastUsedAt"),
     ])
@@ -314,7 +330,7 @@ export async function summarizeApiKeys(db: Db, userId: UserId): Promise<ApiKeySu
     .executeTakeFirstOrThrow();
 }
 
-/** Whose key this is, deleted or not; undefined when there never was one. For the operator's command. */
+/** Finds the owner of a key, even if the key is deleted. For the `latchkey` command. */
 export async function findApiKeyOwner(db: Db, id: KeyId): Promise<UserId | undefined> {
   const row = await db.selectFrom("api_keys").select("user_id").where("id", "=", id).executeTakeFirst();
   return row?.user_id;
@@ -325,7 +341,7 @@ export interface OwnedApiKey extends ApiKey {
   readonly userId: UserId;
 }
 
-/** A page of the keys of every user, in the order of their IDs: those after `after`. For the operator's command. */
+/** Returns a page of the keys of all users, ordered by ID, after the key `after`. For the `latchkey` command. */
 export async function listInstanceApiKeys(
   db: Db,
   { after, limit }: { readonly after: KeyId | undefined; readonly limit: number },
@@ -342,7 +358,7 @@ function selectApiKeys(db: Db, userId: UserId) {
   return selectLiveApiKeys(db).where("api_keys.user_id", "=", userId);
 }
 
-/** The keys of every user that have not been deleted. */
+/** Selects the keys of all users that are not deleted. */
 function selectLiveApiKeys(db: Db) {
   return db
     .selectFrom("api_keys")
@@ -371,7 +387,7 @@ function selectLiveApiKeys(db: Db) {
     .where("api_keys.deleted_at", "is", null);
 }
 
-/** What a value becomes on its way through JSON. */
+/** The type of a value after serialization as JSON. */
 type JsonOf<Value> = {
   readonly [Name in keyof Value]: Value[Name] extends Date
     ? string

@@ -1,18 +1,18 @@
 import type { KeyId, UserId } from "./ids.ts";
 
-/** Who made a change: somebody in the web app, a key on behalf of its user, or the operator's command. */
+/** Who made a change: a signed-in user, an API key on behalf of its owner, or the `latchkey` command. */
 export type Actor =
   | { readonly kind: "session"; readonly userId: UserId }
   | {
       readonly kind: "key";
       readonly userId: UserId;
       readonly keyId: KeyId;
-      /** The digest, in base64, of the secret that was presented; written nowhere. */
+      /** SHA-256 of the presented secret, in base64. It is not written to any log. */
       readonly digest: string;
     }
   | { readonly kind: "command" };
 
-/** Where a change came from. */
+/** The actor, address and request of a change. */
 export interface Origin {
   readonly actor: Actor;
   /** The client's IP address, as this node sees it. */
@@ -21,8 +21,8 @@ export interface Origin {
 }
 
 /**
- * What can happen to an API key. Each change is an audit event of every workspace that the key can reach before or after
- * it, and an event in the security log of the key's owner.
+ * The changes of an API key that are logged. Each one adds an audit event to every workspace that the key can access
+ * before or after the change, and an event to the security log of the key's owner.
  */
 export const keyActions = {
   "key.created": "key",
@@ -39,7 +39,7 @@ export const keyActions = {
 
 export type KeyAction = keyof typeof keyActions;
 
-/** Everything that is ever written to the audit log, and what it happens to. */
+/** Every action in the audit log, with the kind of its target. */
 export const auditActions = {
   ...keyActions,
   "workspace.created": "workspace",
@@ -54,10 +54,10 @@ export type AuditAction = keyof typeof auditActions;
 
 export type Details = Readonly<Record<string, string | number | boolean | null>>;
 
-/** A change in a workspace. `before` and `after` hold what changed, and never a secret. */
+/** A change in a workspace. `before` and `after` contain the changed values, and never a secret. */
 export interface Change {
   readonly action: AuditAction;
-  /** The UUID of what it happened to. */
+  /** The UUID of the target. */
   readonly targetId: string;
   readonly before?: Details;
   readonly after?: Details;

@@ -16,12 +16,12 @@ export interface AuditEvent {
   readonly action: AuditAction;
   readonly actorKind: Actor["kind"];
   readonly actorUserId: UserId | null;
-  /** What that user is called now; null for the command. */
+  /** The current name of that user; null for the command. */
   readonly actorName: string | null;
   readonly actorKeyId: KeyId | null;
   readonly targetKind: (typeof auditActions)[AuditAction];
   readonly targetId: string;
-  /** What a member is called now; null for what is no user. */
+  /** The current name of the target if it is a user or an API key that still exists; null otherwise. */
   readonly targetName: string | null;
   readonly before: Details | null;
   readonly after: Details | null;
@@ -29,7 +29,7 @@ export interface AuditEvent {
   readonly requestId: string | null;
 }
 
-/** Writes a change into the log of its workspace, in the transaction of the change itself. */
+/** Adds a change to the audit log of its workspace, in the transaction that makes the change. */
 export async function appendAudit(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -62,13 +62,13 @@ export const auditOrders = {
 export interface AuditFilter {
   readonly action?: AuditAction | undefined;
   readonly actorUserId?: UserId | undefined;
-  /** Not before this. */
+  /** Only events at or after this time. */
   readonly from?: Date | undefined;
-  /** Before this. */
+  /** Only events before this time. */
   readonly to?: Date | undefined;
 }
 
-/** A page of a workspace's audit log. */
+/** Returns a page of a workspace's audit log. */
 export async function listAuditEvents(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "./schema.ts";
 
-/** The current time by the database's clock, in milliseconds; a node's own clock may be wrong. */
+/** Reads the database's clock, to the millisecond. The clock of a node may be wrong. */
 export async function readClock(db: Db): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   const now = rows[0]?.now;

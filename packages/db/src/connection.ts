@@ -4,7 +4,7 @@ import pg from "pg";
 import { ReconnectBackoff } from "./reconnect-backoff.ts";
 import type { Database } from "./schema.ts";
 
-/** How to reach a Postgres: a URL, or the parts of one. */
+/** How to connect to Postgres: a URL or its parts. */
 export type DatabaseConnection =
   | { readonly connectionString: string }
   | {
@@ -16,30 +16,30 @@ export type DatabaseConnection =
     };
 
 /**
- * What a connection of the product's may see: `latchkey_tenant` one workspace at a time, `latchkey_admission` what
- * decides about keys. Taken on as the connection is made, before its first statement.
+ * The role of a connection. `latchkey_tenant` sees one workspace at a time, and `latchkey_admission` sees what decides
+ * about keys. The role is set by a startup option, so it applies from the first statement.
  */
 export type DatabaseRole = "latchkey_tenant" | "latchkey_admission";
 
 export interface PoolOptions {
-  /** The tenant's unless told; `login` is whom the connection signs in as, for migrations alone. */
+  /** The role; `latchkey_tenant` by default. `login`, for migrations only, keeps the user that signs in. */
   readonly role?: DatabaseRole | "login";
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** At most this many connections at once; 10 unless told. */
+  /** The most connections at the same time; 10 by default. */
   readonly maxConnections?: number;
-  /** How long a statement may wait for its answer, in milliseconds; 5,000 unless told. */
+  /** How long a statement may take, in milliseconds; 5,000 by default. */
   readonly statementTimeoutMs?: number;
-  /** How long a statement may wait for a lock, in milliseconds; as long as for its answer unless told. */
+  /** How long a statement may wait for a lock, in milliseconds; limited by `statementTimeoutMs` by default. */
   readonly lockTimeoutMs?: number;
-  /** Whether Postgres refuses every change; not with `login`. */
+  /** Whether Postgres rejects every write. Has no effect with `login`. */
   readonly isReadOnly?: boolean;
 }
 
-/** How long to wait for a new connection, or for a free one of the pool, in milliseconds. */
+/** How long to wait for a new connection, or for a free connection of the pool, in milliseconds. */
 const connectTimeoutMs = 1_500;
 
-/** A Kysely over a pool of its own. `destroy()` closes it. Opening sends nothing: the first query connects. */
+/** Creates a Kysely instance with its own pool. The first query connects, and `destroy()` closes the pool. */
 export function openDatabase(connection: DatabaseConnection, options: PoolOptions): Kysely<Database> {
   const { role = "latchkey_tenant", statementTimeoutMs = 5_000 } = options;
   const settings = options.isReadOnly ? ["default_transaction_read_only=on"] : [];
@@ -48,20 +48,20 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
     ...clientConfig(connection, options.applicationName),
     ...(role === "login" ? {} : { options: startupOptions(role, settings) }),
     max: options.maxConnections ?? 10,
-    // The server ends a slow statement; the client gives up a little later, for a server that is silent.
+    // Postgres cancels a slow statement. The client gives up 500 ms later, in case Postgres does not respond.
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + 500,
     ...(options.lockTimeoutMs ? { lock_timeout: options.lockTimeoutMs } : {}),
     idle_in_transaction_session_timeout: 10_000,
   });
-  // A connection that breaks while idle is replaced by the pool; the next query that needs it will tell.
+  // The pool replaces an idle connection that breaks. If Postgres is unavailable, the next query fails.
   pool.on("error", () => undefined);
-  // One that breaks while in use tells the query under way; without a listener of ours it would end the process too.
+  // If a connection in use breaks, its query fails. Without this listener, the error would also end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }
 
-/** A client class for one pool, whose connections share the pauses after failed attempts. */
+/** Creates a client class for one pool. Its connections share the backoff after failed attempts. */
 function createBackoffClient(backoff: ReconnectBackoff): new () => pg.ClientBase {
   return class extends pg.Client {
     override connect(): Promise<pg.Client>;
@@ -76,15 +76,15 @@ function createBackoffClient(backoff: ReconnectBackoff): new () => pg.ClientBase
   };
 }
 
-/** The options a connection starts with: its role, and settings as `name=value` without spaces. */
+/** The startup options of a connection: its role, and settings as `name=value` without spaces. */
 export function startupOptions(role: DatabaseRole, settings: readonly string[] = []): string {
   return [`role=${role}`, ...settings].map((setting) => `-c ${setting}`).join(" ");
 }
 
-/** What every connection of ours has in common, for `pg.Client` and `pg.Pool`. */
+/** The configuration that all connections share, for `pg.Client` and `pg.Pool`. */
 export function clientConfig(connection: DatabaseConnection, applicationName: string): pg.ClientConfig {
   return {
-    // A URL without a user means the one who runs the process, as with psql; pg would read $USER instead.
+    // Without a user in the URL, signs in as the user who runs the process, as psql does. pg would read $USER instead.
     ...("connectionString" in connection ? { user: userInfo().username } : {}),
     ...connection,
     application_name: applicationName,
@@ -94,8 +94,8 @@ export function clientConfig(connection: DatabaseConnection, applicationName: st
   };
 }
 
-// Counts are bigint in Postgres and stay far below 2^53, so that they are numbers here.
+// Returns bigint as a number, because counts stay far below 2^53.
 const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format?: "text" | "binary") =>
   oid === pg.types.builtins.INT8 && format !== "binary"
     ? Number
-    : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser; // One signature stands for pg's overloads.
+    : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser; // One signature for pg's overloads.

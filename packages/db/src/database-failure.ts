@@ -4,13 +4,13 @@ import { isDatabaseUnavailable, isNotAcceptingConnections, isServerUnavailable }
 
 /**
  * Translates a failure of Postgres, or of the connection to it, into an `AppError`: a database that is unreachable,
- * silent, overloaded or full is `SERVICE_UNAVAILABLE`. Undefined for everything else, which is a bug or a case that
- * the query's author must handle.
+ * unresponsive, overloaded or full is `SERVICE_UNAVAILABLE`. Returns undefined for any other error, which is a bug or
+ * must be handled by the caller.
  */
 export function databaseFailure(error: unknown): AppError | undefined {
   if (!(error instanceof Error)) return undefined;
-  const isAway = isDatabaseUnavailable(error) || isConnectionFailure(error);
-  return isAway ? new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 1 }) : undefined;
+  const isDown = isDatabaseUnavailable(error) || isConnectionFailure(error);
+  return isDown ? new AppError("SERVICE_UNAVAILABLE", { cause: error, retryAfterSeconds: 1 }) : undefined;
 }
 
 /**
@@ -22,7 +22,7 @@ export function isDatabaseOutage(error: unknown): boolean {
   return isConnectionFailure(error) && !(error instanceof Error && error.message.includes(poolWait));
 }
 
-/** Whether the database may just not be up yet: nobody listens, or who does accepts no connections yet. */
+/** Whether the database may still be starting: nothing listens, or the server does not accept connections yet. */
 export function isDatabaseNotUp(error: unknown): boolean {
   return isConnectionFailure(error) || isNotAcceptingConnections(error);
 }
@@ -31,7 +31,8 @@ export function isDatabaseNotUp(error: unknown): boolean {
 function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
   if (error instanceof AggregateError) return error.errors.some(isConnectionFailure);
-  // Node's error for a client of ours that left while it sent a body has the same code as a broken connection to Postgres.
+  // If an HTTP client disconnects while it sends a body, Node's error has the same code as a broken connection to
+  // Postgres.
   if (error.message === "aborted") return false;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   return networkCodes.has(code) || clientMessages.some((message) => error.message.includes(message));

@@ -4,23 +4,23 @@ import { isRoleRefusal } from "./sqlstate.ts";
 
 const roles: readonly DatabaseRole[] = ["latchkey_tenant", "latchkey_admission"];
 
-/** Whoever signs in to the database may not work in the roles that keep tenants apart, or may not make them. */
+/** The login can't assume the roles that isolate tenants, or can't create them. */
 export class RolesMissingError extends Error {
   override readonly name = "RolesMissingError";
 
-  /** @param login whom `DATABASE_URL` signs in as. */
+  /** @param login the user that `DATABASE_URL` signs in as. */
   constructor(login: string, options?: ErrorOptions) {
-    const made = roles.map((role) => `create role ${role} nologin;`).join(" ");
+    const createRoles = roles.map((role) => `create role ${role} nologin;`).join(" ");
     super(
-      `The database's user "${login}" may not take on the roles that keep tenants apart. Have a superuser run, once: ` +
-        `${made} grant ${roles.join(", ")} to ${pg.escapeIdentifier(login)}; (a role that is there already needs only the grant)`,
+      `The database user "${login}" can't assume the roles that isolate tenants. Have a superuser run, once: ` +
+        `${createRoles} grant ${roles.join(", ")} to ${pg.escapeIdentifier(login)}; (a role that already exists needs only the grant)`,
       options,
     );
   }
 }
 
 /**
- * Sees that connections can be made in the roles that the product works in.
+ * Checks that connections can assume the roles that the product uses.
  * @throws {RolesMissingError}
  */
 export async function requireRoles(connection: DatabaseConnection): Promise<void> {
@@ -32,7 +32,7 @@ export async function requireRoles(connection: DatabaseConnection): Promise<void
     try {
       await client.connect();
       const { rows } = await client.query<{ name: string }>("select current_user::text as name");
-      // Something between us and the database may drop what a connection asks for as it starts.
+      // A proxy between Latchkey and the database may drop startup options.
       if (rows[0]?.name !== role) throw new RolesMissingError(client.user ?? "");
     } catch (error) {
       if (isRoleRefusal(error)) throw new RolesMissingError(client.user ?? "", { cause: error });

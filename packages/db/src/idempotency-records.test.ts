@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test("while a request is in progress, its Idempotency-Key is free for every other user, method, path and key", async () => {
+test("a request in progress blocks only the same user, method, path and Idempotency-Key", async () => {
   const name = { userId: createId("user"), method: "POST", path: "/open/workspaces", key: randomUUID() };
   await database.db.transaction().execute(async (first) => {
     expect(await claimIdempotencyName(first, name)).toBe(true);

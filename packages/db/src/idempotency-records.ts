@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { UserId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
-/** What a client calls a request of its own, so that sending it again does not carry it out again. */
+/** Identifies a request of a client, so that sending it again does not execute it again. */
 export interface IdempotencyName {
   readonly userId: UserId;
   readonly method: string;
@@ -10,16 +10,16 @@ export interface IdempotencyName {
   readonly key: string;
 }
 
-/** How a request was answered, and what decides about a repetition of it. */
+/** The response to a request, and what decides how a repeated request is handled. */
 export interface IdempotencyRecord {
   /** SHA-256 of the request's body. */
   readonly requestHash: Buffer;
   readonly status: number;
-  /** Null where it had no body. */
+  /** Null if the response had no body. */
   readonly answer: Record<string, unknown> | null;
   /** SHA-256 of the secret that the request was made with; null for a record from before it was stored. */
   readonly presentedHash: Buffer | null;
-  /** SHA-256 of the secret that the answer issued; null for none. */
+  /** SHA-256 of the secret that the response issued; null for none. */
   readonly issuedHash: Buffer | null;
 }
 
@@ -27,8 +27,8 @@ export interface IdempotencyRecord {
 export const idempotencyLifetimeHours = 24;
 
 /**
- * Takes the name for this transaction; false when another one, not yet ended, has it. Whoever has it sees what the
- * others before have left.
+ * Claims the name until the transaction ends. Returns false if another transaction that has not ended has claimed it.
+ * After a successful claim, the records of earlier transactions are visible.
  */
 export async function claimIdempotencyName(trx: Trx, name: IdempotencyName): Promise<boolean> {
   const text = JSON.stringify([name.userId, name.method, name.path, name.key]);
@@ -58,7 +58,7 @@ export async function findIdempotencyRecord(
     .executeTakeFirst();
 }
 
-/** Keeps an answer, in place of an expired one that has not been purged yet. */
+/** Stores a response. Replaces an expired record that has not been purged yet. */
 export async function insertIdempotencyRecord(
   trx: Trx,
   name: IdempotencyName,
@@ -82,7 +82,7 @@ export async function insertIdempotencyRecord(
     .execute();
 }
 
-/** Notes that a repetition of the request issued another secret. The record keeps its age. */
+/** Records that a repeated request issued another secret. The record keeps its `created_at`. */
 export async function updateIssuedSecret(trx: Trx, name: IdempotencyName, issuedHash: Buffer): Promise<void> {
   await trx
     .updateTable("idempotency_records")

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { createId, decodeId, encodeId } from "./ids.ts";
 
-test("an id reads back as it was written", () => {
+test("an encoded ID decodes to the same ID", () => {
   const id = createId("key");
   const text = encodeId("key", id);
   expect(text).toMatch(/^key_[0-7][0-9a-z]{25}$/);
   expect(decodeId("key", text)).toBe(id);
 });
 
-test("new ids sort by the millisecond they were made in", () => {
+test("new IDs sort by the millisecond of their creation", () => {
   const milliseconds = Array.from({ length: 50 }, () => encodeId("key", createId("key")).slice(0, 14));
   expect(milliseconds.toSorted()).toEqual(milliseconds);
 });
@@ -21,11 +21,11 @@ test.each([
   ["upper case", "key_01H455VB4PEX5VSKNK084SN02Q"],
   ["a plain UUID", "0188bac7-4afa-78aa-bc3b-bd1eef28d881"],
   ["nothing", ""],
-])("refuses an id with %s", (_what, text) => {
+])("rejects an ID with %s", (_what, text) => {
   expect(decodeId("key", text)).toBeUndefined();
 });
 
-test("an ID begins with the time it is given, and is a UUIDv7", () => {
+test("an ID starts with the given time and is a UUIDv7", () => {
   const at = new Date("2026-03-02T12:00:00.123Z");
   const [one, other] = [createId("keyRefusal", at), createId("keyRefusal", at)];
   expect(one).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -45,7 +45,7 @@ test("the rows of a user's keys are locked in the order of their keys, as admiss
   const userId = await addUser();
   const keyIds = (await Promise.all(Array.from({ length: 20 }, () => addKey(userId)))).sort();
   const middle = 10;
-  // A table scan without sorting then finds the rows in the opposite order.
+  // Without a sort, a table scan then finds the rows in the opposite order.
   await database.owner.deleteFrom("key_counters").where("key_id", "in", keyIds).execute();
   for (const id of keyIds.toReversed())
     await database.db.transaction().execute((trx) => insertKeyCounter(trx, id));

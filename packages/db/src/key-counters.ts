@@ -2,20 +2,21 @@ import { sql } from "kysely";
 import type { KeyId, UserId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
-/** Makes the row that counts a new key's uses. It begins at version 1 with no use. */
+/** Inserts the row that counts the uses of a new key, with version 1 and no uses. */
 export async function insertKeyCounter(trx: Trx, keyId: KeyId): Promise<void> {
   await trx.insertInto("key_counters").values({ key_id: keyId }).execute();
 }
 
 /**
- * Tells every node that what it remembers of these keys no longer holds: the next admission reads anew.
+ * Increments the versions of keys. This invalidates the facts that nodes remember: the next request with each key reads
+ * the key again.
  *
- * Call it last in the transaction, so that admission waits for these rows no longer than a commit takes. The
- * rows are locked in the order of their keys, as admission does, so that the two cannot deadlock.
+ * Call it last in the transaction, so that admission waits for these rows only during the commit. The rows are locked
+ * in the order of their keys, as admission locks them, so that the two can't deadlock.
  *
- * @param keys.windowSeconds how long a window of the key's limit lasts from now on: the present one ends no later than one
- *   that begins now. What it has spent is not forgotten.
- * @param keys.hasNewSecret that the key was given another secret in this transaction, which no request has used.
+ * @param keys.windowSeconds the new window of the key's rate limit, in seconds. The current window then ends no later
+ *   than a window that starts now, and its used quota is kept.
+ * @param keys.hasNewSecret whether the key was given another secret in this transaction, which no request has used.
  */
 export async function bumpKeyVersions(
   trx: Trx,

@@ -90,7 +90,7 @@ async function read(userId: UserId, period: Partial<UsagePeriod> & { readonly ke
   return await asUser(database.db, userId, (trx) => readKeyUsage(trx, all));
 }
 
-/** Holds what a statement locks until told to let go. */
+/** Locks rows with a statement. Returns a function that releases them. */
 async function hold(statement: string, values: unknown[]): Promise<() => Promise<void>> {
   const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
   await blocker.connect();
@@ -102,7 +102,7 @@ async function hold(statement: string, values: unknown[]): Promise<() => Promise
   };
 }
 
-test("adds up what two nodes write at once, over several flushes and in opposite orders", async () => {
+test("adds up concurrent writes of two nodes over several flushes and in opposite orders", async () => {
   const userId = await addUser();
   const keyIds = await Promise.all(Array.from({ length: 40 }, () => addKey(userId)));
   const rows = keyIds.flatMap((keyId) => [used(keyId), used(keyId, { outcome: "limited", count: 2 })]);
@@ -116,7 +116,7 @@ test("adds up what two nodes write at once, over several flushes and in opposite
   }
 });
 
-test("takes what comes twice in one flush", async () => {
+test("accepts the same row twice in one flush", async () => {
   const userId = await addUser();
   const keyId = await addKey(userId);
   const hash = await addRetiredSecret(keyId);
@@ -162,7 +162,7 @@ test("keeps the last five addresses of a key, with the latest time of each", asy
   expect(await listKeyAddresses(database.db, other)).toHaveLength(1);
 });
 
-test("keeps the last hundred refusals of a key, newest first, each once", async () => {
+test("keeps the last 100 rejected requests of a key, newest first, without duplicates", async () => {
   const [keyId, other] = [await addKey(await addUser()), await addKey(await addUser())];
   const rows = Array.from({ length: 130 }, (_, index) => refused(keyId, { path: `/open/${index}` })).sort(
     (one, two) => (one.id < two.id ? -1 : 1),
@@ -192,7 +192,7 @@ async function readSecret(hash: Buffer) {
 
 const unmarked = { usedAt: null, refusedAt: null, refusedAddress: null };
 
-test("a former secret keeps the latest times, whichever node tells them first", async () => {
+test("a former secret keeps the latest times, whichever node writes first", async () => {
   const hash = await addRetiredSecret(await addKey(await addUser()));
   const none = { ...unmarked, digest: hash.toString("base64") };
   const later = new Date(noon.getTime() + 60_000);
@@ -210,9 +210,9 @@ test("a former secret keeps the latest times, whichever node tells them first", 
   });
 });
 
-// Two that lock the same rows in the same order wait for each other, and never in a circle.
+// Two transactions that lock the same rows in the same order wait for each other but can't deadlock.
 test.for<
-  [table: string, column: string, tell: (keyId: KeyId) => Promise<{ id: string; row: Partial<KeyHistory> }>]
+  [table: string, column: string, addRow: (keyId: KeyId) => Promise<{ id: string; row: Partial<KeyHistory> }>]
 >([
   ["key_usage_hours", "key_id", async (keyId) => ({ id: keyId, row: { usage: [used(keyId)] } })],
   [
@@ -232,10 +232,10 @@ test.for<
       return { id: `\\x${hash.toString("hex")}`, row: { secrets: [secret] } };
     },
   ],
-])("rows of %s are locked in the order of their %s, whatever the plan", async ([table, column, tell]) => {
+])("rows of %s are locked in the order of their %s, whatever the plan", async ([table, column, addRow]) => {
   await keepNoOrder();
   const userId = await addUser();
-  const told = await Promise.all(Array.from({ length: 40 }, async () => tell(await addKey(userId))));
+  const told = await Promise.all(Array.from({ length: 40 }, async () => addRow(await addKey(userId))));
   const ids = told.map(({ id }) => id).sort();
   const history = merge(told.map(({ row }) => row));
   const node = openNode();
@@ -252,7 +252,7 @@ test.for<
   await writing;
 });
 
-/** Has new connections make plans that keep no order by themselves, until the test is over. */
+/** Makes new connections use plans that preserve no order by themselves, until the test ends. */
 async function keepNoOrder(): Promise<void> {
   const name = sql.ref(database.connection.database);
   for (const setting of ["enable_sort", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"]) {
@@ -281,7 +281,7 @@ async function countWaiting(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test("what another node has locked is left to it when a key's surplus is cut", async () => {
+test("rows that another node has locked are skipped when surplus rows are deleted", async () => {
   const keyId = await addKey(await addUser());
   const rows = Array.from({ length: 100 }, () => refused(keyId)).sort((one, two) =>
     one.id < two.id ? -1 : 1,
@@ -297,14 +297,14 @@ test("what another node has locked is left to it when a key's surplus is cut", a
   expect(await count()).toBe(100);
 });
 
-test("writes all of a flush or nothing", async () => {
+test("writes all rows of a flush or none", async () => {
   const userId = await addUser();
   const keyId = await addKey(userId);
   await expect(write({ usage: [used(keyId)], refusals: [refused(keyId, { path: "\0" })] })).rejects.toThrow();
   expect(await read(userId, { keyId })).toEqual([]);
 });
 
-test("does not wait long for a row that another transaction holds", async () => {
+test("does not wait long for a row that another transaction locks", async () => {
   const keyId = await addKey(await addUser());
   await write({ usage: [used(keyId)] });
   const release = await hold("select from key_usage_hours where key_id = $1 for update", [keyId]);
@@ -314,10 +314,10 @@ test("does not wait long for a row that another transaction holds", async () => 
   await release();
 });
 
-test("reads hours and days in UTC between two instants, by workspace or all together", async () => {
+test("reads hours and days in UTC between two times, per workspace or added up", async () => {
   const userId = await addUser();
   const keyId = await addKey(userId);
-  const workspaceId = randomUUID() as WorkspaceId; // No row of it is needed.
+  const workspaceId = randomUUID() as WorkspaceId; // It needs no row in workspaces.
   const at = (time: string) => new Date(`2026-03-${time}:00:00Z`);
   await write({
     usage: [
@@ -330,7 +330,7 @@ test("reads hours and days in UTC between two instants, by workspace or all toge
     ],
   });
   const period = { keyId, from: at("02T00"), to: at("03T00") };
-  // Wherever the database believes to be.
+  // In whatever time zone the database is configured for.
   await sql`alter database ${sql.ref(database.connection.database)} set timezone = 'Asia/Kathmandu'`.execute(
     database.owner,
   );
@@ -350,7 +350,7 @@ test("reads hours and days in UTC between two instants, by workspace or all toge
   ]);
 });
 
-test("nobody but the key's user sees a row, a transaction without a name none, and no tenant writes any", async () => {
+test("only the owner of a key sees its rows, a transaction without a user sees none, and the tenant role can't write them", async () => {
   const [userId, stranger] = [await addUser(), await addUser()];
   const keyId = await addKey(userId);
   await write({ usage: [used(keyId)] });
@@ -360,7 +360,7 @@ test("nobody but the key's user sees a row, a transaction without a name none, a
   expect(await asUser(database.db, stranger, forgetful)).toEqual([]);
   expect(await forgetful(database.db)).toEqual([]);
   const period = { keyId, from: new Date(0), to: new Date(), bucket: "hour" } as const;
-  const unnamed = database.db.transaction().execute((trx) => readKeyUsage(trx as UserTrx, period)); // It is none.
+  const unnamed = database.db.transaction().execute((trx) => readKeyUsage(trx as UserTrx, period)); // It names none.
   expect(await unnamed).toEqual([]);
   for (const table of ["key_usage_hours", "key_addresses", "key_refusals"])
     await expect(sql`delete from ${sql.table(table)}`.execute(database.db)).rejects.toThrow(
@@ -368,7 +368,7 @@ test("nobody but the key's user sees a row, a transaction without a name none, a
     );
 });
 
-test("explains a request to the user of its key and to nobody else, also after the key was deleted", async () => {
+test("explains a rejected request only to the owner of its key, even after the key was deleted", async () => {
   const [userId, stranger] = [await addUser(), await addUser()];
   const [keyId, foreign] = [await addKey(userId, "mine"), await addKey(stranger, "theirs")];
   const requestId = randomUUID();
@@ -388,7 +388,7 @@ test("explains a request to the user of its key and to nobody else, also after t
   expect(await findOwnRefusals(database.db, await addUser(), requestId)).toEqual([]);
 });
 
-/** An hour that ended so many days and minutes ago. */
+/** A time this many days and minutes ago. */
 function ago(days: number, minutes = 0): Date {
   return new Date(Date.now() - days * 86_400_000 - minutes * 60_000);
 }
@@ -403,7 +403,7 @@ async function listHours(keyId: KeyId): Promise<Date[]> {
   return rows.map(({ hour }) => hour);
 }
 
-test("prunes the oldest hours, so many at once, and keeps the rest", async () => {
+test("prunes at most the given number of hours, oldest first, and keeps the rest", async () => {
   const keyId = await addKey(await addUser());
   await database.owner.deleteFrom("key_usage_hours").execute();
   const hours = [ago(40), ago(33), ago(31), ago(30, 5), ago(30, -5), ago(1)];
@@ -416,7 +416,7 @@ test("prunes the oldest hours, so many at once, and keeps the rest", async () =>
   expect(await listHours(keyId)).toEqual(hours.slice(4));
 });
 
-test("one node prunes at a time, and another that tries changes nothing", async () => {
+test("only one node prunes at a time; another one changes nothing", async () => {
   const keyId = await addKey(await addUser());
   await database.owner.deleteFrom("key_usage_hours").execute();
   await write({ usage: [ago(40), ago(39)].map((hour) => used(keyId, { hour })) });
@@ -442,7 +442,7 @@ test("one node prunes at a time, and another that tries changes nothing", async 
   expect(await listHours(keyId)).toHaveLength(1);
 });
 
-test("prunes what is told of keys that are gone, a few keys at a time, and of no others", async () => {
+test("prunes the history of purged and long deleted keys, a few keys per step, and of no other keys", async () => {
   await sql`truncate key_addresses, key_refusals`.execute(database.owner);
   const userId = await addUser();
   const deletedAt = { live: null, lately: ago(29), longAgo: ago(31), justRefused: ago(31) };
@@ -474,7 +474,7 @@ test("prunes what is told of keys that are gone, a few keys at a time, and of no
   }
 });
 
-test("prunes addresses and rejected requests of live keys that are too old, but for those that a node is writing", async () => {
+test("prunes old addresses and rejected requests of live keys, except rows that a node is writing", async () => {
   await sql`truncate key_addresses, key_refusals`.execute(database.owner);
   const keyId = await addKey(await addUser());
   const addresses = [

@@ -4,24 +4,24 @@ import type { Db, Trx } from "./schema.ts";
 import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
 import type { UserTrx } from "./workspace-scope.ts";
 
-/** How many requests with a key had an outcome in an hour. */
+/** The number of requests with a key that had one outcome in one hour. */
 export interface HourUsage {
   readonly keyId: KeyId;
   /** When the hour begins, in UTC. */
   readonly hour: Date;
-  /** Null for what belongs to no workspace. */
+  /** Null for requests that belong to no workspace. */
   readonly workspaceId: WorkspaceId | null;
   readonly outcome: string;
   readonly count: number;
 }
 
-/** Where a key was used from; the time is good to a minute. */
+/** An address that a key was used from. The time is accurate to one minute. */
 export interface KeyAddress {
   readonly address: string;
   readonly lastSeenAt: Date;
 }
 
-/** A request with a key that was refused. */
+/** A rejected request with a key. */
 export interface KeyRefusal {
   readonly id: KeyRefusalId;
   readonly occurredAt: Date;
@@ -32,12 +32,12 @@ export interface KeyRefusal {
   readonly reason: string;
 }
 
-/** What a node has to tell of its keys, with counts since it last told. A row may come more than once. */
+/** What a node has recorded about keys since its last write. A row may occur more than once. */
 export interface KeyHistory {
   readonly usage: readonly HourUsage[];
   readonly addresses: readonly (KeyAddress & { readonly keyId: KeyId })[];
   readonly refusals: readonly (KeyRefusal & { readonly keyId: KeyId })[];
-  /** Former secrets, by digest in base64: when they were last admitted, or refused because their overlap was over. */
+  /** Former secrets, by digest in base64: when they were last used, or rejected because their overlap had ended. */
   readonly secrets: readonly {
     readonly digest: string;
     readonly usedAt: Date | null;
@@ -46,18 +46,18 @@ export interface KeyHistory {
   }[];
 }
 
-/** Of each key the newest so many rows are kept. */
-const kept = {
+/** How many of the newest rows are kept per key. */
+const limits = {
   key_addresses: { column: "address", newestFirst: sql`last_seen_at desc, address`, count: 5 },
   key_refusals: { column: "id", newestFirst: sql`id desc`, count: 100 },
 };
 
 /**
- * Writes what a node has to tell, all of it or nothing. Rows are written in the order of their keys, one table after the
- * other, so that two nodes wait for each other and never in a circle. Two that write of one key at once may leave
- * more than its last addresses and refusals; the next that writes of it cuts them.
+ * Writes the history that a node recorded, all of it or nothing. Rows are written in the order of their keys, one table
+ * after the other, so that two nodes can wait for each other but can't deadlock. If two nodes write about one key at
+ * the same time, more rows than `limits` allows may remain. The next write about that key deletes them.
  * @param db a connection in the admission role.
- * @throws what the driver throws, also when a row stays locked for half a second.
+ * @throws what the driver throws, including when a row stays locked for half a second.
  */
 export async function writeKeyHistory(db: Db, history: KeyHistory): Promise<void> {
   await db.transaction().execute(async (trx) => {
@@ -70,7 +70,7 @@ export async function writeKeyHistory(db: Db, history: KeyHistory): Promise<void
 }
 
 async function addUsage(trx: Trx, rows: KeyHistory["usage"]): Promise<void> {
-  const told = tell(rows, {
+  const input = asTable(rows, {
     keyId: "uuid",
     hour: "timestamptz",
     workspaceId: "uuid",
@@ -79,7 +79,7 @@ async function addUsage(trx: Trx, rows: KeyHistory["usage"]): Promise<void> {
   });
   await sql`
     insert into key_usage_hours as known (key_id, hour, workspace_id, outcome, count)
-    select "keyId", hour, "workspaceId", outcome, sum(count) from ${told}
+    select "keyId", hour, "workspaceId", outcome, sum(count) from ${input}
     group by 1, 2, 3, 4
     order by 1, 2, 3, 4
     on conflict (key_id, hour, workspace_id, outcome) do update set count = known.count + excluded.count`.execute(
@@ -88,19 +88,19 @@ async function addUsage(trx: Trx, rows: KeyHistory["usage"]): Promise<void> {
 }
 
 async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<void> {
-  const told = tell(rows, { keyId: "uuid", address: "text", lastSeenAt: "timestamptz" });
+  const input = asTable(rows, { keyId: "uuid", address: "text", lastSeenAt: "timestamptz" });
   await sql`
     insert into key_addresses as known (key_id, address, last_seen_at)
-    select "keyId", address, max("lastSeenAt") from ${told}
+    select "keyId", address, max("lastSeenAt") from ${input}
     group by 1, 2
     order by 1, 2
     on conflict (key_id, address) do update
       set last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at)`.execute(trx);
-  await cut(trx, "key_addresses", told);
+  await deleteSurplus(trx, "key_addresses", input);
 }
 
 async function putRefusals(trx: Trx, rows: KeyHistory["refusals"]): Promise<void> {
-  const told = tell(rows, {
+  const input = asTable(rows, {
     keyId: "uuid",
     id: "uuid",
     occurredAt: "timestamptz",
@@ -112,20 +112,23 @@ async function putRefusals(trx: Trx, rows: KeyHistory["refusals"]): Promise<void
   });
   await sql`
     insert into key_refusals (key_id, id, occurred_at, address, method, path, request_id, reason)
-    select "keyId", id, "occurredAt", address, method, path, "requestId", reason from ${told}
+    select "keyId", id, "occurredAt", address, method, path, "requestId", reason from ${input}
     order by "keyId", id
     on conflict (key_id, id) do nothing`.execute(trx);
-  await cut(trx, "key_refusals", told);
+  await deleteSurplus(trx, "key_refusals", input);
 }
 
-/** Leaves each key that is told of its newest rows. What another node has locked it is cutting or writing itself. */
-async function cut(trx: Trx, name: keyof typeof kept, told: RawBuilder<unknown>): Promise<void> {
-  const { newestFirst, count } = kept[name];
-  const [table, column] = [sql.table(name), sql.ref(kept[name].column)];
+/**
+ * Deletes all but the newest rows of each key in `input`. Skips rows that another node has locked, because that node is
+ * deleting or writing them.
+ */
+async function deleteSurplus(trx: Trx, name: keyof typeof limits, input: RawBuilder<unknown>): Promise<void> {
+  const { newestFirst, count } = limits[name];
+  const [table, column] = [sql.table(name), sql.ref(limits[name].column)];
   await sql`
     with surplus as (
       select touched.key_id, old.${column}
-      from (select distinct "keyId" as key_id from ${told}) touched
+      from (select distinct "keyId" as key_id from ${input}) touched
       cross join lateral (
         select ${column} from ${table} where key_id = touched.key_id order by ${newestFirst} offset ${count}
       ) old
@@ -139,54 +142,57 @@ async function cut(trx: Trx, name: keyof typeof kept, told: RawBuilder<unknown>)
     delete from ${table} where (key_id, ${column}) in (select * from locked)`.execute(trx);
 }
 
-/** All rows are locked first, in the order of their hashes: an update by itself promises none. */
+/** Locks all rows first, in the order of their hashes, because an update does not guarantee any order. */
 async function markSecrets(trx: Trx, rows: KeyHistory["secrets"]): Promise<void> {
-  const told = tell(rows, {
+  const input = asTable(rows, {
     digest: "text",
     usedAt: "timestamptz",
     refusedAt: "timestamptz",
     refusedAddress: "text",
   });
   await sql`
-    select from retired_secrets where hash in (select decode(digest, 'base64') from ${told})
+    select from retired_secrets where hash in (select decode(digest, 'base64') from ${input})
     order by hash for no key update`.execute(trx);
   await sql`
     update retired_secrets set last_used_at = greatest(last_used_at, latest.at)
-    from (select digest, max("usedAt") as at from ${told} group by 1) latest
+    from (select digest, max("usedAt") as at from ${input} group by 1) latest
     where hash = decode(digest, 'base64') and latest.at is not null`.execute(trx);
   await sql`
     update retired_secrets set refused_at = latest.at, refused_address = latest.address
     from (
-      select distinct on (digest) digest, "refusedAt" as at, "refusedAddress" as address from ${told}
+      select distinct on (digest) digest, "refusedAt" as at, "refusedAddress" as address from ${input}
       where "refusedAt" is not null order by digest, "refusedAt" desc
     ) latest
     where hash = decode(digest, 'base64') and (refused_at is null or refused_at < latest.at)`.execute(trx);
 }
 
-/** SQL for a table `told`, with a row each and columns of these types. */
-function tell<Row extends object>(
+/** SQL for a table `told` with one row per item and columns of these types. */
+function asTable<Row extends object>(
   rows: readonly Row[],
   types: { readonly [Column in keyof Row & string]: "uuid" | "text" | "timestamptz" | "bigint" },
 ): RawBuilder<unknown> {
-  const columns = Object.keys(types) as (keyof typeof types)[]; // It has these and no others.
+  const columns = Object.keys(types) as (keyof typeof types)[]; // The object has exactly these keys.
   const arrays = columns.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(types[name])}[]`);
   return sql`unnest(${sql.join(arrays)}) as told (${sql.join(columns.map((name) => sql.ref(name)))})`;
 }
 
-/** How many requests with a key had an outcome in an hour or a day, which begins at `startsAt`, in UTC. */
+/** The number of requests with a key that had one outcome in the hour or day that starts at `startsAt`, in UTC. */
 export type UsageBucket = Omit<HourUsage, "keyId" | "hour"> & { readonly startsAt: Date };
 
 export interface UsagePeriod {
   readonly keyId: KeyId;
-  /** Hours that begin at `from` or later, and before `to`. */
+  /** Only hours that start at or after `from`, and before `to`. */
   readonly from: Date;
   readonly to: Date;
   readonly bucket: "hour" | "day";
-  /** Whether each workspace has rows of its own, as unless told, or all are added up under null. */
+  /** Whether each workspace has its own rows (`apart`, the default), or all are added up under null (`together`). */
   readonly workspaces?: "apart" | "together";
 }
 
-/** What became of the requests with a key of the user's own, the earliest first; nothing of anybody else's key. */
+/**
+ * The outcomes of requests with one of the user's own keys, oldest first. Row-level security hides the keys of other
+ * users.
+ */
 export async function readKeyUsage(trx: UserTrx, period: UsagePeriod): Promise<UsageBucket[]> {
   const workspaceId = period.workspaces === "together" ? sql`null::uuid` : sql`workspace_id`;
   const { rows } = await sql<UsageBucket>`
@@ -199,7 +205,7 @@ export async function readKeyUsage(trx: UserTrx, period: UsagePeriod): Promise<U
   return rows;
 }
 
-/** The outcomes of requests with a key of the user's own, in all workspaces together, oldest first. */
+/** The outcomes of requests with one of the user's own keys, added up over all workspaces, oldest first. */
 export async function readKeyUsageInBuckets(
   trx: UserTrx,
   keyId: KeyId,
@@ -215,23 +221,31 @@ export async function readKeyUsageInBuckets(
   return rows;
 }
 
-/** The last refusals of a key, at most 100, newest first. Whoever asks has seen that the key is the reader's own. */
+/**
+ * The last rejected requests of a key, at most 100, newest first. The caller must have checked that the reader owns the
+ * key.
+ */
 export async function listKeyRefusals(db: Db, keyId: KeyId): Promise<KeyRefusal[]> {
   return await selectRefusals(db).where("key_refusals.key_id", "=", keyId).execute();
 }
 
-/** The last addresses of a key, at most five, newest first. Whoever asks has seen that the key is the reader's own. */
+/**
+ * The last addresses of a key, at most five, newest first. The caller must have checked that the reader owns the key.
+ */
 export async function listKeyAddresses(db: Db, keyId: KeyId): Promise<KeyAddress[]> {
   return await db
     .selectFrom("key_addresses")
     .select(["address", "last_seen_at as lastSeenAt"])
     .where("key_id", "=", keyId)
     .orderBy(sql`last_seen_at desc, address`)
-    .limit(kept.key_addresses.count)
+    .limit(limits.key_addresses.count)
     .execute();
 }
 
-/** Why requests of this id, which callers choose, were refused with keys of this user's own: the last 100, newest first. */
+/**
+ * Finds rejected requests with this request ID and keys of this user: the last 100, newest first. Clients choose
+ * request IDs, so there can be several.
+ */
 export async function findOwnRefusals(
   db: Db,
   userId: UserId,
@@ -259,84 +273,88 @@ function selectRefusals(db: Db) {
       "key_refusals.reason",
     ])
     .orderBy("key_refusals.id", "desc")
-    .limit(kept.key_refusals.count);
+    .limit(limits.key_refusals.count);
 }
 
 export interface PruneStep {
-  /** How many days history is kept, by the database's clock, and all history of a key after its deletion. */
+  /**
+   * How many days history is kept, by the database's clock. All history of a key is kept this long after the key's
+   * deletion.
+   */
   readonly keepDays: number;
-  /** How many hours to delete at most; 1,000 unless told. A tenth as many keys are looked at. */
+  /** The most hours to delete; 1,000 by default. A tenth as many keys are visited. */
   readonly atOnce?: number;
-  /** The key that the step before came to. */
+  /** The key at which the previous step stopped. */
   readonly after?: KeyId | undefined;
 }
 
 /**
- * A step of pruning: deletes the oldest hours, and of the next keys the addresses and rejected requests that are too old,
- * or all of them for a key that was deleted or purged. Rows that a node is writing are skipped, so that the order in which
- * they are found can't deadlock with the order in which they are written.
+ * Performs one step of pruning. Deletes the oldest hours. Of the next keys, deletes addresses and rejected requests
+ * that are too old, or all of them if the key was purged or deleted long ago. Skips rows that a node is writing,
+ * because they are found in another order than they are written in, and waiting for them could deadlock.
  * @param db a connection in the admission role.
- * @returns how many hours it has deleted, and the key that it came to, undefined after the last one. While another node
- *   prunes it does nothing, and answers 0 and `after`.
+ * @returns the number of deleted hours, and the last key visited, undefined after the last key of all. While another
+ *   node prunes, changes nothing and returns 0 and `after`.
  */
 export async function pruneKeyHistory(
   db: Db,
   { keepDays, atOnce = 1_000, after }: PruneStep,
 ): Promise<{ readonly hours: number; readonly next: KeyId | undefined }> {
-  const latest = sql`now() - make_interval(days => ${keepDays})`;
+  const cutoff = sql`now() - make_interval(days => ${keepDays})`;
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ isFree: boolean }>`
       select pg_try_advisory_xact_lock(hashtextextended('latchkey key history', 2)) as "isFree"`.execute(trx);
     if (!rows[0]?.isFree) return { hours: 0, next: after };
     const { numAffectedRows = 0n } = await sql`
       delete from key_usage_hours where ctid = any(array(
-        select ctid from key_usage_hours where hour < ${latest} order by hour limit ${atOnce}
+        select ctid from key_usage_hours where hour < ${cutoff} order by hour limit ${atOnce}
       ))`.execute(trx);
-    const looked = await lookAtKeys(trx, { latest, after, atMost: Math.ceil(atOnce / 10) });
-    await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { latest, ...looked });
-    await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { latest, ...looked });
-    return { hours: Number(numAffectedRows), next: looked.next };
+    const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(atOnce / 10) });
+    await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { cutoff, ...visited });
+    await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { cutoff, ...visited });
+    return { hours: Number(numAffectedRows), next: visited.next };
   });
 }
 
-interface LookedAt {
-  readonly seen: readonly KeyId[];
-  /** Those of them that were deleted long ago, or purged. */
-  readonly gone: readonly KeyId[];
+interface VisitedKeys {
+  readonly keyIds: readonly KeyId[];
+  /** Those of them that were purged or deleted long ago. */
+  readonly deletedKeyIds: readonly KeyId[];
   readonly next: KeyId | undefined;
 }
 
 async function deleteOld(
   trx: Trx,
   { table, time }: { readonly table: "key_addresses" | "key_refusals"; readonly time: string },
-  { latest, seen, gone }: LookedAt & { readonly latest: RawBuilder<unknown> },
+  { cutoff, keyIds, deletedKeyIds }: VisitedKeys & { readonly cutoff: RawBuilder<unknown> },
 ): Promise<void> {
   await sql`
     delete from ${sql.table(table)} where ctid = any(array(
       select ctid from ${sql.table(table)}
-      where key_id = any(${seen}::uuid[]) and (${sql.ref(time)} < ${latest} or key_id = any(${gone}::uuid[]))
+      where key_id = any(${keyIds}::uuid[])
+        and (${sql.ref(time)} < ${cutoff} or key_id = any(${deletedKeyIds}::uuid[]))
       for update skip locked
     ))`.execute(trx);
 }
 
-/** The next keys that have addresses or refusals, in the order of their ids. */
-async function lookAtKeys(
+/** Finds the next keys that have addresses or rejected requests, in the order of their IDs. */
+async function findNextKeys(
   trx: Trx,
-  step: { readonly latest: RawBuilder<unknown>; readonly after: KeyId | undefined; readonly atMost: number },
-): Promise<LookedAt> {
-  const { latest, after = "00000000-0000-0000-0000-000000000000", atMost } = step;
+  step: { readonly cutoff: RawBuilder<unknown>; readonly after: KeyId | undefined; readonly atMost: number },
+): Promise<VisitedKeys> {
+  const { cutoff, after = "00000000-0000-0000-0000-000000000000", atMost } = step;
   const next = (table: string) => sql`
     (select distinct key_id from ${sql.table(table)} where key_id > ${after} order by 1 limit ${atMost})`;
   const { rows } = await sql<{ keyId: KeyId; isGone: boolean }>`
     select key_id as "keyId", not exists (
-        select from api_keys where id = key_id and (deleted_at is null or deleted_at >= ${latest})
+        select from api_keys where id = key_id and (deleted_at is null or deleted_at >= ${cutoff})
       ) as "isGone"
     from (${next("key_addresses")} union ${next("key_refusals")} order by 1 limit ${atMost}) seen
     order by 1`.execute(trx);
-  const gone = rows.flatMap(({ keyId, isGone }) => (isGone ? [keyId] : []));
+  const deletedKeyIds = rows.flatMap(({ keyId, isGone }) => (isGone ? [keyId] : []));
   return {
-    seen: rows.map(({ keyId }) => keyId),
-    gone,
+    keyIds: rows.map(({ keyId }) => keyId),
+    deletedKeyIds,
     next: rows.length < atMost ? undefined : rows.at(-1)?.keyId,
   };
 }

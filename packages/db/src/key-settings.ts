@@ -4,7 +4,7 @@ import type { WorkspaceId } from "./ids.ts";
 /** What a user can set on a key: whether it is disabled, and its restrictions. A key never has more access than its user. */
 export interface KeySettings {
   readonly isDisabled: boolean;
-  /** Null for never. The database's clock decides. */
+  /** Null for never. Compared with the database's clock. */
   readonly expiresAt: Date | null;
   /** The workspaces that it can access; null for all of its user's. */
   readonly workspaceIds: readonly WorkspaceId[] | null;
@@ -50,7 +50,7 @@ const storage = {
   },
   workspaceIds: {
     columns: ["workspace_ids"],
-    // Postgres's driver knows arrays of few types.
+    // The driver parses arrays of only a few types.
     read: (key: string) => `to_json(${key}.workspace_ids)`,
     write: (ids: readonly WorkspaceId[] | null) => ({
       workspace_ids: ids && sql<WorkspaceId[]>`${ids}::uuid[]`,
@@ -96,7 +96,7 @@ type Selected = { [Name in SettingName]: AliasedRawBuilder<KeySettings[Name], Na
 /** Selects a key's settings from `api_keys`. */
 export const selectSettings = settingNames.map((name) =>
   sql.raw(storage[name].read("api_keys")).as(name),
-) as Selected[]; // Each by its own name.
+) as Selected[]; // Each item has the type of its name.
 
 /** SQL for the arguments of `json_build_object`: a key's settings by their names, of a row that the query calls `key`. */
 export function settingsAsJson(key: string): string {
@@ -116,8 +116,8 @@ export function toColumns(settings: KeySettings) {
   };
 }
 
-/** The settings alone, of something that has more. */
+/** Picks the settings from an object with more members. */
 export function pickSettings(key: KeySettings): KeySettings {
   const picked = settingNames.map((name) => [name, key[name]]);
-  return Object.fromEntries(picked) as unknown as KeySettings; // Each by its own name.
+  return Object.fromEntries(picked) as unknown as KeySettings; // It has every setting.
 }

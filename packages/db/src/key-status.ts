@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 
-/** What keys can be filtered by. A key can have several of these. */
+/** The statuses that keys can be filtered by. A key can have several. */
 export const keyStatuses = [
   "active",
   "disabled",
@@ -12,20 +12,20 @@ export const keyStatuses = [
 ] as const;
 export type KeyStatus = (typeof keyStatuses)[number];
 
-/** "Soon" and "unused" mean this long. */
+/** The period that "expiring" and "unused" refer to. */
 export const days30 = sql`interval '30 days'`;
 
 /** The beginning of the hour before this one. Requests are counted by hour, so that this covers at least the last hour. */
 export const lastHour = sql`date_trunc('hour', now(), 'UTC') - interval '1 hour'`;
 
-/** Of a row of `api_keys`: whether a former secret is still valid. */
+/** SQL for whether a key in `api_keys` has a former secret that is still valid. */
 export const isRotating = sql<boolean>`exists (
   select from retired_secrets where key_id = api_keys.id and good_until > clock_timestamp())`;
 
 /**
- * SQL for whether a row of `api_keys` has a status.
- * @param facts conditions that depend on what the key is looked at from: whether it or its owner is disabled, whether a
- *   request was rate limited in the last hour, and whether it was used in the last 30 days.
+ * SQL for whether a key in `api_keys` has a status.
+ * @param facts conditions that differ between the owner's view and a workspace's view: whether the key or its owner is
+ *   disabled, whether a request was rate limited in the last hour, and whether the key was used in the last 30 days.
  */
 export function hasKeyStatus(
   status: KeyStatus,

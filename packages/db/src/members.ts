@@ -15,7 +15,7 @@ export interface Member {
   readonly role: Role;
   readonly joinedAt: Date;
   readonly isDisabled: boolean;
-  /** Moves with every change of the role. */
+  /** Incremented with every change of the role. */
   readonly version: number;
 }
 
@@ -45,7 +45,7 @@ export async function listMembers(
   return await cutPage(query, memberOrders[sort], page).execute();
 }
 
-/** How many members match in all. */
+/** Counts all matching members. */
 export async function countMembers(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -64,7 +64,7 @@ export async function countMembers(
 function matches({ role, search }: MemberFilter) {
   const hasRole = role === undefined ? sql<boolean>`true` : sql<boolean>`members.role = ${role}`;
   if (search === undefined || search === "") return hasRole;
-  // No search may contain the separator.
+  // A search can't contain the separator.
   const text = sql`users.name || chr(31) || users.email`;
   return sql<boolean>`(${hasRole} and ${containsText(text, search)})`;
 }
@@ -78,8 +78,8 @@ export async function findMember(
 }
 
 /**
- * Whether a workspace has an owner who can sign in, this user apart. Whoever asks in order to change it holds
- * `lockWorkspace`'s lock.
+ * Whether a workspace has an owner other than this user who can sign in. If a change depends on the answer, call
+ * `lockWorkspace` first.
  */
 export async function hasOtherOwner(
   trx: WorkspaceTrx,
@@ -99,7 +99,7 @@ export async function hasOtherOwner(
   return row !== undefined;
 }
 
-/** The only owner of a workspace who can sign in; undefined if there are several. */
+/** Finds the only owner of a workspace who can sign in. Returns undefined if there are several. */
 export async function findSoleOwner(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<UserId | undefined> {
   const rows = await trx
     .selectFrom("members")
@@ -113,7 +113,7 @@ export async function findSoleOwner(trx: WorkspaceTrx, scope: WorkspaceScope): P
   return rows.length === 1 ? rows[0]?.user_id : undefined;
 }
 
-/** Whether anybody but this user is a member. */
+/** Whether a workspace has a member other than this user. */
 export async function hasOtherMember(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -129,7 +129,10 @@ export async function hasOtherMember(
   return row !== undefined;
 }
 
-/** Adds a member; whether they were none before. What was refused to their keys is never remembered. */
+/**
+ * Adds a member. Returns false if the user is a member already. Versions of keys need no change, because nodes never
+ * remember rejections.
+ */
 export async function insertMember(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -144,8 +147,8 @@ export async function insertMember(
 }
 
 /**
- * Gives a member another role; whether there was one, at a version that the caller asks for. Call {@link lockUsers} before
- * and {@link forgetMemberKeys} last.
+ * Changes the role of a member. Returns false if the user is not a member, or the membership is at none of `versions`.
+ * Call {@link lockUsers} first and {@link forgetMemberKeys} last in the transaction.
  */
 export async function updateMemberRole(
   trx: WorkspaceTrx,
@@ -163,8 +166,8 @@ export async function updateMemberRole(
 }
 
 /**
- * Takes a member out of a workspace; whether there was one, at a version that the caller asks for. Call {@link lockUsers}
- * before and {@link forgetMemberKeys} last.
+ * Removes a member. Returns false if the user is not a member, or the membership is at none of `versions`. Call
+ * {@link lockUsers} first and {@link forgetMemberKeys} last in the transaction.
  */
 export async function deleteMember(
   trx: WorkspaceTrx,
@@ -181,17 +184,17 @@ export async function deleteMember(
 }
 
 /**
- * Puts what every node remembers of a member's keys out of force; last in the transaction. Whoever makes a key locks
- * its user too (`insertApiKey`), so that a key made meanwhile comes before this, or after it.
+ * Invalidates what every node remembers about a member's keys. Call it last in the transaction. `insertApiKey` locks
+ * the user too, so a key that is created concurrently is either included here, or created after this transaction.
  */
 export async function forgetMemberKeys(trx: WorkspaceTrx, userId: UserId): Promise<void> {
   await bumpKeyVersions(trx, { userIds: [userId] });
 }
 
 /**
- * Holds off until the transaction ends whoever would disable these users, and new keys of theirs, which would not be
- * among those whose versions move. All that a transaction locks it locks here at once, in the order of their ids, so
- * that no two wait for each other.
+ * Locks users until the transaction ends. Until then, nobody can disable them or create keys for them. A new key would
+ * be missing from the keys whose versions the transaction increments. A transaction must lock all of its users in one
+ * call, which locks them in the order of their IDs, so that two transactions can't deadlock.
  */
 export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<void> {
   if (userIds.length === 0) return;
@@ -204,7 +207,7 @@ export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<v
     .execute();
 }
 
-/** The workspaces that a user owns. */
+/** Lists the workspaces that a user owns. */
 export async function listOwnedWorkspaces(trx: UserTrx, userId: UserId): Promise<WorkspaceId[]> {
   const rows = await trx
     .selectFrom("members")
@@ -217,9 +220,10 @@ export async function listOwnedWorkspaces(trx: UserTrx, userId: UserId): Promise
 }
 
 /**
- * A page of the ids of all workspaces of the instance, in order; every workspace has a member, its owner.
- * @param db a connection in the admission role: the wall lets no other see more than one workspace.
- * @param page.after only ids that come after this one.
+ * Returns a page of the IDs of all workspaces of the instance, in order. Reads `members`, because every workspace has a
+ * member, its owner.
+ * @param db a connection in the admission role. Row-level security shows any other role at most one workspace.
+ * @param page.after only IDs after this one.
  */
 export async function listWorkspaceIds(
   db: Db,

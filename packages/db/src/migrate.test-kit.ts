@@ -5,7 +5,7 @@ import type { ClusterConnection } from "./embedded/cluster-connection.ts";
 import type { Db } from "./schema.ts";
 import { createDatabase, dropDatabase } from "./testing/test-cluster.ts";
 
-/** A database without a schema, and a connection to it as a superuser; both are removed when the test has ended. */
+/** A database without a schema, and a superuser connection to it. Both are removed when the test ends. */
 export async function createEmptyDatabase(): Promise<{
   readonly connection: ClusterConnection;
   readonly db: Db;

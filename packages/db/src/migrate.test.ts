@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import type { Db } from "./schema.ts";
 
-/** Everything that a migration can leave behind, as text that two databases can be compared by. */
+/** Everything that a migration can create, as text, so that two databases can be compared. */
 async function describeSchema(db: Db): Promise<unknown> {
   const { rows } = await sql`
     select 'column' as kind, table_name || '.' || column_name as name,
@@ -37,7 +37,7 @@ async function describeSchema(db: Db): Promise<unknown> {
   return rows;
 }
 
-test("a database migrated step by step equals one migrated at once", async () => {
+test("a database that was migrated step by step equals one that was migrated in one run", async () => {
   const fresh = await createEmptyDatabase();
   const stepped = await createEmptyDatabase();
   expect(await migrate(fresh.connection)).toEqual(Object.keys(migrations));
@@ -46,7 +46,7 @@ test("a database migrated step by step equals one migrated at once", async () =>
   expect(await describeSchema(stepped.db)).toEqual(await describeSchema(fresh.db));
 });
 
-test("workspaces from before there were descriptions have an empty one, and earlier versions still add workspaces", async () => {
+test("existing workspaces get an empty description, and earlier versions can still add workspaces", async () => {
   const { connection, db } = await createEmptyDatabase();
   const add = (slug: string) =>
     sql`insert into workspaces (id, name, slug) values (${randomUUID()}, 'Team', ${slug})`.execute(db);
@@ -69,13 +69,13 @@ test("migrating again changes nothing", async () => {
   expect(await describeSchema(db)).toEqual(before);
 });
 
-test("of nodes that start at once, one migrates and the others wait for it", async () => {
+test("of nodes that start at the same time, one migrates and the others wait for it", async () => {
   const { connection } = await createEmptyDatabase();
   const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(connection)));
   expect(applied.filter((names) => names.length > 0)).toEqual([Object.keys(migrations)]);
 });
 
-/** What a version may rely on: its tables and columns, privileges and policies, and what it may leave out of a row. */
+/** What a version may rely on: tables and columns, privileges and policies, and which columns it may omit in a row. */
 async function describeContract(db: Db): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; facts: string }>`
     select 'column ' || table_name || '.' || column_name as name,
@@ -91,7 +91,8 @@ async function describeContract(db: Db): Promise<Map<string, string>> {
     from pg_policies where schemaname = current_schema()
     union all
     select 'rules of ' || conrelid::regclass, string_agg(pg_get_constraintdef(oid), '; ' order by conname)
-    -- Postgres 18 lists each column that is not null too, which would make every new one a change of its table.
+    -- Postgres 18 also lists each column that is not null, so that every new column would count as a change of its
+    -- table.
     from pg_constraint where connamespace = current_schema()::regnamespace and contype <> 'n' group by conrelid
     union all
     select 'required in ' || table_name, string_agg(column_name, ', ' order by column_name)
@@ -102,9 +103,9 @@ async function describeContract(db: Db): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, facts }) => [name, facts]));
 }
 
-test("a migration that does not say which versions it is compatible with only adds", async () => {
+test("a migration that does not state its compatible versions only adds", async () => {
   const { connection, db } = await createEmptyDatabase();
-  // What came before was released when all nodes had to be replaced together.
+  // Earlier migrations were released when all nodes had to be replaced at the same time.
   await migrate(connection, { upTo: "0003-narrowed-keys" });
   let before = await describeContract(db);
   for (const [name, { compatibleFrom }] of Object.entries(migrations).slice(3)) {
@@ -128,10 +129,13 @@ test("every foreign key has an index that begins with its columns", async () => 
   expect(rows).toEqual([]);
 });
 
-/** A database whose owner is no superuser, with the roles granted as the start advises, and the schema up to date. */
+/**
+ * A database whose owner is not a superuser, with the roles granted as `latchkey start` advises, and an up-to-date
+ * schema.
+ */
 async function ordinaryOwnersDatabase() {
   const { connection, db } = await createEmptyDatabase();
-  // The roles belong to the cluster: another database's migration makes them, if none has yet.
+  // The roles belong to the cluster: the migration of another database creates them if they don't exist.
   await migrate((await createEmptyDatabase()).connection);
   const name = `owner_${randomUUID()}`;
   const password = "a password for tests";
@@ -143,7 +147,7 @@ async function ordinaryOwnersDatabase() {
   return { connection: ordinary, superuser: db };
 }
 
-/** Three workspaces, each with an owner of its own, which has its id. */
+/** Adds three workspaces, each with its own owner, who has the same ID as the workspace. */
 async function addTenants(superuser: Db): Promise<void> {
   await sql`
     with owners as (
@@ -163,8 +167,8 @@ async function changeAll(db: Kysely<unknown>): Promise<void> {
   await sql`update members set version = version + 1`.execute(db);
 }
 
-/** As CONTRIBUTING.md has it. */
-async function changeAllPastTheWall(db: Kysely<unknown>): Promise<void> {
+/** The procedure in CONTRIBUTING.md. */
+async function changeAllWithoutForcedSecurity(db: Kysely<unknown>): Promise<void> {
   await sql`alter table workspaces no force row level security`.execute(db);
   await sql`alter table members no force row level security`.execute(db);
   await changeAll(db);
@@ -179,17 +183,17 @@ async function readTenants(superuser: Db): Promise<unknown[]> {
   return rows;
 }
 
-test("a migration that lifts the force changes the rows of every tenant for an owner who is no superuser, and leaves the wall as it was", async () => {
+test("a migration that suspends forced row-level security changes the rows of all tenants for an owner who is not a superuser, and restores it", async () => {
   const { connection, superuser } = await ordinaryOwnersDatabase();
   await addTenants(superuser);
   const before = await describeSchema(superuser);
-  const known = { ...migrations, "9999-sample": { up: changeAllPastTheWall } };
+  const known = { ...migrations, "9999-sample": { up: changeAllWithoutForcedSecurity } };
   expect(await migrate(connection, { known })).toEqual(["9999-sample"]);
   expect(await readTenants(superuser)).toEqual(Array(3).fill({ name: "after", version: 2 }));
   expect(await describeSchema(superuser)).toEqual(before);
 });
 
-test("one that does not lift it changes none", async () => {
+test("a migration that does not suspend forced row-level security changes no row", async () => {
   const { connection, superuser } = await ordinaryOwnersDatabase();
   await addTenants(superuser);
   const known = { ...migrations, "9999-sample": { up: changeAll } };

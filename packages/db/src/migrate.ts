@@ -16,35 +16,41 @@ import { isLockTimeout, isRoleRefusal } from "./sqlstate.ts";
 import { UnsuitableDatabaseError } from "./unsuitable-database-error.ts";
 
 /**
- * How long a migration waits for a table that others use, in milliseconds, before it steps back and tries again. Whoever
- * comes to the table meanwhile queues behind it, admission too, whose statement waits 100 ms for a lock, twice at most.
+ * How long a migration waits for the lock of a table, in milliseconds, before it pauses and tries again. While it
+ * waits, every other statement on the table queues behind it, including those of admission, which wait 100 ms for a
+ * lock, twice at most.
  */
 const lockTimeoutMs = 100;
-/** How long it leaves the table to others before it tries again, in milliseconds. */
-const stepBackMs = 250;
-/** How often it tries before it gives up: some 45 s, in which another node's migration may be done too. */
-const attempts = 130;
-/** Held while migrations run. Kysely's migrator, which version 0.1 used, takes the same one. */
+/** The pause before the next attempt, in which other transactions can use the table, in milliseconds. */
+const pauseMs = 250;
+/** The most attempts: about 45 s, in which another node may also finish the migrations. */
+const maxAttempts = 130;
+/**
+ * The advisory lock that is held while migrations run. Kysely's migrator, which version 0.1 used, takes the same lock.
+ */
 const migrationLock = "3853314791062309107";
-/** Bounds each statement, and the wait for another node's migrations, in milliseconds. */
+/** Limits each statement, and the wait for another node's migrations, in milliseconds. */
 const statementTimeoutMs = 600_000;
 
-/** No migration of Latchkey's has been applied to the database, and this call may not apply the first one. */
+/** The database has no migration of Latchkey, and this call may not apply the first one. */
 export class SchemaMissingError extends Error {
   override readonly name = "SchemaMissingError";
 }
 
-/** Something about the database's migrations that its operator should know of, and that keeps nobody from working. */
+/** A notice for the operator about the database's migrations. It does not prevent Latchkey from working. */
 export interface MigrationNotice {
-  /** `newer`: a newer version ran these, and this one can run on their schema. `changed`: their source has changed since. */
+  /**
+   * `newer`: a newer version applied these, and this version can run on their schema. `changed`: their source has
+   * changed since.
+   */
   readonly kind: "newer" | "changed";
   readonly migrations: readonly string[];
 }
 
 export interface MigrateOptions {
-  /** The last migration to run; the newest by default. */
+  /** The last migration to apply; the newest by default. */
   readonly upTo?: string;
-  /** The migrations that there are: this version's by default. */
+  /** All known migrations; this version's by default. */
   readonly known?: Migrations;
   /** Whether the first migration may be applied; true by default. */
   readonly mayCreate?: boolean;
@@ -52,12 +58,13 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the schema up to date, or up to the migration named. Two nodes may do it concurrently: one waits for the other.
+ * Migrates the schema to the newest migration, or to `upTo`. Nodes may do this concurrently: one waits for the other.
  *
  * @returns the names of the migrations that this call applied, in order.
- * @throws {SchemaMissingError} without `mayCreate`, when the database has no migration.
- * @throws {RolesMissingError} when the login may not create the roles that keep tenants apart.
- * @throws {UnsuitableDatabaseError} when the database is another application's, or needs another version of Latchkey.
+ * @throws {SchemaMissingError} if the database has no migration and `mayCreate` is false.
+ * @throws {RolesMissingError} if the login may not create the roles that isolate tenants.
+ * @throws {UnsuitableDatabaseError} if the database belongs to another application, or needs another version of
+ *   Latchkey.
  */
 export async function migrate(
   connection: DatabaseConnection,
@@ -90,7 +97,7 @@ export async function migrate(
   }
 }
 
-/** How a version's migrations meet a database. */
+/** The migrations to apply to a database. */
 interface Plan {
   readonly schema: string;
   readonly known: Migrations;
@@ -98,7 +105,7 @@ interface Plan {
   readonly mayCreate: boolean;
 }
 
-/** Applies what is pending, and records it with what older versions must know of it, in one transaction. */
+/** Applies pending migrations and records them, with the versions that each is compatible with, in one transaction. */
 async function applyPending(db: Db, plan: Plan): Promise<string[]> {
   const history = await readHistory(db, plan.schema);
   const { pending } = await compareHistory(history, plan.known);
@@ -111,7 +118,7 @@ async function applyPending(db: Db, plan: Plan): Promise<string[]> {
     try {
       return await connection.transaction().execute((trx) => applyLocked(trx, plan));
     } finally {
-      // A connection that broke has let go of it.
+      // If the connection broke, Postgres has released the lock.
       await sql`select pg_advisory_unlock(${migrationLock})`.execute(connection).catch(() => undefined);
     }
   });
@@ -135,21 +142,22 @@ function isUpTo({ upTo }: Plan, name: string): boolean {
   return upTo === undefined || name <= upTo;
 }
 
-/** Tries again where another transaction, which may be another node's migration, holds a table for too long. */
+/** Retries while another transaction, such as another node's migration, locks a table for too long. */
 async function retryLockTimeouts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (!isLockTimeout(error) || attempt === attempts) throw error;
+      if (!isLockTimeout(error) || attempt === maxAttempts) throw error;
     }
-    await delay(stepBackMs);
+    await delay(pauseMs);
   }
 }
 
 /**
- * The schema that Latchkey's tables are in.
- * @throws {UnsuitableDatabaseError} when `"$user"` in the search path leads the login elsewhere than the roles it assumes.
+ * Finds the schema of Latchkey's tables.
+ * @throws {UnsuitableDatabaseError} if `"$user"` in the search path makes the login use another schema than the roles
+ *   that it assumes.
  */
 async function requireSchema(db: Db): Promise<string> {
   const { rows } = await sql<{ schema: string | null; login: string; database: string; path: string }>`

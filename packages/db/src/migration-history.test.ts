@@ -9,7 +9,7 @@ import type { Db } from "./schema.ts";
 
 const up = async (): Promise<void> => undefined;
 
-/** Migrates, and returns what it reports beside. */
+/** Migrates, and also returns the notices. */
 async function migrateNoting(
   connection: DatabaseConnection,
   options: MigrateOptions = {},
@@ -25,14 +25,16 @@ async function readRecords(db: Db): Promise<Readonly<Record<string, readonly (st
   return Object.fromEntries(rows.map((row) => [row.name, [row.checksum, row.compatible_from]]));
 }
 
-/** Of the sources as they were released. A released migration is never edited; this table only grows. */
+/**
+ * The checksums of the released sources. A released migration is never edited, so rows are only added to this table.
+ */
 const released = {
   "0001-ground-floor": "964918413154a0dc185e0c89d7ffd40f887cd492b881d7608486a789b891ec79",
   "0002-the-wall": "dd3444a95f3474605b1ed47018dd682885d217eaff0ddb351933d6656e0bfb14",
   "0003-narrowed-keys": "f50bb8a01d9d475843f2b48e3e900462dc6fffd72a6b01f30bb1b80904169de2",
 };
 
-test("records the checksum of each migration's source, also of those that a version without checksums ran", async () => {
+test("records the checksum of each migration's source, including those that a version without checksums applied", async () => {
   const { connection, db } = await createEmptyDatabase();
   await migrate(connection, { upTo: "0003-narrowed-keys" });
   expect((await migrateNoting(connection)).notices).toEqual([]);
@@ -45,13 +47,13 @@ test("records the checksum of each migration's source, also of those that a vers
   );
   for (const [checksum] of Object.values(records)) expect(checksum).toMatch(/^[0-9a-f]{64}$/);
 
-  // As after a crash between the migration and its record.
+  // The state after a crash between the migration and its record.
   await sql`update migrations set checksum = null, compatible_from = null`.execute(db);
   expect(await migrateNoting(connection)).toEqual({ applied: [], notices: [] });
   expect(await readRecords(db)).toEqual(records);
 });
 
-test("reports a migration whose source is not the one that the database ran, and leaves its record alone", async () => {
+test("reports a migration whose source has changed since it was applied, and does not change its record", async () => {
   const { connection, db } = await createEmptyDatabase();
   await migrate(connection);
   await sql`update migrations set checksum = ${"0".repeat(64)} where name = '0002-the-wall'`.execute(db);
@@ -63,7 +65,7 @@ test("reports a migration whose source is not the one that the database ran, and
   expect(await readRecords(db)).toEqual(records);
 });
 
-test("runs on the schema of a newer version whose migrations only add, and says so", async () => {
+test("runs on the schema of a newer version whose migrations only add, and reports it", async () => {
   const { connection } = await createEmptyDatabase();
   const newer = { ...migrations, "9001-added": { up }, "9002-added": { up } };
   await migrate(connection, { known: newer });
@@ -73,7 +75,7 @@ test("runs on the schema of a newer version whose migrations only add, and says 
   });
 });
 
-test("a migration that removes something lets only those versions run that it names", async () => {
+test("after a migration that removes something, only the versions that it names can run", async () => {
   const { connection } = await createEmptyDatabase();
   const between = { ...migrations, "9001-stops-using": { up } };
   const newer = { ...between, "9002-removes": { up, compatibleFrom: "9001-stops-using" } };
@@ -90,7 +92,7 @@ test("a migration that removes something lets only those versions run that it na
   });
 });
 
-test("does not run on the schema of a version that recorded nothing about its migration", async () => {
+test("does not run on the schema of a newer version that recorded no compatibility", async () => {
   const { connection, db } = await createEmptyDatabase();
   await migrate(connection);
   await sql`insert into migrations (name, timestamp) values ('9999-from-the-future', '2030-01-01')`.execute(
@@ -102,7 +104,7 @@ test("does not run on the schema of a version that recorded nothing about its mi
   });
 });
 
-test("says so where the database and the version each have a migration that the other lacks", async () => {
+test("reports that the database and the version each have a migration that the other lacks", async () => {
   const { connection } = await createEmptyDatabase();
   await migrate(connection, { known: { ...migrations, "9001-theirs": { up } } });
   await expect(migrate(connection, { known: { ...migrations, "9002-ours": { up } } })).rejects.toMatchObject({
@@ -112,7 +114,7 @@ test("says so where the database and the version each have a migration that the 
   });
 });
 
-test("a version that starts while a newer one migrates waits, and runs on its schema", async () => {
+test("a version that starts while a newer one migrates waits, and runs on the newer schema", async () => {
   const { connection } = await createEmptyDatabase();
   const slow = async (db: Kysely<unknown>): Promise<void> => {
     await sql`select pg_sleep(0.5)`.execute(db);
@@ -136,7 +138,7 @@ const foreignTables = {
 };
 
 test.each(Object.entries(foreignTables))(
-  "does not take a table migrations like %s's for its own, and changes nothing",
+  "rejects a foreign table named migrations, as %s creates it, and changes nothing",
   async (_like, statement) => {
     const { connection, db } = await createEmptyDatabase();
     await sql.raw(statement).execute(db);
@@ -150,7 +152,7 @@ test.each(Object.entries(foreignTables))(
   },
 );
 
-test("another application's tables of these names in another schema are none of its business", async () => {
+test("ignores tables of another application with these names in another schema", async () => {
   const { connection, db } = await createEmptyDatabase();
   await sql`create schema elsewhere`.execute(db);
   await sql`create table elsewhere.migrations (id integer)`.execute(db);
@@ -159,7 +161,7 @@ test("another application's tables of these names in another schema are none of 
   expect(await migrate(connection)).toEqual([]);
 });
 
-test("refuses a schema with the name of the login, creates nothing, and what it advises helps", async () => {
+test("rejects a schema with the name of the login, creates nothing, and gives advice that works", async () => {
   const { connection, db } = await createEmptyDatabase();
   const name = `login-${randomUUID()}`;
   const password = "a password for tests";

@@ -5,29 +5,29 @@ import type { Migrations } from "./migrations.ts";
 import type { Db } from "./schema.ts";
 import { UnsuitableDatabaseError } from "./unsuitable-database-error.ts";
 
-/** A migration that the database has run. */
+/** A migration that was applied to the database. */
 export interface AppliedMigration {
   readonly name: string;
-  /** SHA-256 of its source in hexadecimal; undefined when a version without checksums ran it. */
+  /** SHA-256 of its source in hexadecimal; undefined if a version without checksums applied it. */
   readonly checksum: string | undefined;
-  /** The newest migration that a version must at least have to run on the schema; undefined when nobody recorded it. */
+  /** The migration that a version must include to run on the schema; undefined if it was not recorded. */
   readonly compatibleFrom: string | undefined;
 }
 
-/** How the database's migrations compare to a version's. */
+/** The differences between the database's migrations and a version's. */
 export interface HistoryComparison {
   /** Not applied yet, in order. */
   readonly pending: readonly string[];
-  /** Applied by a newer version, on whose schema this one can run; in order. */
+  /** Applied by a newer version, and compatible with this one; in order. */
   readonly newer: readonly string[];
-  /** Applied from another source than this version's, in order. */
+  /** Applied from a source that differs from this version's; in order. */
   readonly changed: readonly string[];
 }
 
 /**
- * Reads what the database has run, in order of the names.
- * @param schema where Latchkey's tables are or will be.
- * @throws {UnsuitableDatabaseError} when the table `migrations` is another application's.
+ * Reads the applied migrations, ordered by name.
+ * @param schema the schema of Latchkey's tables, which may not exist yet.
+ * @throws {UnsuitableDatabaseError} if the table `migrations` belongs to another application.
  */
 export async function readHistory(db: Db, schema: string): Promise<AppliedMigration[]> {
   const { rows: columns } = await sql<{ name: string; type: string }>`
@@ -36,10 +36,10 @@ export async function readHistory(db: Db, schema: string): Promise<AppliedMigrat
     db,
   );
   if (columns.length === 0) return [];
-  const isLike = ["name", "timestamp"].every((name) =>
+  const hasColumns = ["name", "timestamp"].every((name) =>
     columns.some((column) => column.name === name && column.type === "character varying(255)"),
   );
-  // Columns that an older schema lacks are missing members.
+  // Columns that an older schema lacks are missing from the object.
   const { rows } = await sql<{ applied: { name: string; checksum?: string; compatible_from?: string } }>`
     select to_jsonb(applied) as applied from ${sql.id(schema, "migrations")} applied`.execute(db);
   const history = rows.map(({ applied }) => ({
@@ -47,7 +47,7 @@ export async function readHistory(db: Db, schema: string): Promise<AppliedMigrat
     checksum: applied.checksum ?? undefined,
     compatibleFrom: applied.compatible_from ?? undefined,
   }));
-  if (!isLike || (history.length > 0 && !history.some(({ name }) => name === firstMigration))) {
+  if (!hasColumns || (history.length > 0 && !history.some(({ name }) => name === firstMigration))) {
     throw new UnsuitableDatabaseError(
       "foreign-migrations-table",
       `The database has a table "migrations" in the schema "${schema}" that is not Latchkey's; give Latchkey a database of its own.`,
@@ -59,8 +59,8 @@ export async function readHistory(db: Db, schema: string): Promise<AppliedMigrat
 const firstMigration = "0001-ground-floor";
 
 /**
- * Compares the database's migrations with those that a version knows.
- * @throws {UnsuitableDatabaseError} when the version can't run on this schema.
+ * Compares the database's migrations with a version's.
+ * @throws {UnsuitableDatabaseError} if the version can't run on this schema.
  */
 export async function compareHistory(
   applied: readonly AppliedMigration[],
@@ -104,7 +104,10 @@ export async function createHistory(db: Db, schema: string): Promise<void> {
     )`.execute(db);
 }
 
-/** Version 0.1 sorts by the timestamp, so that it never goes back nor stands still, whatever the clock does. */
+/**
+ * Records a migration as applied. Version 0.1 sorts by the timestamp, so each timestamp is later than all earlier ones,
+ * even if the clock was set back.
+ */
 export async function addToHistory(db: Db, schema: string, name: string): Promise<void> {
   await sql`
     insert into ${sql.id(schema, "migrations")} (name, timestamp)
@@ -115,10 +118,13 @@ export async function addToHistory(db: Db, schema: string, name: string): Promis
     from ${sql.id(schema, "migrations")}`.execute(db);
 }
 
-/** Records what is missing of the applied migrations that this version knows: of new ones, and of those that a version without checksums ran. */
+/**
+ * Adds missing checksums and compatibility to the applied migrations that this version includes: to new ones, and to
+ * those that a version without checksums applied.
+ */
 export async function completeHistory(db: Db, schema: string, known: Migrations): Promise<void> {
   const applied = await readHistory(db, schema);
-  // Only the schema from this migration on has the columns.
+  // This migration adds the columns.
   if (!applied.some(({ name }) => name === "0008-migration-checksums")) return;
   for (const { name, checksum, compatibleFrom } of applied) {
     const migration = known[name];
@@ -131,7 +137,7 @@ export async function completeHistory(db: Db, schema: string, known: Migrations)
   }
 }
 
-/** SHA-256 of a migration's source, whatever its line endings are; null for one that has no file, as in tests. */
+/** SHA-256 of a migration's source with normalized line endings; null if it has no file, as in tests. */
 async function readChecksum(name: string): Promise<string | null> {
   const path = new URL(`./migrations/${name}.ts`, import.meta.url);
   const source = await readFile(path, "utf8").catch(() => undefined);

@@ -13,8 +13,8 @@ import * as workspaceOverview from "./migrations/0012-workspace-overview.ts";
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
   /**
-   * The newest migration that a version of Latchkey must at least have to run on the schema after this one. Left out by a
-   * migration that only adds, on whose schema every earlier version can run.
+   * The migration that a version of Latchkey must include to run on the schema after this migration. Omitted by a
+   * migration that only adds, because every earlier version can run on its schema.
    */
   readonly compatibleFrom?: string;
 }
@@ -22,7 +22,7 @@ export interface SchemaMigration extends Migration {
 /** Migrations by name; the names are in order. */
 export type Migrations = Readonly<Record<string, SchemaMigration>>;
 
-/** Every migration in order. Names are history: never renamed, never reordered, only added to. */
+/** Every migration in order. Databases store the names, so migrations are added and never renamed or reordered. */
 export const migrations: Migrations = {
   "0001-ground-floor": groundFloor,
   "0002-the-wall": theWall,

@@ -2,9 +2,10 @@ import type { WorkspaceId } from "./ids.ts";
 import type { WorkspaceScope } from "./workspace-scope.ts";
 
 /**
- * Makes a scope. Outside of this package lint lets `packages/auth` alone import this, where it follows a check, or opens
- * a workspace to the operator; in it, who makes a workspace has the scope of that one.
+ * Creates a scope. Outside this package, a lint rule lets only `packages/auth` import this function. There, it is
+ * called after a check, or to open a workspace to the operator. In this package, `insertWorkspace` calls it for the
+ * workspace that it creates.
  */
 export function mintWorkspaceScope(workspaceId: WorkspaceId): WorkspaceScope {
-  return { workspaceId } as WorkspaceScope; // The one place that may say so.
+  return { workspaceId } as WorkspaceScope; // Only this function may create one.
 }

@@ -9,7 +9,8 @@ import { migrate } from "./migrate.ts";
 import type { Db } from "./schema.ts";
 import { requireTenantIsolation } from "./tenant-isolation.ts";
 
-// What a dump meets: the owner of a database who is no superuser, an empty search_path, row-level security.
+// The conditions of a dump: an owner of the database who is not a superuser, an empty search_path, and row-level
+// security.
 
 const tables = ["workspaces", "members", "audit_events", "key_usage_hours"];
 const schema = "Keys of 2026";
@@ -32,7 +33,7 @@ async function createOwnedDatabase(
   return { owner, superuser: db };
 }
 
-/** One row in each table under row-level security. @returns the ID of the user that it all belongs to. */
+/** Adds one row to each table under row-level security. @returns the ID of the user that owns them all. */
 async function addTenant(db: Db): Promise<string> {
   const [user, workspace, key] = [randomUUID(), randomUUID(), randomUUID()];
   const hash = Buffer.alloc(32);
@@ -60,7 +61,7 @@ async function addTenant(db: Db): Promise<string> {
   return user;
 }
 
-/** Counts the rows of a table on a connection of its own, with an empty search_path. */
+/** Counts the rows of a table on a separate connection with an empty search_path. */
 async function countRows(
   table: string,
   connection: ClusterConnection,
@@ -83,7 +84,7 @@ const refusal = {
   message: "row-level security hides the rows of tenants from the owner of the database",
 };
 
-test("the owner reads the rows of all tenants in a session for backups, and gets an error in any other", async () => {
+test("the owner can read the rows of all tenants in a backup session, and gets an error in any other session", async () => {
   const { owner, superuser } = await createOwnedDatabase();
   await addTenant(superuser);
   for (const table of tables) {
@@ -93,12 +94,13 @@ test("the owner reads the rows of all tenants in a session for backups, and gets
   }
 });
 
-test("an owner that inherits from the roles of the product sees every row or gets an error, never a part", async () => {
+test("an owner that inherits from the product's roles sees all rows or gets an error, but never only some rows", async () => {
   const { owner, superuser } = await createOwnedDatabase("with inherit true");
   const user = await addTenant(superuser);
   for (const table of tables)
     expect(await countRows(table, owner, { "latchkey.backup": "on" }), table).toBe(1);
-  // Admission's policies show these; the other tables show what the session names, and then fail.
+  // Admission's policies show all rows of these tables. The other tables show the rows that the session names, and then
+  // fail.
   for (const table of ["members", "key_usage_hours"])
     expect(await countRows(table, owner, {}), table).toBe(1);
   for (const table of ["workspaces", "audit_events"])
@@ -112,7 +114,7 @@ test("an owner that inherits from the roles of the product sees every row or get
   await expect(countRows("workspaces", owner, { "latchkey.user_id": user })).rejects.toMatchObject(refusal);
 });
 
-test("the roles of the product see no more in a session for backups", async () => {
+test("the product's roles see no more in a backup session than in any other", async () => {
   const { owner, superuser } = await createOwnedDatabase();
   await addTenant(superuser);
   const tenant = { ...owner, options: startupOptions("latchkey_tenant") };

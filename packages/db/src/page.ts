@@ -1,33 +1,33 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 
-/** Where a page ended: the last row's value of what the list is sorted by, as text, and its id. */
+/** The end of a page: the sort value of its last row, as text, and the row's ID. */
 export interface Position {
   readonly value: string;
   readonly id: string;
 }
 
-/** Which page of a list. */
+/** A page of a list. */
 export interface Page {
-  /** How many rows at most. Ask for one more than is shown, to learn whether there are more. */
+  /** The most rows. Request one more than you show, to find out whether there are more. */
   readonly limit: number;
   readonly direction: "asc" | "desc";
-  /** Only what comes after this. */
+  /** Only rows after this position. */
   readonly after?: Position | undefined;
 }
 
-/** What a list can be sorted by, and what makes the order of equals certain. */
+/** The column that a list is sorted by, and the column that orders rows with equal values. */
 export interface Order {
   /** A column, with its table. */
   readonly column: string;
   readonly type: "text" | "timestamptz";
-  /** A column of ids, with its table. */
+  /** A column of IDs, with its table. */
   readonly id: string;
 }
 
 /**
- * Cuts a page out of a list by where the page before ended, so that what is added or removed meanwhile neither repeats
- * a row nor skips one. Adds `position` to each row: the value sorted by, exactly as Postgres holds it; a time in
- * microseconds since 1970.
+ * Limits a query to one page, which starts after the position where the previous page ended. Rows that are added or
+ * removed between two pages therefore cause no other row to be repeated or skipped. Adds `position` to each row: the
+ * exact sort value in Postgres, or for a time, microseconds since 1970.
  */
 export function cutPage<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
@@ -46,7 +46,7 @@ export function cutPage<DB, TB extends keyof DB, Row>(
     .orderBy(sql`${column} ${direction}, ${id} ${direction}`)
     .limit(page.limit);
   const cut = page.after ? sorted.where(isBeyond(order, page.direction, page.after)) : sorted;
-  return cut as SelectQueryBuilder<DB, TB, Row & { position: string }>; // It was just selected.
+  return cut as SelectQueryBuilder<DB, TB, Row & { position: string }>; // `position` is selected above.
 }
 
 function isBeyond(order: Order, direction: Page["direction"], { value, id }: Position): RawBuilder<boolean> {

@@ -5,15 +5,15 @@ import { originLifetimeDays } from "./sign-in-origins.ts";
 
 /** One kind of row that is deleted once no query needs it. */
 export interface PurgeRule {
-  /** What the rows are, for the log: "expired sessions". */
+  /** The kind of rows, for the log: "expired sessions". */
   readonly name: string;
   /** Deletes at most `limit` rows in one statement or transaction. @returns how many it deleted. */
   readonly deleteSome: (db: Db, limit: number) => Promise<number>;
 }
 
 /**
- * Everything that is purged, in the tenant role. Whether a row has expired is judged by the database's clock. The history
- * of keys isn't among it: only the admission role may delete that, in `pruneKeyHistory`.
+ * All purge rules, for the tenant role. Whether a row has expired is judged by the database's clock. The history of
+ * keys is not included: only the admission role may delete it, in `pruneKeyHistory`.
  * @param options.historyDays how many days a key is kept after its deletion.
  */
 export function createPurgeRules({ historyDays }: { readonly historyDays: number }): readonly PurgeRule[] {
@@ -38,15 +38,15 @@ export function createPurgeRules({ historyDays }: { readonly historyDays: number
 
 interface Expiry {
   readonly table: keyof Database;
-  /** The column with the time that a row has expired by, which needs an index. */
+  /** The column with the time at which a row expires. It needs an index. */
   readonly time: string;
   /** How long after that time the row is kept, in hours; 0 by default. */
   readonly keepHours?: number;
 }
 
 /**
- * Deletes the oldest of the rows that have expired. Rows that another node is deleting or changing are skipped, so that
- * nodes neither wait for each other nor deadlock. A locked row can't move, so that its `ctid` identifies it.
+ * Deletes the oldest expired rows. Skips rows that another node is deleting or changing, so that nodes neither wait for
+ * each other nor deadlock. A locked row can't move, so its `ctid` identifies it.
  */
 function expired(name: string, { table, time, keepHours = 0 }: Expiry): PurgeRule {
   return {
@@ -63,7 +63,7 @@ function expired(name: string, { table, time, keepHours = 0 }: Expiry): PurgeRul
   };
 }
 
-/** A rule of its own, because a key can have 100 former secrets: `limit` bounds the rows of one statement. */
+/** A separate rule, because a key can have 100 former secrets and `limit` bounds the rows of one statement. */
 function secretsOfDeletedKeys(historyDays: number): PurgeRule {
   return {
     name: "former secrets of deleted keys",
@@ -82,9 +82,9 @@ function secretsOfDeletedKeys(historyDays: number): PurgeRule {
 
 /**
  * Deletes keys and, by a trigger, their counters, which it locks first. A key or counter that another transaction has
- * locked is left for a later round: since the statement waits for nothing, it can't deadlock with admission, which locks
- * counters in the order of their keys. Admission doesn't wait for it either: the deletion moved the version, so that no
- * later statement matches the counter.
+ * locked is left for a later round. Because the statement waits for no lock, it can't deadlock with admission, which
+ * locks counters in the order of their keys. Admission doesn't wait for it either: the deletion incremented the
+ * version, so no later statement matches the counter.
  */
 function deletedKeys(historyDays: number): PurgeRule {
   return {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A key that was deleted so many days ago, or is live; with former secrets. */
+/** Adds a key that was deleted this many days ago, or is live, with former secrets. */
 async function addKey({ deletedDaysAgo = -1, formerSecrets = 0 } = {}): Promise<KeyId> {
   const key = { userId, name: randomUUID(), description: "", start: "lk_abcdef", hash: randomBytes(32) };
   const id = await database.db.transaction().execute((trx) => insertApiKey(trx, key));
@@ -35,7 +35,7 @@ async function addKey({ deletedDaysAgo = -1, formerSecrets = 0 } = {}): Promise<
   return id;
 }
 
-/** What there is of keys: rows in `api_keys`, `key_counters` and `retired_secrets`. */
+/** Counts the rows of keys in `api_keys`, `key_counters` and `retired_secrets`. */
 async function countRows(...ids: readonly KeyId[]): Promise<readonly number[]> {
   const { rows } = await sql<{ keys: number; counters: number; secrets: number }>`
     select
@@ -56,7 +56,7 @@ async function purge(): Promise<readonly unknown[]> {
   return failures;
 }
 
-test("a key is deleted for good when its history is, with its counter and former secrets; a live key never is", async () => {
+test("a deleted key is purged with its counter and former secrets when its history is; a live key never is", async () => {
   const purged = await addKey({ deletedDaysAgo: 30, formerSecrets: 3 });
   const recent = await addKey({ deletedDaysAgo: 29, formerSecrets: 2 });
   const live = await addKey({ formerSecrets: 1 });
@@ -69,7 +69,7 @@ test("a key is deleted for good when its history is, with its counter and former
   expect(await countRows(live)).toEqual([1, 1, 1]);
 });
 
-test("more keys and former secrets than one statement deletes are deleted in one round", async () => {
+test("one round purges more keys and former secrets than one statement can delete", async () => {
   await addKey({ deletedDaysAgo: 31, formerSecrets: 1_200 });
   const ids = await sql<{ id: KeyId }>`
     insert into api_keys (id, user_id, name, start, hash, deleted_at)
@@ -82,7 +82,7 @@ test("more keys and former secrets than one statement deletes are deleted in one
   expect(await purge()).toEqual([]);
   expect(await countRows(...ids.rows.map(({ id }) => id))).toEqual([0, 0, 0]);
   expect((await sql`select from retired_secrets where start = ''`.execute(database.owner)).rows).toHaveLength(
-    3, // Of the live and of the recently deleted key.
+    3, // Those of the live key and of the recently deleted key.
   );
 });
 
@@ -91,22 +91,22 @@ test.each([
   ["counter", (id: KeyId) => sql`select from key_counters where key_id = ${id} for no key update`],
   ["former secret", (id: KeyId) => sql`select from retired_secrets where key_id = ${id} for no key update`],
 ])(
-  "a %s that another transaction has locked is left for a later round, and nothing waits",
+  "a %s that another transaction has locked is left for a later round, without waiting",
   async (what, lock) => {
-    const held = await addKey({ deletedDaysAgo: 31, formerSecrets: 1 });
+    const lockedKey = await addKey({ deletedDaysAgo: 31, formerSecrets: 1 });
     const other = await addKey({ deletedDaysAgo: 31 });
     await database.owner.transaction().execute(async (trx) => {
-      expect((await lock(held).execute(trx)).rows).toHaveLength(1);
+      expect((await lock(lockedKey).execute(trx)).rows).toHaveLength(1);
       expect(await purge()).toEqual([]);
-      expect(await countRows(held)).toEqual([1, 1, what === "former secret" ? 1 : 0]);
+      expect(await countRows(lockedKey)).toEqual([1, 1, what === "former secret" ? 1 : 0]);
       expect(await countRows(other)).toEqual([0, 0, 0]);
     });
     expect(await purge()).toEqual([]);
-    expect(await countRows(held)).toEqual([0, 0, 0]);
+    expect(await countRows(lockedKey)).toEqual([0, 0, 0]);
   },
 );
 
-test("two nodes purge at the same time", async () => {
+test("several nodes can purge at the same time", async () => {
   const ids = await Promise.all(
     Array.from({ length: 30 }, () => addKey({ deletedDaysAgo: 31, formerSecrets: 2 })),
   );

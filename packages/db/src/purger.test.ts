@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const purger of purgers.splice(0)) await purger.close();
 });
 
-/** Adds sessions and verifications that expire so many seconds from now, by the database's clock. */
+/** Adds sessions and verifications that expire in this many seconds, by the database's clock. */
 async function addRows(count: number, expireInSeconds: number): Promise<void> {
   const expiresAt = sql`clock_timestamp() + make_interval(secs => ${expireInSeconds})`;
   await sql`
@@ -51,7 +51,7 @@ async function countRows(): Promise<{ sessions: number; verifications: number } 
   return rows[0];
 }
 
-test("deletes the sessions and verifications that have expired, and no other", async () => {
+test("deletes only the sessions and verifications that have expired", async () => {
   await addRows(3, -1);
   await addRows(2, 3_600);
   await createPurger().run();
@@ -90,13 +90,13 @@ test("deletes at most 10,000 rows per kind and round, 500 per statement", async 
   expect(limits).toEqual(Array.from({ length: 20 }, () => 500));
 });
 
-test("more rows than one statement deletes are deleted in the same round", async () => {
+test("one round deletes more rows than one statement can", async () => {
   await addRows(1_100, -1);
   await createPurger().run();
   expect(await countRows()).toEqual({ sessions: 0, verifications: 0 });
 });
 
-test("two nodes purge at the same time, and a row that somebody holds is left for the next round", async () => {
+test("two nodes can purge at the same time, and a locked row is left for the next round", async () => {
   await addRows(1_000, -1);
   await database.owner.transaction().execute(async (trx) => {
     await sql`select from sessions order by expires_at limit 1 for update`.execute(trx);
@@ -110,14 +110,14 @@ test("two nodes purge at the same time, and a row that somebody holds is left fo
   expect(await countRows()).toEqual({ sessions: 0, verifications: 0 });
 });
 
-test("a rule that fails is reported, keeps no other from running, and is tried again", async () => {
+test("a rule that fails is reported and tried again, and other rules still run", async () => {
   await addRows(1, -1);
   const failures: string[] = [];
   let isBroken = true;
   const broken: PurgeRule = {
     name: "broken rows",
     deleteSome: async () => {
-      if (isBroken) throw new Error("No.");
+      if (isBroken) throw new Error("broken rule");
       return 0;
     },
   };
@@ -136,7 +136,7 @@ test("a rule that fails is reported, keeps no other from running, and is tried a
   expect(failures).toEqual(["broken rows"]);
 });
 
-test("runs once a minute, and no longer once it is closed", async () => {
+test("runs once a minute until it is closed", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   let rounds = 0;

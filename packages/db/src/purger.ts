@@ -15,7 +15,7 @@ export interface PurgerOptions {
   readonly onFailure?: (error: unknown, rule: string) => void;
 }
 
-/** A statement deletes at most this many rows, which takes a few milliseconds, so that nobody waits for its locks. */
+/** The most rows per statement. Deleting them takes a few milliseconds, so no transaction waits long for its locks. */
 const rowsPerStep = 500;
 /** Steps per rule and round. More than 10,000 expired rows take several rounds. */
 const maxSteps = 20;
@@ -23,8 +23,9 @@ const maxSteps = 20;
 const closeWithinMs = 1_000;
 
 /**
- * Deletes expired rows on a timer, in small steps, on one connection of its own that is closed between rounds. Every node
- * runs one; rules skip the rows that another node has locked. A failure is reported and tried again in the next round.
+ * Deletes expired rows on a timer, in small steps, on its own connection, which is closed between rounds. Every node
+ * runs a purger. Rules skip rows that another node has locked. A failure is reported, and the rule is tried again in
+ * the next round.
  */
 export class Purger {
   readonly #db: Db;

@@ -87,7 +87,7 @@ test("an attempt from before the first failure that ends during a retry doesn't 
   await expect(retrying).rejects.toBe(unavailable);
 });
 
-test("a pool makes few attempts to reach an unavailable database, and connects soon after it is back", async () => {
+test("a pool makes few attempts to reach an unavailable database, and connects soon after it is available again", async () => {
   const gate = await createDatabaseGate({ ...inject("postgres"), database: "postgres" });
   onTestFinished(gate.close);
   const db = openDatabase(gate.connection, { applicationName: "test", role: "login" });

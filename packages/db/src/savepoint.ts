@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 import type { Trx } from "./schema.ts";
 
-/** Does work in a transaction, and undoes all of the work, but nothing before it, if it returns undefined. */
+/**
+ * Runs `work` after a savepoint. If it returns undefined, rolls back to the savepoint, which keeps what the transaction
+ * did before.
+ */
 export async function undoUnlessDone<Result>(
   trx: Trx,
   work: () => Promise<Result | undefined>,

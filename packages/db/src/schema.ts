@@ -14,18 +14,18 @@ import type {
 /** A member's role in a workspace, from most to least powerful. */
 export type Role = "owner" | "admin" | "member" | "viewer";
 
-/** A time that the database sets when the row is made and nobody changes afterwards. */
+/** A time that the database sets when the row is inserted and that never changes. */
 type CreatedAt = ColumnType<Date, never, never>;
 
-/** A person with a sign-in, or later a service account. */
+/** A person who can sign in. Later, also a service account. */
 export interface UserTable {
   id: UserId;
-  /** In lower case; one account an address. */
+  /** In lower case. One account per address. */
   email: string;
   email_verified: Generated<boolean>;
   name: string;
   image: string | null;
-  /** Whether this is the instance's operator: its first user, by a trigger, under a lock. */
+  /** Whether the user is the instance's operator. A trigger sets it for the first account, under a lock. */
   is_operator: ColumnType<boolean, never, never>;
   disabled_at: Date | null;
   created_at: Generated<Date>;
@@ -43,7 +43,7 @@ export interface SessionTable {
   updated_at: Generated<Date>;
 }
 
-/** One way for a user to prove who they are: a password (`credential`) or an identity provider. */
+/** A sign-in method of a user: a password (`credential`) or an identity provider. */
 export interface AccountTable {
   id: AccountId;
   user_id: UserId;
@@ -70,9 +70,12 @@ export interface VerificationTable {
   updated_at: Generated<Date>;
 }
 
-/** How much of a limit on attempts is used up; the time moves with every attempt. A row in the past means nothing. */
+/**
+ * A token bucket that limits attempts. Every attempt moves `full_at` forward. A row with a time in the past is a full
+ * bucket.
+ */
 export interface ThrottleBucketTable {
-  /** What is throttled, as a keyed digest of 32 bytes. */
+  /** A keyed digest of what is throttled, 32 bytes. */
   digest: Buffer;
   /** When the bucket will be full again. */
   full_at: Date;
@@ -80,7 +83,7 @@ export interface ThrottleBucketTable {
 
 /** A device or network that a user has signed in from. */
 export interface SignInOriginTable {
-  /** Of the email address with the device or network: 32 bytes, keyed. */
+  /** A keyed digest of the email address with the device or network, 32 bytes. */
   digest: Buffer;
   user_id: UserId;
   last_used_at: Date;
@@ -92,11 +95,11 @@ export interface WorkspaceTable {
   name: string;
   /** At most 500 characters; empty by default. */
   description: Generated<string>;
-  /** Names the workspace in the web app's addresses; lower-case letters, digits and hyphens. */
+  /** Identifies the workspace in the web app's URLs. Lower-case letters, digits and hyphens. */
   slug: string;
   created_at: CreatedAt;
   updated_at: Generated<Date>;
-  /** Moves with every change of the settings. */
+  /** Incremented with every change of the settings. */
   version: Generated<number>;
 }
 
@@ -105,11 +108,11 @@ export interface MemberTable {
   user_id: UserId;
   role: Role;
   created_at: CreatedAt;
-  /** Moves with every change of the role. */
+  /** Incremented with every change of the role. */
   version: Generated<number>;
 }
 
-/** A change in a workspace, as it was made. Rows are added and never changed. */
+/** A change in a workspace. Rows are added and never changed. */
 export interface AuditEventTable {
   workspace_id: WorkspaceId;
   id: AuditEventId;
@@ -143,7 +146,7 @@ export interface SecurityEventTable {
   request_id: string | null;
 }
 
-/** How a request that its client gave a name was answered. */
+/** The response to a request with an `Idempotency-Key`. */
 export interface IdempotencyRecordTable {
   user_id: UserId;
   method: string;
@@ -154,7 +157,7 @@ export interface IdempotencyRecordTable {
   answer: ColumnType<Record<string, unknown> | null, string, string>;
   /** SHA-256 of the secret that the request was made with; null in rows from before it was stored. */
   presented_hash: Buffer | null;
-  /** SHA-256 of the secret that the answer issued; null for an answer that issued none. */
+  /** SHA-256 of the secret that the response issued; null if it issued none. */
   issued_hash: Buffer | null;
   created_at: ColumnType<Date, never, Date>;
 }
@@ -164,7 +167,7 @@ export interface ApiKeyTable {
   user_id: UserId;
   name: string;
   description: string;
-  /** The first characters of the secret, to recognise it by. */
+  /** The first characters of the secret, by which people recognize the key. */
   start: string;
   /** SHA-256 of the whole secret, 32 bytes. */
   hash: Buffer;
@@ -173,36 +176,36 @@ export interface ApiKeyTable {
   deleted_at: Date | null;
   disabled_at: Date | null;
   expires_at: Date | null;
-  /** The workspaces it is held to; null for all of its user's. */
+  /** The selected workspaces of a restricted key; null for all workspaces of its user. */
   workspace_ids: readonly WorkspaceId[] | null;
-  /** The permissions it is held to; null for all of its user's. */
+  /** The selected permissions of a restricted key; null for all permissions of its user. */
   permissions: readonly string[] | null;
   is_read_only: Generated<boolean>;
-  /** The ranges of addresses in CIDR notation that it may come from; null for any. */
+  /** The IP ranges that requests may come from, in CIDR notation; null for any address. */
   ip_ranges: readonly string[] | null;
-  /** Uses a window, with `limit_window_seconds`; both null where it has no limit. */
+  /** The most uses per window of `limit_window_seconds`; both are null without a rate limit. */
   limit_quota: number | null;
   limit_window_seconds: number | null;
-  /** Moves with every change that its user makes. */
+  /** Incremented with every change that the owner makes. */
   version: Generated<number>;
 }
 
-/** A secret that a key had before it was given another one. */
+/** A secret of a key that was replaced by another one. */
 export interface RetiredSecretTable {
   hash: Buffer;
   key_id: KeyId;
   start: string;
   retired_at: ColumnType<Date, never, never>;
-  /** When its overlap ends, or has ended. */
+  /** When the overlap ends or ended. */
   good_until: Date;
-  /** When it was last admitted, good to a minute. */
+  /** When a request was last allowed with it, accurate to one minute. */
   last_used_at: ColumnType<Date | null, never, Date>;
-  /** When it was last refused, and to which address. */
+  /** When a request with it was last rejected, and the address that the request came from. */
   refused_at: ColumnType<Date | null, never, Date>;
   refused_address: ColumnType<string | null, never, string | null>;
 }
 
-/** How many requests with a key had an outcome in an hour, in a workspace or in none. */
+/** The number of requests with a key that had one outcome in one hour, in one workspace or in none. */
 export interface KeyUsageHourTable {
   key_id: KeyId;
   hour: Date;
@@ -211,15 +214,15 @@ export interface KeyUsageHourTable {
   count: number;
 }
 
-/** Where a key was used from. */
+/** An address that a key was used from. */
 export interface KeyAddressTable {
   key_id: KeyId;
   address: string;
-  /** Good to a minute. */
+  /** Accurate to one minute. */
   last_seen_at: Date;
 }
 
-/** A request with a key that was refused. */
+/** A rejected request with a key. */
 export interface KeyRefusalTable {
   key_id: KeyId;
   id: KeyRefusalId;
@@ -232,21 +235,24 @@ export interface KeyRefusalTable {
 }
 
 /**
- * Admission's own row of a key, narrow and updated in place. `version` moves with every change that could
- * turn an admission into a refusal or back; a use is counted only where the version is the one expected.
+ * The row of a key that admission updates, narrow and updated in place. `version` is incremented with every change that
+ * could turn an allowed request into a rejected one or the reverse. A use is counted only if the version is the
+ * expected one.
  */
 export interface KeyCounterTable {
   key_id: KeyId;
   version: Generated<number>;
   use_count: Generated<number>;
   last_used_at: Date | null;
-  /** When the limit's window ends, or has ended; null, like the next two, for a key that never had a limit. */
+  /**
+   * When the rate limit's window ends or ended. Null, like the next two columns, for a key that never had a rate limit.
+   */
   window_ends_at: Date | null;
-  /** How many uses it let through. */
+  /** How many uses the rate limit has allowed in the window. */
   window_spent: number | null;
-  /** How many uses the limit let through of those that were asked for last. */
+  /** How many uses of the last increment the rate limit has allowed. */
   last_granted: number | null;
-  /** True from a rotation until the first use of the new secret, exactly; null otherwise. */
+  /** True from a rotation until exactly the first use of the new secret; null otherwise. */
   has_unused_secret: boolean | null;
 }
 
@@ -273,5 +279,5 @@ export interface Database {
 
 /** The database, for single statements. */
 export type Db = Kysely<Database>;
-/** A unit of work: what runs in it happens whole or not at all. */
+/** A transaction: everything in it is committed, or nothing. */
 export type Trx = Transaction<Database>;

@@ -21,7 +21,7 @@ export interface SecurityEvent {
   readonly requestId: string | null;
 }
 
-/** Adds an event to the security log of a user, in the transaction of the change itself. */
+/** Adds an event to the security log of a user, in the transaction that makes the change. */
 export async function appendSecurityEvent(
   trx: Trx,
   { actor, address, requestId }: Origin,
@@ -54,7 +54,7 @@ export const securityEventOrders = {
   occurredAt: { column: "security_events.occurred_at", type: "timestamptz", id: "security_events.id" },
 } as const satisfies Record<string, Order>;
 
-/** A page of a user's security log. */
+/** Returns a page of a user's security log. */
 export async function listSecurityEvents(
   db: Db,
   userId: UserId,

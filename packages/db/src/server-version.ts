@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "./schema.ts";
 
-/** The major version of the Postgres at the other end, such as 18. */
+/** Reads the major version of Postgres, such as 18. */
 export async function readServerVersion(db: Db): Promise<number> {
   const { rows } = await sql<{ version: number }>`
     select current_setting('server_version_num')::integer / 10000 as version`.execute(db);

@@ -27,12 +27,12 @@ async function isKnown(...names: string[]): Promise<boolean[]> {
   return names.map((name) => known.has(digestOf(name).toString("hex")));
 }
 
-test("finds the origins that were remembered, and no others", async () => {
+test("finds only the origins that were remembered", async () => {
   await rememberOrigins(database.db, await addUser(), [digestOf("laptop"), digestOf("office")]);
   expect(await isKnown("laptop", "office", "phone")).toEqual([true, true, false]);
 });
 
-test("remembers the 20 of each user that were used last", async () => {
+test("remembers the 20 most recently used origins of each user", async () => {
   const [ada, grace] = [await addUser(), await addUser()];
   const name = (number: number) => `ada ${number}`;
   await rememberOrigins(database.db, grace, [digestOf("grace")]);

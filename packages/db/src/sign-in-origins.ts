@@ -5,10 +5,10 @@ import type { Db } from "./schema.ts";
 /** How long a device or network is remembered after the last sign-in from it, in days. */
 export const originLifetimeDays = 90;
 
-/** How many devices and networks are remembered per user; the ones used last. */
+/** The most devices and networks that are remembered per user: those used last. */
 const maxPerUser = 20;
 
-/** Which of these origins a user has signed in from before, as hexadecimal digests. */
+/** Finds which of these origins a user has signed in from before, as hexadecimal digests. */
 export async function findKnownOrigins(db: Db, digests: readonly Buffer[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom("sign_in_origins")
@@ -19,7 +19,7 @@ export async function findKnownOrigins(db: Db, digests: readonly Buffer[]): Prom
   return new Set(rows.map(({ digest }) => digest.toString("hex")));
 }
 
-/** Remembers where a user has signed in from, in place of the origins that were not used for longest. */
+/** Remembers the origins of a sign-in. Deletes the user's least recently used origins beyond the maximum. */
 export async function rememberOrigins(db: Db, userId: UserId, digests: readonly Buffer[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`

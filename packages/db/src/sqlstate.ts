@@ -101,7 +101,7 @@ export function isDefiniteAbort(error: unknown): boolean {
   return isIn(definiteAborts, error);
 }
 
-/** Whether a server answers but accepts no connections yet, or no more: it is starting, stopping, or full. */
+/** Whether a server responds but does not accept connections, because it is starting, stopping or full. */
 export function isNotAcceptingConnections(error: unknown): boolean {
   return isIn(notAccepting, error);
 }
@@ -116,7 +116,7 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === state.lockNotAvailable;
 }
 
-/** Whether the database to create exists; two concurrent creations can also meet at the unique index. */
+/** Whether the database to create already exists. Concurrent creations can also violate the unique index. */
 export function isDatabaseDuplicate(error: unknown): boolean {
   return isIn(databaseExists, error);
 }

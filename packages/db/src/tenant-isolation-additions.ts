@@ -8,8 +8,9 @@ const policyTables = [...new Set(policies.map(({ table }) => table))];
 const grantTables = [...new Set(listGrants().map(({ table }) => table))];
 
 /**
- * Finds what lets the product's roles see or do more than the migrations allow: policies, privileges, memberships in other
- * roles, and functions with another definition. A newer version may have added the like, in a schema that is newer.
+ * Finds everything that lets the product's roles see or do more than the migrations allow: policies, privileges,
+ * memberships in other roles, and functions with another definition. In the schema of a newer version, these may be
+ * additions of that version.
  */
 export async function findAdditions(db: Db): Promise<Gap[]> {
   return [
@@ -34,7 +35,10 @@ async function findMemberships(db: Db): Promise<Gap[]> {
   }));
 }
 
-/** Permissive policies add up. Others that name neither the product's roles nor everybody don't concern the product. */
+/**
+ * Finds permissive policies, because one of them is enough to show a row. Policies for other roles than the product's
+ * and PUBLIC don't affect the product.
+ */
 async function findAddedPolicies(db: Db): Promise<Gap[]> {
   const { rows } = await sql<{ table: string; name: string; quoted: string }>`
     select relname as table, polname as name, quote_ident(polname) as quoted
@@ -53,7 +57,7 @@ async function findAddedPolicies(db: Db): Promise<Gap[]> {
     }));
 }
 
-/** Privileges of the product's roles, and those of everybody, on the tables that the rules name. */
+/** Finds privileges that the rules don't grant, of the product's roles and of PUBLIC, on the tables in the rules. */
 async function findAddedGrants(db: Db): Promise<Gap[]> {
   const { rows } = await sql<{ role: string; table: string; privilege: string; columns: string | null }>`
     with granted as (
@@ -93,8 +97,8 @@ async function findChangedFunctions(db: Db): Promise<Gap[]> {
 }
 
 /**
- * SHA-256 of what the functions of the rules do, by signature: of their bodies, without the name of the schema, and of their
- * properties. `pg_get_functiondef` isn't used, because its form differs between versions of Postgres.
+ * Computes the SHA-256 of each function in the rules, by signature: of its body, without the name of the schema, and of
+ * its properties. `pg_get_functiondef` isn't used, because its output differs between versions of Postgres.
  */
 export async function digestFunctions(db: Db): Promise<ReadonlyMap<string, string>> {
   const { rows } = await sql<{ signature: string; digest: string }>`

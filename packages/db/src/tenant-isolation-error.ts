@@ -1,6 +1,6 @@
 /** A difference between the database and what the migrations set up. */
 export interface Gap {
-  /** Part of a sentence. */
+  /** A description, as part of a sentence. */
   readonly what: string;
   /** The statement that fixes it, if there is one. */
   readonly remedy?: string;
@@ -8,7 +8,7 @@ export interface Gap {
   readonly by?: "superuser";
 }
 
-/** The grants, policies, functions or row-level security of the database isn't what its migrations have set up. */
+/** The grants, policies, functions or row-level security of the database differ from what its migrations set up. */
 export class TenantIsolationError extends Error {
   override readonly name = "TenantIsolationError";
 

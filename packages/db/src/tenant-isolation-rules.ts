@@ -1,6 +1,6 @@
 import type { DatabaseRole } from "./connection.ts";
 
-/** What the migrations set up so that tenants are isolated. A test compares these rules with a fresh database. */
+/** What the migrations set up to isolate tenants. A test compares these rules with a fresh database. */
 
 const allRows = "select, insert, update, delete";
 

@@ -22,7 +22,7 @@ async function describeIsolation(): Promise<string> {
   );
 }
 
-/** Each statement damages the database; the start then says this and advises that. */
+/** Each statement damages the database. The check then reports `what` and advises `remedy`. */
 const damages: readonly (readonly [statement: string, what: string, remedy: string])[] = [
   [
     "drop policy named_workspace on members",
@@ -111,7 +111,7 @@ const damages: readonly (readonly [statement: string, what: string, remedy: stri
   ],
 ];
 
-test("repairs what statements can repair, and keeps what is not the product's", async () => {
+test("repairs what statements can repair, and keeps policies that don't affect the product", async () => {
   const other = await createTestDatabase(inject("postgres"));
   const { owner, connection } = other;
   for (const [statement] of damages) await run(owner, statement);
@@ -129,7 +129,7 @@ test.each([
   "create or replace function named_user() returns uuid language sql stable parallel safe return null::uuid",
   "alter function require_backup() security definer",
   "alter function is_own_workspace(uuid) set search_path = public",
-])("after `%s`, it says that the function has been changed", async (statement) => {
+])("after `%s`, reports that the function has been changed", async (statement) => {
   class Rollback extends Error {}
   const damage = database.owner.transaction().execute(async (trx) => {
     await run(trx, statement);
@@ -142,7 +142,7 @@ test.each([
   await expect(damage).rejects.toThrow(Rollback);
 });
 
-test("on the schema of a newer version, additions are reported, and what is missing is still an error", async () => {
+test("on the schema of a newer version, additions are reported, and missing parts are still an error", async () => {
   const { owner, connection } = database;
   await run(owner, "create policy newer on members to latchkey_tenant using (true)");
   expect(await requireTenantIsolation(connection, { isNewer: true })).toEqual([
@@ -153,7 +153,7 @@ test("on the schema of a newer version, additions are reported, and what is miss
   await requireTenantIsolation(connection, { mayRepair: true });
 });
 
-test("a role that is a member of another one is found, and only a superuser is told to repair it", async () => {
+test("reports a role that is a member of another role, and advises only a superuser to repair it", async () => {
   class Rollback extends Error {}
   const damage = database.owner.transaction().execute(async (trx) => {
     await sql`grant pg_read_all_data to latchkey_tenant`.execute(trx);
@@ -169,7 +169,7 @@ test("a role that is a member of another one is found, and only a superuser is t
 });
 
 test.each(damages)(
-  "after `%s`, it says so, and what it advises repairs it",
+  "after `%s`, reports the damage and gives advice that repairs it",
   async (statement, what, remedy) => {
     expect(await describeIsolation()).toBe("isolated");
     await run(database.owner, statement);
@@ -182,7 +182,7 @@ test.each(damages)(
   },
 );
 
-test("names everything that is missing, also what no statement can bring back", async () => {
+test("lists everything that is missing, including what no statement can restore", async () => {
   const other = await createTestDatabase(inject("postgres"));
   await run(other.owner, "drop table key_refusals");
   await run(other.owner, "drop trigger name_first_user_operator on users");
@@ -202,10 +202,10 @@ test("names everything that is missing, also what no statement can bring back", 
   await other.drop();
 });
 
-test("a role that bypasses row-level security is found", async () => {
+test("reports a role that bypasses row-level security", async () => {
   class Rollback extends Error {}
   const damage = database.owner.transaction().execute(async (trx) => {
-    // Rolled back, because the role belongs to the cluster and other test files use it.
+    // Rolls back, because the role belongs to the cluster and other test files use it.
     await sql`alter role latchkey_tenant bypassrls`.execute(trx);
     expect(await findGaps(trx)).toEqual([
       {
@@ -219,7 +219,7 @@ test("a role that bypasses row-level security is found", async () => {
   await expect(damage).rejects.toThrow(Rollback);
 });
 
-test("the rules are those of the migrations: a new grant, policy, function or trigger is added to them", async () => {
+test("the rules match the migrations: a new grant, policy, function or trigger must be added to them", async () => {
   const { owner } = database;
   const fresh = await createTestDatabase(inject("postgres"));
   const granted = await sql`

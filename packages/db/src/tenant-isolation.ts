@@ -13,9 +13,9 @@ import {
 } from "./tenant-isolation-rules.ts";
 
 export interface IsolationOptions {
-  /** Whether a newer version has migrated the schema. What it may have added is then reported and not an error. */
+  /** Whether a newer version has migrated the schema. Its possible additions are then reported and are not an error. */
   readonly isNewer?: boolean;
-  /** Whether to run the statements that repair it, as the owner of the database. */
+  /** Whether to run the statements that repair the database, as its owner. */
   readonly mayRepair?: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function requireTenantIsolation(
   }
 }
 
-/** Nobody sees a table between two policies: the statements are one transaction. */
+/** Runs the statements in one transaction, so that no other transaction sees a table without its policy. */
 async function repair(db: Db, gaps: readonly Gap[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
     for (const { remedy, by } of gaps)
@@ -59,7 +59,7 @@ async function repair(db: Db, gaps: readonly Gap[]): Promise<void> {
   });
 }
 
-/** What is missing, as seen by the owner of the database. */
+/** Finds what is missing. `db` is a connection as the owner of the database. */
 export async function findGaps(db: Db): Promise<readonly Gap[]> {
   const tables = await readTables(db);
   const expected = Object.values(grants).flatMap((tablesOfRole) => Object.keys(tablesOfRole));

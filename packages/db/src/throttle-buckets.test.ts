@@ -16,7 +16,7 @@ function createBucket(capacity = 3, refillSeconds = 100): BucketUse {
 
 const take = (...uses: BucketUse[]) => takeFromBuckets(database.db, uses);
 
-/** Lets so many seconds pass for a bucket. */
+/** Lets this many seconds pass for a bucket. */
 async function age({ digest }: BucketUse, seconds: number): Promise<void> {
   await sql`
     update throttle_buckets set full_at = full_at - make_interval(secs => ${seconds})
@@ -42,7 +42,7 @@ async function countWaiting(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test("a bucket has its capacity at once, and then one token per refill time", async () => {
+test("a full bucket allows its capacity immediately, and then one token per refill time", async () => {
   const bucket = createBucket();
   for (let count = 0; count < 3; count += 1) expect(await take(bucket)).toBe(0);
   const waitSeconds = await take(bucket);
@@ -53,7 +53,7 @@ test("a bucket has its capacity at once, and then one token per refill time", as
   expect(await take(bucket)).toBeGreaterThan(90);
 });
 
-test("a bucket holds no more than its capacity after a long time", async () => {
+test("a bucket has no more than its capacity after a long time", async () => {
   const bucket = createBucket();
   expect(await take(bucket)).toBe(0);
   await age(bucket, 100_000);
@@ -70,13 +70,13 @@ test("an attempt takes from all of its buckets or from none", async () => {
   expect(await take(full)).toBeGreaterThan(0);
 });
 
-test("the wait is that of the bucket that takes longest", async () => {
+test("the wait is that of the bucket that refills last", async () => {
   const [quick, slow] = [createBucket(1, 10), createBucket(1, 1_000)];
   expect(await take(quick, slow)).toBe(0);
   expect(await take(quick, slow)).toBeGreaterThan(900);
 });
 
-test("a token that is given back can be taken again", async () => {
+test("a returned token can be taken again", async () => {
   const [one, other] = [createBucket(1), createBucket(1)];
   expect(await take(one, other)).toBe(0);
   await giveBackToBuckets(database.db, [one, other]);
@@ -84,18 +84,18 @@ test("a token that is given back can be taken again", async () => {
   expect(await take(one)).toBeGreaterThan(0);
 });
 
-test("concurrent attempts take exactly what there is, in whatever order they name their buckets", async () => {
+test("concurrent attempts take exactly the available tokens, in whatever order they list their buckets", async () => {
   const [shared, other] = [createBucket(7), createBucket(5)];
   const waits = await Promise.all(
     Array.from({ length: 40 }, (_, index) => (index % 2 ? take(shared, other) : take(other, shared))),
   );
   expect(waits.filter((seconds) => seconds === 0)).toHaveLength(5);
-  // What a rejected attempt took from one bucket before it found the other one empty, it has given back.
+  // A rejected attempt has returned what it took from one bucket before it found the other one empty.
   const more = await Promise.all(Array.from({ length: 10 }, () => take(shared)));
   expect(more.filter((seconds) => seconds === 0)).toHaveLength(2);
 });
 
-test("an attempt that finds the last token taken gives back exactly what it took, to each bucket", async () => {
+test("an attempt that is too late for the last token returns exactly what it took to each bucket", async () => {
   const [scarce, plenty] = [createBucket(2, 100), createBucket(5, 70)];
   expect(await take(scarce, plenty)).toBe(0);
   const before = await readFullAt(scarce, plenty);

@@ -3,7 +3,7 @@ import type { Db, Trx } from "./schema.ts";
 
 /** An attempt that takes one token from a bucket, which refills at a constant rate. A bucket without a row is full. */
 export interface BucketUse {
-  /** What is throttled, as 32 bytes. */
+  /** A digest of what is throttled, 32 bytes. */
   readonly digest: Buffer;
   /** How many tokens a full bucket has. */
   readonly capacity: number;
@@ -14,19 +14,19 @@ export interface BucketUse {
 /**
  * Takes a token from each bucket, or from none of them. The rows are locked in the order of their digests, so that
  * concurrent attempts neither exceed a bucket nor deadlock. An attempt that is rejected usually writes nothing.
- * @returns 0 if the tokens were taken; otherwise in how many seconds each bucket will have one.
+ * @returns 0 if the tokens were taken; otherwise the time until every bucket has one, in seconds.
  */
 export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promise<number> {
   const waitSeconds = await readWaitSeconds(db, uses);
   if (waitSeconds > 0) return waitSeconds;
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ waitSeconds: number }>`
-      with asked as materialized (${asked(uses)}),
+      with asked as materialized (${usesAsTable(uses)}),
       taken as (
         insert into throttle_buckets as bucket (digest, full_at)
         select digest, clock_timestamp() + refill from asked order by digest
         on conflict (digest) do update
-          -- The clock is read behind the row's lock: now() may be before the attempt that was waited for.
+          -- Reads the clock after the row is locked: now() may be earlier than the attempt that held the lock.
           set full_at = greatest(bucket.full_at, clock_timestamp())
             + (select refill from asked where asked.digest = excluded.digest)
         returning digest, full_at
@@ -35,16 +35,16 @@ export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promi
       from taken join asked using (digest)`.execute(trx);
     const overdrawnSeconds = rows[0]?.waitSeconds ?? 0;
     if (overdrawnSeconds <= 0) return 0;
-    // Another attempt took the last token since the buckets were read.
+    // A concurrent attempt took the last token after the buckets were read.
     await giveBackToBuckets(trx, uses);
     return overdrawnSeconds;
   });
 }
 
-/** Gives a token that was taken back to each bucket. */
+/** Returns a token that was taken to each bucket. */
 export async function giveBackToBuckets(db: Db | Trx, uses: readonly BucketUse[]): Promise<void> {
   await sql`
-    with asked as materialized (${asked(uses)}),
+    with asked as materialized (${usesAsTable(uses)}),
     locked as materialized (
       select digest from throttle_buckets where digest in (select digest from asked)
       order by digest for update
@@ -56,7 +56,7 @@ export async function giveBackToBuckets(db: Db | Trx, uses: readonly BucketUse[]
 
 async function readWaitSeconds(db: Db, uses: readonly BucketUse[]): Promise<number> {
   const { rows } = await sql<{ waitSeconds: number }>`
-    with asked as materialized (${asked(uses)})
+    with asked as materialized (${usesAsTable(uses)})
     select coalesce(max(extract(epoch from full_at - clock_timestamp() + refill - refill * capacity)), 0)::float8
       as "waitSeconds"
     from throttle_buckets join asked using (digest)`.execute(db);
@@ -64,7 +64,7 @@ async function readWaitSeconds(db: Db, uses: readonly BucketUse[]): Promise<numb
 }
 
 /** SQL for a table with a row per use: `digest`, `capacity` and the interval `refill`. */
-function asked(uses: readonly BucketUse[]): RawBuilder<unknown> {
+function usesAsTable(uses: readonly BucketUse[]): RawBuilder<unknown> {
   return sql`
     select digest, capacity, make_interval(secs => seconds) as refill
     from unnest(

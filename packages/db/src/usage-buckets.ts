@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 
-/** Consecutive stretches of time, such as the days in a reader's time zone. Hours are counted in the bucket they begin in. */
+/** Consecutive periods, such as days in the reader's time zone. An hour belongs to the bucket in which it starts. */
 export interface UsageBuckets {
   /** When each bucket begins, in ascending order; at least one. */
   readonly starts: readonly Date[];
@@ -8,7 +8,7 @@ export interface UsageBuckets {
   readonly to: Date;
 }
 
-/** SQL for the beginning of the bucket of a row of `key_usage_hours`, and for the condition that it is in one. */
+/** SQL for the start of the bucket of a row of `key_usage_hours`, and for whether the row is in any bucket. */
 export function bucketsAsSql({ starts, to }: UsageBuckets): {
   readonly startsAt: RawBuilder<Date>;
   readonly isInside: RawBuilder<boolean>;

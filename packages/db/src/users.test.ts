@@ -17,7 +17,7 @@ async function addUser(email = `${randomUUID()}@example.com`): Promise<UserId | 
     .execute((trx) => insertUserWithPassword(trx, { email, name: "Somebody", passwordHash: "hash" }));
 }
 
-test("of the first users, who come at once, exactly one is the operator; nobody after them is", async () => {
+test("of the first users, who sign up at the same time, exactly one is the operator; later users are not", async () => {
   await Promise.all(Array.from({ length: 8 }, () => addUser()));
   await addUser();
   const operators = await database.db
@@ -28,7 +28,7 @@ test("of the first users, who come at once, exactly one is the operator; nobody 
   expect(operators).toHaveLength(1);
 });
 
-test("an address has one account, also when two ask for it at once", async () => {
+test("an email address gets one account, even if several are requested at the same time", async () => {
   const email = `${randomUUID()}@example.com`;
   const ids = await Promise.all([addUser(email), addUser(email), addUser(email)]);
   expect(ids.filter((id) => id !== undefined)).toHaveLength(1);
@@ -69,7 +69,7 @@ test("disabling a user ends the sessions and can be repeated", async () => {
   expect(await countSessions(id)).toBe(0);
 });
 
-test("enabling a user brings no session back, not even one opened in the middle of disabling", async () => {
+test("enabling a user restores no session, not even one that was opened while the user was disabled", async () => {
   const id = (await addUser()) as UserId; // The address is new.
   await addSession(id);
   await disable(id);
@@ -88,7 +88,7 @@ test("enabling a user who is enabled ends no session", async () => {
   expect(await countSessions(id)).toBe(1);
 });
 
-test("disabling and enabling move the versions of the user's own keys, and nobody else's", async () => {
+test("disabling and enabling a user increment only the versions of that user's keys", async () => {
   const [id, stranger] = [(await addUser()) as UserId, (await addUser()) as UserId]; // The addresses are new.
   const [own, other] = [await addKey(id), await addKey(stranger)];
   await disable(id);

@@ -8,12 +8,15 @@ export interface User {
   readonly email: string;
   readonly name: string;
   readonly isDisabled: boolean;
-  /** Whether this is the instance's operator: its first user. */
+  /** Whether the user is the instance's operator, which is the first account. */
   readonly isOperator: boolean;
   readonly createdAt: Date;
 }
 
-/** Adds a user who signs in with a password; undefined when the address, in lower case, has an account. */
+/**
+ * Adds a user who signs in with a password. Returns undefined if the email address has an account.
+ * @param user.email in lower case.
+ */
 export async function insertUserWithPassword(
   trx: Trx,
   user: { readonly email: string; readonly name: string; readonly passwordHash: string },
@@ -38,7 +41,7 @@ export async function insertUserWithPassword(
   return row.id;
 }
 
-/** Looks a user up by address, which must be in lower case. */
+/** Finds a user by email address, which must be in lower case. */
 export async function findUserByEmail(db: Db, email: string): Promise<User | undefined> {
   return await selectUsers(db).where("email", "=", email).executeTakeFirst();
 }
@@ -47,7 +50,7 @@ export async function findUser(db: Db, id: UserId): Promise<User | undefined> {
   return await selectUsers(db).where("id", "=", id).executeTakeFirst();
 }
 
-/** A page of the instance's users, in the order of their IDs: those after `after`. */
+/** Returns a page of the instance's users, ordered by ID, after the user `after`. */
 export async function listUsers(
   db: Db,
   { after, limit }: { readonly after: UserId | undefined; readonly limit: number },
@@ -56,18 +59,19 @@ export async function listUsers(
   return await (after ? query.where("id", ">", after) : query).execute();
 }
 
-/** @throws {Error} when there is no such user, which is a bug: ids of users come from the database. */
+/** @throws {Error} if the user does not exist, which is a bug, because user IDs come from the database. */
 export async function getUser(db: Db, id: UserId): Promise<User> {
   return await selectUsers(db).where("id", "=", id).executeTakeFirstOrThrow();
 }
 
-/** Whether the instance has a user yet; who comes first is its operator. */
+/** Whether the instance has any user. The first account becomes the operator. */
 export async function hasAnyUser(db: Db): Promise<boolean> {
   return (await db.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
 
 /**
- * Disables a user: ends every session and puts every key of theirs out of force. Disabling twice changes nothing.
+ * Disables a user. Deletes all of the user's sessions and increments the versions of the user's keys, so that every
+ * node rejects the keys on the next request. Can be repeated.
  */
 export async function disableUser(trx: Trx, id: UserId): Promise<void> {
   await trx
@@ -81,8 +85,8 @@ export async function disableUser(trx: Trx, id: UserId): Promise<void> {
 }
 
 /**
- * Enables a user again: they may sign in, and their keys are in force. Sessions that disabling ended stay ended.
- * Enabling twice changes nothing.
+ * Enables a user again, who can then sign in, and whose keys are valid again. Sessions that were ended stay ended. Can
+ * be repeated.
  */
 export async function enableUser(trx: Trx, id: UserId): Promise<void> {
   const { numUpdatedRows } = await trx
@@ -91,7 +95,7 @@ export async function enableUser(trx: Trx, id: UserId): Promise<void> {
     .where("id", "=", id)
     .where("disabled_at", "is not", null)
     .executeTakeFirst();
-  // A sign-in that was under way while the user was disabled may have left a session behind, after the others ended.
+  // A sign-in that was in flight while the user was disabled may have added a session after the others were deleted.
   if (numUpdatedRows > 0n) await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
   await bumpKeyVersions(trx, { userIds: [id] });
 }

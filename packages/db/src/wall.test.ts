@@ -45,7 +45,7 @@ async function addTenant(): Promise<Tenant> {
   });
 }
 
-/** Every table of tenant data, with the column that says whose a row is. */
+/** Every table of tenant data, with the column that contains the workspace ID. */
 const tables = [
   ["workspaces", "id"],
   ["members", "workspace_id"],
@@ -53,7 +53,7 @@ const tables = [
 ] as const;
 
 test.each(tables)(
-  "a query of %s that forgot its condition sees the rows of one tenant",
+  "a query of %s without its condition sees only the rows of one tenant",
   async (table, column) => {
     const rows = await inWorkspace(database.db, ours.scope, (trx) =>
       trx
@@ -66,7 +66,7 @@ test.each(tables)(
 );
 
 test.each(tables)(
-  "a change of %s that forgot its condition spares the rows of others",
+  "a change of %s without its condition does not affect the rows of other tenants",
   async (table, column) => {
     const foreign = { owner: theirs.scope.workspaceId };
     const read = () =>
@@ -91,7 +91,7 @@ function ignoreRollback(error: unknown): void {
   if (!(error instanceof Rollback)) throw error;
 }
 
-test("what happened cannot be changed or removed", async () => {
+test("audit events can't be changed or deleted", async () => {
   for (const change of [
     sql`update audit_events set action = 'member.added'`,
     sql`delete from audit_events`,
@@ -102,11 +102,11 @@ test("what happened cannot be changed or removed", async () => {
   }
 });
 
-test.each(tables)("without a workspace named, nobody sees a row of %s", async (table) => {
+test.each(tables)("no row of %s is visible without a named workspace", async (table) => {
   expect(await database.db.selectFrom(table).selectAll().execute()).toEqual([]);
 });
 
-test("a name does not outlive its transaction, nor the connection's next user", async () => {
+test("the named workspace or user applies only to its own transaction", async () => {
   const one = openDatabase(database.connection, { applicationName: "test", maxConnections: 1 });
   try {
     await inWorkspace(one, ours.scope, (trx) => findWorkspace(trx, ours.scope));
@@ -120,7 +120,7 @@ test("a name does not outlive its transaction, nor the connection's next user", 
   }
 });
 
-test("no row can be put into a workspace other than the one named, nor moved there", async () => {
+test("no row can be inserted into or moved to a workspace other than the named one", async () => {
   const foreign = theirs.scope.workspaceId;
   const smuggled = inWorkspace(database.db, ours.scope, (trx) =>
     trx
@@ -139,7 +139,7 @@ test("no row can be put into a workspace other than the one named, nor moved the
   await expect(written).rejects.toThrow("violates row-level security policy");
 });
 
-test("somebody sees the workspaces they belong to, and in them no other member", async () => {
+test("a user sees the workspaces that they are a member of, and no other member of them", async () => {
   const guest = await addTenant();
   await inWorkspace(database.db, ours.scope, (trx) =>
     insertMember(trx, ours.scope, { userId: guest.userId, role: "viewer" }),
@@ -155,7 +155,7 @@ test("somebody sees the workspaces they belong to, and in them no other member",
   });
 });
 
-test("a query of requests that forgot its condition sees those in one workspace, or those with one user's keys", async () => {
+test("a query of key usage without its condition sees only one workspace, or only one user's keys", async () => {
   const hour = new Date("2026-03-02T12:00:00Z");
   const add = (key_id: KeyId, workspace_id: WorkspaceId | null) =>
     database.owner
@@ -185,7 +185,7 @@ test("a query of requests that forgot its condition sees those in one workspace,
   expect(asOurs).toHaveLength(3);
 });
 
-test("every table with a workspace_id, and the one of workspaces, is under forced row-level security with a policy, and shows its rows to backups", async () => {
+test("every table with a workspace_id, and workspaces itself, has forced row-level security, a policy, and a policy for backups", async () => {
   const { rows } = await sql<{ name: string; isForced: boolean; policies: number; backups: number }>`
     select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as "isForced",
       (select count(*) from pg_policy where polrelid = c.oid and polname = 'named_workspace') as policies,
@@ -203,7 +203,10 @@ test("every table with a workspace_id, and the one of workspaces, is under force
   );
 });
 
-/** Foreign keys between tables of tenant data that do not carry the workspace: a row could point at another tenant's. */
+/**
+ * Finds foreign keys between tables of tenant data that don't include the workspace, so that a row could refer to
+ * another tenant's.
+ */
 async function findLooseKeys(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select c.conrelid::regclass::text as source, c.conname as name from pg_constraint c
@@ -218,7 +221,7 @@ async function findLooseKeys(db: Db): Promise<unknown[]> {
   return rows;
 }
 
-test("no foreign key leads from one tenant's row to another's", async () => {
+test("no foreign key allows a row to refer to another tenant's row", async () => {
   expect(await findLooseKeys(database.owner)).toEqual([]);
   const rollback = database.owner.transaction().execute(async (trx) => {
     await sql`create table things (workspace_id uuid, id uuid unique, primary key (workspace_id, id))`.execute(
@@ -233,14 +236,14 @@ test("no foreign key leads from one tenant's row to another's", async () => {
   await rollback.catch(ignoreRollback);
 });
 
-test("a connection has its role from its first statement on", async () => {
+test("a connection has its role from the first statement", async () => {
   const { rows } = await sql`select current_user::text as name, session_user::text as login`.execute(
     database.db,
   );
   expect(rows).toEqual([{ name: "latchkey_tenant", login: database.connection.user }]);
 });
 
-test("the tenant's role neither counts uses nor reads what migrations keep", async () => {
+test("the tenant role can neither count uses nor read the table of migrations", async () => {
   await expect(sql`update key_counters set use_count = 0`.execute(database.db)).rejects.toThrow(
     "permission denied",
   );
@@ -248,7 +251,7 @@ test("the tenant's role neither counts uses nor reads what migrations keep", asy
   await expect(sql`select from migrations`.execute(database.db)).rejects.toThrow("permission denied");
 });
 
-test("admission's role sees, of all tenants, the columns that decide about a key, and changes two", async () => {
+test("the admission role sees only the columns that decide about keys, of all tenants, and can't change versions", async () => {
   const client = new pg.Client({
     ...clientConfig(database.connection, "test"),
     options: startupOptions("latchkey_admission"),
@@ -277,15 +280,15 @@ test("admission's role sees, of all tenants, the columns that decide about a key
 });
 
 test("code without a scope does not compile", () => {
-  // Never called: the compiler is the test.
+  // Never called: the compiler checks it.
   const uncompiled = (): unknown => [
-    // @ts-expect-error A workspace's id is no scope.
+    // @ts-expect-error A workspace ID is not a scope.
     inWorkspace(database.db, { workspaceId: ours.scope.workspaceId }, async () => undefined),
-    // @ts-expect-error A plain transaction is in no workspace.
+    // @ts-expect-error A plain transaction is not limited to a workspace.
     database.db.transaction().execute((trx) => findWorkspace(trx, ours.scope)),
-    // @ts-expect-error A query on tenant data takes the scope.
+    // @ts-expect-error A query on tenant data requires a scope.
     inWorkspace(database.db, ours.scope, (trx) => findWorkspace(trx)),
-    // @ts-expect-error Not even inside of the right workspace.
+    // @ts-expect-error Even in a transaction of the workspace.
     inWorkspace(database.db, ours.scope, (trx) => listMembers(trx, undefined, {})),
     // @ts-expect-error An audit event belongs to the transaction of its change.
     appendAudit(database.db, ours.scope, origin, { action: "member.added", targetId: ours.userId }),

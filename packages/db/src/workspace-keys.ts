@@ -48,7 +48,10 @@ export const workspaceKeySorts = [
 ] as const;
 export type WorkspaceKeySort = (typeof workspaceKeySorts)[number];
 
-/** SQL about a row of `api_keys`, as seen from one workspace. Each reads the history of one key by its primary index. */
+/**
+ * SQL expressions about a key in `api_keys`, within one workspace. Each reads the history of one key by its primary
+ * index.
+ */
 function describeUse({ workspaceId }: WorkspaceScope) {
   const history = sql`key_usage_hours where key_id = api_keys.id and workspace_id = ${workspaceId}`;
   return {
@@ -85,8 +88,9 @@ function sortExpression(sort: WorkspaceKeySort, scope: WorkspaceScope): RawBuild
 }
 
 /**
- * A page of the keys that can reach a workspace: the keys of its members that are not restricted to other workspaces.
- * @returns also how many keys match in all.
+ * Returns a page of the keys that can reach a workspace: the keys of its members that are not restricted to other
+ * workspaces.
+ * @returns also the number of all matching keys.
  */
 export async function listWorkspaceKeys(
   trx: WorkspaceTrx,
@@ -122,7 +126,7 @@ export async function listWorkspaceKeys(
   return { items: ids.flatMap((id) => byId.get(id) ?? []), total: first.total };
 }
 
-/** How many keys match. */
+/** Counts the matching keys. */
 export async function countWorkspaceKeys(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -139,7 +143,7 @@ function matches(
   { ownerId, search = "", status }: WorkspaceKeyFilter,
   scope: WorkspaceScope,
 ): RawBuilder<boolean> {
-  // No search may contain the separator.
+  // A search can't contain the separator.
   const text = sql`api_keys.name || chr(31) || api_keys.start || chr(31) || users.name || chr(31) || users.email`;
   const conditions = [
     ...(ownerId ? [sql`api_keys.user_id = ${ownerId}`] : []),

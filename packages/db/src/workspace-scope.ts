@@ -5,24 +5,24 @@ import type { Database, Db, Trx } from "./schema.ts";
 declare const minted: unique symbol;
 
 /**
- * Proof that somebody may act in a workspace. Every query on tenant data takes one, so that code without a check does not
- * compile. docs/tenants.md lists the five functions that create one. It opens a workspace; what may be done there is
- * decided by the code that checked.
+ * Proof that a user may act in a workspace. Every query on tenant data takes one, so that code without a check does not
+ * compile. docs/tenants.md lists the five functions that create one. It does not prove a particular permission: the
+ * code that made the check decides what may be done in the workspace.
  */
 export interface WorkspaceScope {
   readonly [minted]: true;
   readonly workspaceId: WorkspaceId;
 }
 
-declare const inside: unique symbol;
+declare const visibility: unique symbol;
 
-/** A unit of work that row-level security holds to one workspace. */
-export type WorkspaceTrx = Transaction<Database> & { readonly [inside]: "workspace" };
+/** A transaction that row-level security limits to one workspace. */
+export type WorkspaceTrx = Transaction<Database> & { readonly [visibility]: "workspace" };
 
-/** A unit of work that sees where one user belongs, and nothing else of any workspace. */
-export type UserTrx = Transaction<Database> & { readonly [inside]: "user" };
+/** A transaction that sees only the memberships, workspaces and key history of one user. */
+export type UserTrx = Transaction<Database> & { readonly [visibility]: "user" };
 
-/** Runs a unit of work in which row-level security shows this workspace and no other. */
+/** Runs `work` in a transaction that sees only this workspace. */
 export async function inWorkspace<Result>(
   db: Db,
   scope: WorkspaceScope,
@@ -31,16 +31,16 @@ export async function inWorkspace<Result>(
   return await db.transaction().execute(async (trx) => work(await enterWorkspace(trx, scope)));
 }
 
-/** Has a transaction see this workspace and no other, until it ends. */
+/** Limits a transaction to this workspace until it ends. */
 export async function enterWorkspace(trx: Trx, scope: WorkspaceScope): Promise<WorkspaceTrx> {
   await sql`
     select set_config('latchkey.workspace_id', ${scope.workspaceId}, true), set_config('latchkey.user_id', '', true)`.execute(
     trx,
   );
-  return trx as WorkspaceTrx; // The setting has made it one.
+  return trx as WorkspaceTrx; // The settings above limit it.
 }
 
-/** Runs a unit of work in which row-level security shows where this user belongs. */
+/** Runs `work` in a transaction that sees only the memberships, workspaces and key history of this user. */
 export async function asUser<Result>(
   db: Db,
   userId: UserId,
@@ -49,11 +49,11 @@ export async function asUser<Result>(
   return await db.transaction().execute(async (trx) => work(await enterAsUser(trx, userId)));
 }
 
-/** Has a transaction see where this user belongs, until it ends. */
+/** Limits a transaction to the memberships, workspaces and key history of this user until it ends. */
 export async function enterAsUser(trx: Trx, userId: UserId): Promise<UserTrx> {
   await sql`
     select set_config('latchkey.user_id', ${userId}, true), set_config('latchkey.workspace_id', '', true)`.execute(
     trx,
   );
-  return trx as UserTrx; // The setting has made it one.
+  return trx as UserTrx; // The settings above limit it.
 }

@@ -11,8 +11,8 @@ export interface WorkspaceUsage {
 }
 
 /**
- * The outcomes of requests in a workspace, with all keys together, oldest first. Rejected requests count only if the owner
- * of their key was a member.
+ * The outcomes of requests in a workspace, added up over all keys, oldest first. Rejected requests count only if the
+ * owner of the key was a member.
  */
 export async function readWorkspaceUsage(
   trx: WorkspaceTrx,

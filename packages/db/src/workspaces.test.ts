@@ -24,7 +24,7 @@ async function addWorkspace(fields: NewWorkspaceFields): Promise<{ userId: UserI
 
 const find = (scope: WorkspaceScope) => inWorkspace(database.db, scope, (trx) => findWorkspace(trx, scope));
 
-test("a workspace has the fields that it was made with, and an empty description by default", async () => {
+test("a workspace has the fields that it was created with, and an empty description by default", async () => {
   const plain = await addWorkspace({ name: "Plain" });
   expect(await find(plain.scope)).toMatchObject({ name: "Plain", description: "", version: 1 });
   const { userId, scope } = await addWorkspace({ name: "Team", description: "Why" });
@@ -36,7 +36,7 @@ test("a workspace has the fields that it was made with, and an empty description
   expect(listed).toMatchObject([{ ...expected, role: "owner" }]);
 });
 
-test("an edit changes the fields that it has, at the versions that it has, in its own workspace", async () => {
+test("an edit changes only its fields, at one of its versions, in its own workspace", async () => {
   const { scope } = await addWorkspace({ name: "Team", description: "Why" });
   const other = await addWorkspace({ name: "Other", description: "Theirs" });
   const update = (change: Parameters<typeof updateWorkspace>[2], target = scope) =>
@@ -50,7 +50,7 @@ test("an edit changes the fields that it has, at the versions that it has, in it
 
   const named = { name: "Crew", description: "Because", version: 3 };
   expect(await update({ fields: { name: "Crew" }, versions: undefined })).toMatchObject(named);
-  // Another tenant's scope gets through the query's condition, but not through row-level security.
+  // Another tenant's scope satisfies the query's condition, but not row-level security.
   expect(await update({ fields: { description: "Ours" }, versions: undefined }, other.scope)).toBeUndefined();
   expect(await find(other.scope)).toMatchObject({ name: "Other", description: "Theirs", version: 1 });
 });

@@ -13,7 +13,7 @@ export interface Workspace extends WorkspaceFields {
   readonly id: WorkspaceId;
   readonly slug: string;
   readonly createdAt: Date;
-  /** Moves with every change of the settings. */
+  /** Incremented with every change of the settings. */
   readonly version: number;
 }
 
@@ -23,8 +23,8 @@ export interface Membership extends Workspace {
 }
 
 /**
- * Adds a workspace with its first owner; undefined when the slug is taken. Whoever makes a workspace may act in it: this
- * answers the scope, and the transaction, which has entered that workspace.
+ * Adds a workspace with its first owner. Returns undefined if the slug is taken. The creator may act in the workspace,
+ * so this returns its scope, and the transaction, which is now limited to that workspace.
  */
 export async function insertWorkspace(
   trx: Trx,
@@ -75,11 +75,11 @@ export interface MembershipFilter {
   readonly role?: Role | undefined;
   /** Part of a name, in any letter case. */
   readonly search?: string | undefined;
-  /** None but these. */
+  /** Only these workspaces. */
   readonly among?: ReadonlySet<WorkspaceId> | undefined;
 }
 
-/** A page of the workspaces that a user belongs to. */
+/** Returns a page of the workspaces that a user is a member of. */
 export async function listMemberships(
   trx: UserTrx,
   userId: UserId,
@@ -99,15 +99,15 @@ export async function listMemberships(
       memberships.where(
         sql<boolean>`workspaces.id = any(${[...(among as ReadonlySet<WorkspaceId>)]}::uuid[])`,
       ),
-    ) // Guarded beside it.
-    .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Guarded beside it.
+    ) // Checked by $if.
+    .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Checked by $if.
     .$if(search !== undefined, (memberships) =>
       memberships.where(containsText(sql.ref("workspaces.name"), search as string)),
-    ); // Guarded beside it.
+    ); // Checked by $if.
   return await cutPage(query, membershipOrders[sort], page).execute();
 }
 
-/** The workspaces that a user is a member of, of these or of all (null), in the order of their IDs. */
+/** Lists which of these workspaces, or of all (null), a user is a member of, ordered by ID. */
 export async function listOwnWorkspaceIds(
   trx: UserTrx,
   userId: UserId,
@@ -120,7 +120,10 @@ export async function listOwnWorkspaceIds(
   return rows.map(({ workspace_id }) => workspace_id);
 }
 
-/** The role of a user in a workspace; undefined for who is no member of it, and for a workspace that is not there. */
+/**
+ * Finds the role of a user in a workspace. Returns undefined if the user is not a member, or the workspace does not
+ * exist.
+ */
 export async function findRole(
   trx: UserTrx | WorkspaceTrx,
   membership: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
@@ -149,8 +152,8 @@ export async function keepWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): P
 }
 
 /**
- * Has whoever else changes the members or settings of this workspace wait until the transaction ends; whether it is
- * there. Two last owners who leave at once are one after the other here.
+ * Locks a workspace against other changes of its members or settings until the transaction ends. Returns false if it
+ * does not exist. If its last two owners leave at the same time, this lock makes one wait for the other.
  */
 export async function lockWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<boolean> {
   const row = await trx
@@ -179,7 +182,7 @@ export async function updateWorkspace(
     .executeTakeFirst();
 }
 
-/** Everybody who is a member of a workspace. */
+/** Lists all members of a workspace. */
 export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<UserId[]> {
   const rows = await trx
     .selectFrom("members")
@@ -190,10 +193,10 @@ export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): P
 }
 
 /**
- * Deletes a workspace with everything in it, last in the transaction; whether it was there, at a version that the caller
- * asks for. Once this commits, no node lets a key in there.
- * @param deletion.memberIds all members, locked by `lockUsers`, so that a key that one of them makes meanwhile is reached
- *   too.
+ * Deletes a workspace with everything in it. Returns false if it does not exist, or is at none of `versions`. Call it
+ * last in the transaction. After the commit, every node rejects requests with keys in this workspace.
+ * @param deletion.memberIds all members, locked with `lockUsers`, so that the versions of all of their keys are
+ *   incremented, including keys that are created concurrently.
  */
 export async function deleteWorkspace(
   trx: WorkspaceTrx,

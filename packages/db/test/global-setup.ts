@@ -5,12 +5,12 @@ import { createTestTemplate } from "../src/testing/test-database.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The cluster of this run; tests create databases of their own on it. */
+    /** The cluster of this test run, on which tests create their own databases. */
     postgres: ClusterConnection;
   }
 }
 
-/** Starts one cluster for all test files; what it answers stops it. */
+/** Starts one cluster for all test files. Returns a function that stops it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const cluster = await startTestCluster();
   await createTestTemplate(cluster.connection);

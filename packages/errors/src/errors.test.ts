@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { AppError, errorCatalogue, toAppError } from "./errors.ts";
 
-test("every code has the HTTP status and the message of the contract", () => {
+test("codes have the HTTP statuses and messages of the contract", () => {
   const table = Object.entries(errorCatalogue).map(([code, { status }]) => [code, status]);
   expect(Object.fromEntries(table)).toEqual({
     BAD_REQUEST: 400,
@@ -24,12 +24,12 @@ test("every code has the HTTP status and the message of the contract", () => {
   expect(new AppError("FORBIDDEN").message).toBe("Insufficient access");
 });
 
-test("an AppError stays what it is", () => {
+test("toAppError returns an AppError unchanged", () => {
   const error = new AppError("CONFLICT");
   expect(toAppError(error)).toBe(error);
 });
 
-test("a bug keeps its message to itself and its cause for the log", () => {
+test("toAppError hides the message of a bug and keeps the bug as the cause", () => {
   const bug = new TypeError("secret detail");
   const error = toAppError(bug);
   expect(error.code).toBe("INTERNAL_SERVER_ERROR");

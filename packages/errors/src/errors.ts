@@ -1,9 +1,9 @@
 /**
- * The one closed list of failures. Koa and tRPC both translate through it, and the web app reads codes
- * from it. Nothing in this file needs Node, so that a browser can load it.
+ * All failures that Latchkey reports, as one closed list. Koa and tRPC map errors with it, and the web app imports its
+ * codes, so this file must not depend on Node.
  */
 
-/** The codes of tRPC that ours map to; a subset of its `TRPC_ERROR_CODE_KEY`. */
+/** The tRPC codes that Latchkey's codes map to: a subset of `TRPC_ERROR_CODE_KEY`. */
 type TrpcCode =
   | "BAD_REQUEST"
   | "UNAUTHORIZED"
@@ -21,15 +21,15 @@ type TrpcCode =
   | "SERVICE_UNAVAILABLE";
 
 interface ErrorFacts {
-  /** The HTTP status a client sees. */
+  /** The HTTP status of the response. */
   readonly status: number;
-  /** The code tRPC uses for the same failure. */
+  /** The tRPC code of the same failure. */
   readonly trpc: TrpcCode;
-  /** The default sentence for a client; it never carries an inner message. */
+  /** The default message for clients. Contains no internal details. */
   readonly message: string;
 }
 
-/** Every code Latchkey answers with, its HTTP status, its tRPC code and its default message. */
+/** Every error code, with its HTTP status, tRPC code and default message. */
 export const errorCatalogue = {
   BAD_REQUEST: { status: 400, trpc: "BAD_REQUEST", message: "The request is not valid" },
   UNAUTHORIZED: { status: 401, trpc: "UNAUTHORIZED", message: "Authorization not provided" },
@@ -68,10 +68,10 @@ export const errorCatalogue = {
   },
 } as const satisfies Record<string, ErrorFacts>;
 
-/** A code of the closed list. */
+/** A code in {@link errorCatalogue}. */
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** Every code that an issue can have, and what it means. Clients may act on a code, so codes are only ever added. */
+/** Every issue code and its meaning. Clients may depend on a code, so codes are added and never removed. */
 export const issueCatalogue = {
   required: "A required member, parameter or option is missing.",
   unknown_member: "The request has a member or query parameter that the endpoint doesn't know.",
@@ -95,39 +95,39 @@ export const issueCatalogue = {
   expands_access: "The change would let the key do more than before.",
 } as const satisfies Record<string, string>;
 
-/** A code of the closed list of reasons why part of a request is rejected. */
+/** Why part of a request is rejected: a code in {@link issueCatalogue}. */
 export type IssueCode = keyof typeof issueCatalogue;
 
-/** One thing wrong with one member of a request. */
+/** One problem with one member of a request. */
 export interface Issue {
   /** Members and indexes joined with dots (`name`, `items.0.id`), or the name of a header; empty for the whole body. */
   readonly path: string;
   readonly code: IssueCode;
-  /** A sentence for people; it may change. */
+  /** A sentence for people. Its wording may change. */
   readonly message: string;
 }
 
-/** The largest number of issues in an error. A request can have thousands, one for each unknown member. */
+/** The most issues in an error. A request can have thousands, one for each unknown member. */
 export const maxIssues = 20;
 
-/** What may accompany an error on its way to a client, beside the code. */
+/** What an error can include in addition to its code. */
 export interface AppErrorOptions extends ErrorOptions {
-  /** A sentence for the client in place of the code's own; it must not carry inner detail. */
+  /** A message for the client that replaces the default. It must not contain internal details. */
   readonly message?: string;
   readonly issues?: readonly Issue[];
-  /** Seconds after which trying again makes sense; becomes `Retry-After`. */
+  /** When the client should retry, in seconds. Sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** Response headers that the failure demands, such as `Allow`. */
+  /** Response headers that the status requires, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A failure with a code of the closed list. Everything else that is thrown is a bug. */
+/** A failure with a code in {@link errorCatalogue}. Anything else that is thrown is a bug. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
   /** At most {@link maxIssues}. */
   readonly issues: readonly Issue[] | undefined;
-  /** How many issues were left out. */
+  /** How many issues were omitted because of {@link maxIssues}. */
   readonly omittedIssues: number;
   readonly retryAfterSeconds: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -147,8 +147,8 @@ export class AppError extends Error {
 }
 
 /**
- * Translates anything thrown into what a client may see: an `AppError` as it is, a bug as
- * `INTERNAL_SERVER_ERROR` with the bug as its cause, for the log only.
+ * Returns an `AppError` unchanged. Wraps anything else, which is a bug, in `INTERNAL_SERVER_ERROR`. The bug becomes the
+ * cause, which is logged and never sent to the client.
  */
 export function toAppError(thrown: unknown): AppError {
   return thrown instanceof AppError ? thrown : new AppError("INTERNAL_SERVER_ERROR", { cause: thrown });

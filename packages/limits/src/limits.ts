@@ -1,9 +1,9 @@
 /**
- * The limits that the API enforces and the web app's forms check first: one declaration each, so that they can't differ.
- * Nothing in this file needs Node, so that a browser can load it.
+ * The limits that the API enforces and that the web app's forms check before sending. Each is declared once, so that
+ * both always agree. The web app imports this file, so it must not depend on Node.
  */
 
-/** How long a text may be, in UTF-16 code units (as `String.length` counts), once it is trimmed. */
+/** The maximum length of each text after trimming, in UTF-16 code units (`String.length`). */
 export const maxLength = {
   email: 254,
   personName: 100,
@@ -14,18 +14,18 @@ export const maxLength = {
   search: 100,
 } as const;
 
-/** How long a password must and may be, in UTF-16 code units. */
+/** The minimum and maximum length of a password, in UTF-16 code units. */
 export const passwordLength = { min: 12, max: 128 } as const;
 
-/** What the restrictions of a key may be. */
+/** The limits of a key's restrictions. */
 export const restrictionLimits = {
-  /** Entries in a list of workspaces, permissions or IP ranges. */
+  /** The most entries in a list of workspaces, permissions or IP ranges. */
   maxItems: 100,
-  /** Requests per window. */
+  /** The largest quota, in requests per window. */
   maxQuota: 1_000_000_000,
-  /** A day. */
+  /** The longest window, in seconds: one day. */
   maxWindowSeconds: 86_400,
 } as const;
 
-/** How long the former secret of a key may stay valid after a rotation: 30 days. */
+/** The longest overlap after a rotation, in seconds: 30 days. */
 export const maxOverlapSeconds = 2_592_000;

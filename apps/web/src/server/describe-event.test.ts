@@ -61,16 +61,16 @@ test("describes changes of API keys", () => {
   );
   expect(
     of({ action: "key.created", after: { name: "CI", isReadOnly: true, limit: "100/60s", later: "?" } }),
-  ).toBe("created the API key “CI”: read only; rate limit: 100/60s");
+  ).toBe("created the API key “CI”: read only; rate limit: 100 requests per minute");
   expect(of({ action: "key.renamed", before: { name: "CI" }, after: { name: "Deploys" } })).toBe(
     "renamed the API key “CI” to “Deploys”",
   );
   const reach = { workspaces: "selected", canReachWorkspace: false };
   expect(of({ action: "key.restricted", after: reach })).toBe(
-    "restricted the API key “CI”: selected workspaces; without this workspace",
+    "restricted the API key “CI”: selected workspaces; can’t reach this workspace",
   );
   expect(of({ action: "key.expanded", after: { expiresAt: null, ipRanges: null } })).toBe(
-    "expanded the access of the API key “CI”: never expires; any IP address",
+    "expanded the access of the API key “CI”: any IP address; never expires",
   );
   expect(of({ action: "key.rotated", after: { overlapSeconds: 0 } })).toBe(
     "rotated the API key “CI”; the former secret was revoked",

@@ -1,3 +1,4 @@
+import { describeLimit } from "../ui/describe-limits.ts";
 import { describeDuration, describeExactly } from "../ui/elapsed.ts";
 import type { Piece } from "../ui/event-sentence.tsx";
 import { isRole, withArticle } from "./roles.ts";
@@ -75,22 +76,31 @@ export function describeKeyEvent({ action, name, before, after }: KeyEvent): rea
   }
 }
 
-/** How each setting is described. The API adds settings, and an unknown one is left out. */
+/** How each setting is described, in this order. An unknown setting, of a later version, is left out. */
 const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
-  expiresAt: (time) =>
-    typeof time === "string" ? `expires ${describeExactly(new Date(time))}` : "never expires",
+  isReadOnly: (is) => (is === true ? "read only" : "read and write"),
+  permissions: (names) => (typeof names === "string" ? `permissions: ${names}` : "all permissions"),
   workspaces: (which) => (which === "all" ? "all workspaces" : "selected workspaces"),
+  canReachWorkspace: (can) => (can === true ? "can reach this workspace" : "can’t reach this workspace"),
   workspaceIds: (ids) =>
     typeof ids === "string" ? `workspaces: ${ids}` : "all workspaces, including future ones",
-  canReachWorkspace: (can) => (can === true ? "with this workspace" : "without this workspace"),
-  permissions: (names) => (typeof names === "string" ? `permissions: ${names}` : "all permissions"),
-  isReadOnly: (is) => (is === true ? "read only" : "read and write"),
   ipRanges: (ranges) => (typeof ranges === "string" ? `IP ranges: ${ranges}` : "any IP address"),
-  limit: (limit) => (typeof limit === "string" ? `rate limit: ${limit}` : "no rate limit"),
+  limit: (limit) => (typeof limit === "string" ? describeStoredLimit(limit) : "no rate limit"),
+  expiresAt: (time) =>
+    typeof time === "string" ? `expires ${describeExactly(new Date(time))}` : "never expires",
 };
 
+/** A rate limit is stored like "100/60s". */
+function describeStoredLimit(limit: string): string {
+  const [, quota, seconds] = /^(\d+)\/(\d+)s$/.exec(limit) ?? [];
+  if (quota === undefined || seconds === undefined) return `rate limit: ${limit}`;
+  return `rate limit: ${describeLimit({ quota: Number(quota), windowSeconds: Number(seconds) })}`;
+}
+
 function describeSettings(details: AuditEvent["after"], { isNew = false } = {}): readonly Piece[] {
-  const texts = Object.entries(details ?? {}).flatMap(([name, value]) => settingTexts[name]?.(value) ?? []);
+  const texts = Object.entries(settingTexts).flatMap(([name, describe]) =>
+    details && Object.hasOwn(details, name) ? [describe(details[name])] : [],
+  );
   if (texts.length === 0) return isNew ? [" without restrictions"] : [];
   return [`: ${texts.join("; ")}`];
 }

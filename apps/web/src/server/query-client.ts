@@ -1,5 +1,6 @@
 import { MutationCache, QueryCache, QueryClient, type QueryKey } from "@tanstack/react-query";
 import { describeFailure } from "./failure.ts";
+import { ReachabilityMonitor } from "./reachability.ts";
 
 declare module "@tanstack/react-query" {
   interface Register {
@@ -22,6 +23,21 @@ export function onSessionEnded(listener: SessionEndedListener): () => void {
   return () => sessionEndedListeners.delete(listener);
 }
 
+/** Loads again what failed because the server didn't answer, once it does. */
+export const reachability = new ReachabilityMonitor({
+  probe: async () => (await fetch("/readyz", { cache: "no-store" })).status,
+  onBack: () =>
+    void queryClient.refetchQueries({
+      type: "active",
+      predicate: ({ state }) =>
+        state.status === "error" && retryableCodes.has(describeFailure(state.error).code),
+    }),
+});
+
+function reportIfUnanswered(error: unknown): void {
+  if (retryableCodes.has(describeFailure(error).code)) reachability.reportFailure();
+}
+
 function reportIfSessionEnded(error: unknown): void {
   if (describeFailure(error).code !== "UNAUTHORIZED") return;
   for (const listener of sessionEndedListeners) listener();
@@ -38,10 +54,16 @@ function isOfInstance([path]: QueryKey): boolean {
 }
 
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: reportIfSessionEnded }),
+  queryCache: new QueryCache({
+    onError: (error) => {
+      reportIfSessionEnded(error);
+      reportIfUnanswered(error);
+    },
+  }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _result, mutation) => {
       if (!mutation.meta?.isSignIn) reportIfSessionEnded(error);
+      reportIfUnanswered(error);
     },
   }),
   defaultOptions: {

@@ -1,4 +1,5 @@
-const format = new Intl.NumberFormat("en");
+// The locale of the reader's system decides how thousands are separated.
+const format = new Intl.NumberFormat();
 
 /** A whole number with its thousands marked. */
 export function formatCount(count: number): string {

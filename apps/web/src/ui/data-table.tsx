@@ -30,6 +30,8 @@ export interface DataColumn<Item> extends ColumnLayout {
   /** What the list is sorted by when this column's header is pressed; absent if it can't be sorted. */
   readonly order?: string;
   readonly isNumeric?: boolean;
+  /** Whether the column takes a line of its own in a card. */
+  readonly isWide?: boolean;
   readonly cell: (item: Item) => ReactNode;
 }
 
@@ -302,8 +304,8 @@ function CardBody<Item extends object>(props: RowProps<Item>): ReactElement {
         {actions && <div className={classes.actions}>{actions(item)}</div>}
       </div>
       <dl className={classes.facts}>
-        {others.map(({ id, label, cell }) => (
-          <div key={id} className={classes.fact}>
+        {others.map(({ id, label, isWide, cell }) => (
+          <div key={id} className={classes.fact} data-wide={isWide || undefined}>
             <dt>{label}</dt>
             <dd>{cell(item)}</dd>
           </div>

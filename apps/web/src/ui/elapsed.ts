@@ -4,13 +4,9 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/**
- * The locale for dates: the reader's own where it is English like our words, else one with no ambiguity.
- * It is asked of `Intl`, because `navigator.language` can be a tag that `Intl` refuses.
- */
+/** The locale of the reader's system, for dates. `navigator.language` can be a tag that `Intl` rejects. */
 export function readerLocale(): string {
-  const { locale } = new Intl.DateTimeFormat().resolvedOptions();
-  return locale.startsWith("en") ? locale : "en-GB";
+  return new Intl.DateTimeFormat().resolvedOptions().locale;
 }
 
 /**

@@ -36,8 +36,8 @@ export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
 }
 
 function describeDays(leftMs: number): string {
-  const days = Math.floor(leftMs / dayMs);
-  if (days >= 1) return days === 1 ? "1 day" : `${days} days`;
+  const days = Math.round(leftMs / dayMs);
+  if (leftMs >= dayMs) return days === 1 ? "1 day" : `${days} days`;
   const hours = Math.floor(leftMs / 3_600_000);
   if (hours >= 1) return hours === 1 ? "1 hour" : `${hours} hours`;
   return "less than an hour";

@@ -19,7 +19,7 @@ async function createLink() {
   return { gate, query: () => link.use((client) => client.query("select 1 as one")) };
 }
 
-test("makes few attempts to reach an unavailable database, however many requests come, and connects soon after it is back", async () => {
+test("makes few attempts to reach an unavailable database, however many requests arrive, and connects soon after it is available again", async () => {
   const { gate, query } = await createLink();
   const until = performance.now() + 1_000;
   let failures = 0;

@@ -18,23 +18,23 @@ export interface TestKey {
   readonly secret: string;
 }
 
-/** What tests of admission set up with. */
+/** What admission tests use to prepare. */
 export interface AdmissionKit {
-  /** A node of its own, closed when the test is over. */
+  /** Opens a new node, which is closed when the test ends. */
   readonly openNode: (options?: Partial<AdmissionOptions>) => Admission;
   readonly addUser: () => Promise<UserId>;
-  /** A key of this user, or of a new one. */
+  /** Adds a key of this user, or of a new one. */
   readonly addKey: (userId?: UserId) => Promise<TestKey>;
-  /** Holds a key's row in a transaction of its own until it is told to let go, or the test is over. */
+  /** Locks a key's row in a separate transaction. The returned function, or the end of the test, releases it. */
   readonly hold: (key: TestKey) => Promise<() => Promise<void>>;
 }
 
-/** How many of these requests were admitted. */
+/** Counts the allowed requests among these verdicts. */
 export function admitted(verdicts: readonly Verdict[]): number {
   return verdicts.filter((verdict) => verdict.kind === "admitted").length;
 }
 
-/** @param database asked when a test needs it: the file's own is made before its first test. */
+/** @param database called only when a test needs it, because the file's database is created before its first test. */
 export function admissionKit(database: () => TestDatabase): AdmissionKit {
   const addUser = async (): Promise<UserId> => {
     const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
@@ -53,7 +53,7 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
     if (!id) throw new Error("The user is disabled.");
     return { userId: owner, id, secret };
   };
-  /** Keys are added one after the other: many at the same time wait too long for a connection on a busy machine. */
+  /** Adds keys one after the other: on a busy machine, many concurrent additions wait too long for a connection. */
   let lastAdded: Promise<unknown> = Promise.resolve();
   return {
     addUser,

@@ -31,7 +31,7 @@ async function remove(key: TestKey): Promise<void> {
   await database.db.transaction().execute((trx) => deleteApiKey(trx, key));
 }
 
-/** A node, and how many statements a task makes it send. */
+/** Opens a node. The returned function runs a task and counts the statements that it makes the node send. */
 function openWatchedNode(
   options: Partial<AdmissionOptions> = {},
 ): [Admission, <Result>(task: () => Promise<Result>) => Promise<[Result, number]>] {
@@ -51,7 +51,7 @@ function openWatchedNode(
   ];
 }
 
-/** Has every statement that counts take so long, until the test is over. */
+/** Makes every statement that counts uses take this long, until the test ends. */
 async function slowDown(seconds: number): Promise<void> {
   await sql`
     create function linger() returns trigger language plpgsql as
@@ -64,7 +64,7 @@ async function slowDown(seconds: number): Promise<void> {
     for each statement execute function linger(${sql.lit(seconds)})`.execute(database.owner);
 }
 
-/** A node that remembers these keys, and how many statements it sends from now on. */
+/** Opens a node that remembers these keys. `sent` returns the number of statements that it has sent since. */
 async function openRecordedNode(
   keys: readonly TestKey[],
   options: Partial<AdmissionOptions> = {},
@@ -83,7 +83,7 @@ async function openRecordedNode(
   return { node, failures, sent: () => statements };
 }
 
-test("admits a live key on behalf of its user and counts the use before it answers", async () => {
+test("allows a valid key on behalf of its user and counts the use before it answers", async () => {
   const node = openNode();
   const key = await addKey();
   expect(await node.admit(key.secret)).toMatchObject({
@@ -95,7 +95,7 @@ test("admits a live key on behalf of its user and counts the use before it answe
   expect(await findApiKey(database.db, key)).toMatchObject({ usageCount: 2, lastUsedAt: expect.any(Date) });
 });
 
-test("counts exactly what two nodes admit of one key under 200 requests at once", async () => {
+test("counts exactly the requests with one key that two nodes allow, with 200 concurrent requests", async () => {
   const nodes = [openNode(), openNode()] as const;
   const key = await addKey();
   const rounds = 10;
@@ -111,7 +111,7 @@ test("counts exactly what two nodes admit of one key under 200 requests at once"
   expect(await countUses(key)).toBe(total);
 });
 
-test("counts each of many keys separately when two nodes meet them in opposite orders", async () => {
+test("counts each of many keys separately when two nodes use them in opposite orders", async () => {
   const nodes = [openNode(), openNode()] as const;
   const userId = await addUser();
   const keys = await Promise.all(Array.from({ length: 60 }, () => addKey(userId)));
@@ -125,7 +125,7 @@ test("counts each of many keys separately when two nodes meet them in opposite o
   for (const key of keys) expect(await countUses(key)).toBe(10);
 });
 
-test("refuses a key deleted one moment ago, on the node that remembers it and on another", async () => {
+test("rejects a key that has just been deleted, on nodes that remember it", async () => {
   const nodes = [openNode(), openNode()];
   for (let round = 0; round < 20; round += 1) {
     const key = await addKey();
@@ -136,7 +136,7 @@ test("refuses a key deleted one moment ago, on the node that remembers it and on
   }
 });
 
-test("admits nothing that arrives after a deletion was acknowledged, in the middle of traffic", async () => {
+test("under load, allows no request that arrives after a deletion was acknowledged", async () => {
   const nodes = [openNode(), openNode()];
   for (let round = 0; round < 10; round += 1) {
     const key = await addKey();
@@ -157,7 +157,7 @@ test("admits nothing that arrives after a deletion was acknowledged, in the midd
   }
 });
 
-test("refuses every key of a disabled user at once, on every node", async () => {
+test("rejects every key of a disabled user on the next request, on every node", async () => {
   const nodes = [openNode(), openNode()];
   const userId = await addUser();
   const keys = await Promise.all([addKey(userId), addKey(userId), addKey(userId)]);
@@ -170,7 +170,7 @@ test("refuses every key of a disabled user at once, on every node", async () => 
   }
 });
 
-test("a wrong checksum costs no query, a forged key one", async () => {
+test("a wrong checksum takes no query, and a forged key takes one", async () => {
   const [node, watch] = openWatchedNode();
   const { secret } = createApiKey();
   const typo = secret.slice(0, 10) + (secret[10] === "a" ? "b" : "a") + secret.slice(11);
@@ -178,7 +178,7 @@ test("a wrong checksum costs no query, a forged key one", async () => {
   expect(await watch(() => node.admit(secret))).toEqual([{ kind: "refused", reason: "unknown" }, 1]);
 });
 
-test("a key that is remembered costs one statement, and so do all requests that wait in the queue", async () => {
+test("a request with a remembered key takes one statement, and so do all requests in the queue together", async () => {
   const [node, watch] = openWatchedNode();
   const key = await addKey();
   await node.admit(key.secret);
@@ -190,7 +190,7 @@ test("a key that is remembered costs one statement, and so do all requests that 
   expect(statements).toBe(1);
 });
 
-test("a batch leaves behind another as soon as it is as large, and a third waits for one of them", async () => {
+test("a batch is sent behind another one as soon as it is as large, and a third waits for one of them", async () => {
   const key = await addKey();
   const { node, sent } = await openRecordedNode([key]);
   await slowDown(0.3);
@@ -208,19 +208,19 @@ test("a batch leaves behind another as soon as it is as large, and a third waits
   expect(sent()).toBe(2);
   const third = await admitSeveral(5);
   expect(sent()).toBe(2);
-  // So all of this was while the first was under way.
+  // So all of this happened while the first batch was in flight.
   expect(performance.now() - startedAt).toBeLessThan(300);
 
   expect(admitted(await Promise.all(first))).toBe(3);
   await setImmediate();
-  // It is larger than the second, which is under way alone now.
+  // The third batch is larger than the second, which is now the only one in flight.
   expect(sent()).toBe(3);
   expect(admitted(await Promise.all([...second, ...third]))).toBe(8);
   expect(sent()).toBe(3);
   expect(await countUses(key)).toBe(12);
 });
 
-test("Postgres has the batch behind before it is done with the one ahead, so that it need not wait for a busy node", async () => {
+test("Postgres receives the second batch before it finishes the first, so that it does not wait for a busy node", async () => {
   const keys = [await addKey(), await addKey()] as const;
   const { node, sent } = await openRecordedNode(keys);
   await slowDown(0.1);
@@ -239,7 +239,7 @@ test("Postgres has the batch behind before it is done with the one ahead, so tha
   expect(behind - ahead).toBeLessThan(400);
 });
 
-test("a batch that must be tried again takes nothing from the one behind it", async () => {
+test("a batch that must be retried does not affect the batch behind it", async () => {
   const [held, free] = [await addKey(), await addKey()];
   const { node, sent } = await openRecordedNode([held, free]);
   const release = await hold(held);
@@ -255,7 +255,7 @@ test("a batch that must be tried again takes nothing from the one behind it", as
   expect(await Promise.all([held, free].map(countUses))).toEqual([2, 2]);
 });
 
-test("two statements in a row have as much time as two, and their callers no more than one", async () => {
+test("two pipelined statements have the time of two, and each request has the time of one", async () => {
   const key = await addKey();
   const { node, failures, sent } = await openRecordedNode([key], { deadlineMs: 700 });
   await slowDown(0.5);
@@ -268,12 +268,12 @@ test("two statements in a row have as much time as two, and their callers no mor
   expect(await ahead).toMatchObject({ kind: "admitted" });
   expect(await behind).toMatchObject({ kind: "unavailable" });
   expect(performance.now() - startedAt).toBeLessThan(950);
-  // The connection was not broken off, so that the second one is committed too.
+  // The connection was kept, so the second statement is committed too.
   await expect.poll(() => countUses(key)).toBe(3);
   expect(failures).toEqual([]);
 });
 
-test("a row that another transaction holds delays its own key and no other", async () => {
+test("a row that another transaction locks delays only its own key", async () => {
   const node = openNode();
   const [held, free] = [await addKey(), await addKey()];
   await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
@@ -290,7 +290,7 @@ test("a row that another transaction holds delays its own key and no other", asy
   expect(await countUses(held)).toBe(2);
 });
 
-test("callers of a held key that come one after the other run out of time alone", async () => {
+test("successive requests with a locked key time out without affecting other keys", async () => {
   const failures: unknown[] = [];
   const node = openNode({ deadlineMs: 300, onFailure: (error) => failures.push(error) });
   const userId = await addUser();
@@ -300,7 +300,7 @@ test("callers of a held key that come one after the other run out of time alone"
   const release = await hold(held);
   const late: Promise<Verdict>[] = [];
   const verdicts: Verdict[] = [];
-  // Over three deadlines there is always one of the held key's callers whose time is just over.
+  // For three deadlines, some request with the locked key is always about to time out.
   const until = performance.now() + 900;
   while (performance.now() < until) {
     late.push(node.admit(held.secret));
@@ -313,7 +313,7 @@ test("callers of a held key that come one after the other run out of time alone"
   expect(failures).toEqual([]);
 });
 
-test("a row held past the deadline is answered unavailable in time", async () => {
+test("a request whose row stays locked past the deadline is answered unavailable in time", async () => {
   const node = openNode({ deadlineMs: 400 });
   const key = await addKey();
   await node.admit(key.secret);
@@ -325,24 +325,25 @@ test("a row held past the deadline is answered unavailable in time", async () =>
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
 });
 
-test("turns away what is past the bound of its queue, at once", async () => {
+test("immediately answers unavailable to requests beyond the size of the queue", async () => {
   const node = openNode({ maxWaiting: 5 });
   const key = await addKey();
   await node.admit(key.secret);
   const verdicts = await Promise.all(Array.from({ length: 10 }, () => node.admit(key.secret)));
-  const away = verdicts.filter((verdict) => verdict.kind === "unavailable");
-  expect(away).toHaveLength(5);
-  expect(away[0]).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });
+  const unavailable = verdicts.filter((verdict) => verdict.kind === "unavailable");
+  expect(unavailable).toHaveLength(5);
+  expect(unavailable[0]).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });
   expect(await countUses(key)).toBe(1 + admitted(verdicts));
 });
 
-test("those that wait for a row which another transaction holds take half of the room, and no more", async () => {
+test("requests that wait for a locked row take at most half of the queue", async () => {
   const node = openNode({ maxWaiting: 10 });
   const [held, free] = [await addKey(), await addKey()];
   await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
   const release = await hold(held);
   const delayed = Array.from({ length: 9 }, () => node.admit(held.secret));
-  // By the time that this one is admitted, the others have met the row: five were set aside, and four sent away.
+  // When this request is allowed, the others have met the locked row: five were postponed, and four were answered
+  // unavailable.
   expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
   expect(admitted(await Promise.all(Array.from({ length: 5 }, () => node.admit(free.secret))))).toBe(5);
   await release();
@@ -350,7 +351,7 @@ test("those that wait for a row which another transaction holds take half of the
   expect(await countUses(held)).toBe(6);
 });
 
-test("those that come back from waiting for a row count as such, so that slow statements leave others their half", async () => {
+test("requests that are retried after a locked row still count as blocked, so that others keep half of the queue", async () => {
   const slowly = (): void => {
     const until = performance.now() + 8;
     while (performance.now() < until);
@@ -368,19 +369,19 @@ test("those that come back from waiting for a row count as such, so that slow st
   expect(admitted(await Promise.all(delayed))).toBe(2_048);
 });
 
-test("goes on where everybody who met a held row was sent away", async () => {
+test("continues after all requests that met a locked row were answered unavailable", async () => {
   const node = openNode({ maxWaiting: 1 });
   const [held, free] = [await addKey(), await addKey()];
   for (const key of [held, free]) await node.admit(key.secret);
   const release = await hold(held);
   expect(await node.admit(held.secret)).toMatchObject({ kind: "unavailable" });
-  // Longer than what is set aside is left alone.
+  // Longer than the delay before a retry.
   await delay(50);
   expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
   await release();
 });
 
-test("keys that it does not know take half of the room, and no more, from those that it knows", async () => {
+test("requests with unknown keys take at most half of the queue", async () => {
   const node = openNode({ maxWaiting: 10 });
   const key = await addKey();
   await node.admit(key.secret);
@@ -392,7 +393,7 @@ test("keys that it does not know take half of the room, and no more, from those 
   expect(verdicts.filter(({ kind }) => kind === "unavailable")).toHaveLength(15);
 });
 
-test("says whether it can admit also while its queue is full", async () => {
+test("isAvailable answers even while the queue is full", async () => {
   const node = openNode({ maxWaiting: 3 });
   const key = await addKey();
   await node.admit(key.secret);
@@ -401,7 +402,7 @@ test("says whether it can admit also while its queue is full", async () => {
   expect(admitted(await Promise.all(waiting))).toBe(3);
 });
 
-test("a table that another transaction has locked for a moment delays and refuses nobody", async () => {
+test("a table that another transaction locks briefly delays requests, but rejects none", async () => {
   const node = openNode();
   const key = await addKey();
   await node.admit(key.secret);
@@ -410,13 +411,13 @@ test("a table that another transaction has locked for a moment delays and refuse
   onTestFinished(() => blocker.end());
   await blocker.query("begin; lock table key_counters in exclusive mode");
   const delayed = node.admit(key.secret);
-  // The statement gives up waiting for the lock after 100 ms: this is longer than that three times over.
+  // The statement waits 100 ms for the lock: this is longer than three attempts.
   await blocker.query("select pg_sleep(0.4); commit");
   expect(await delayed).toMatchObject({ kind: "admitted" });
   expect(await countUses(key)).toBe(2);
 });
 
-test("a table that is locked when a statement is prepared takes nothing from the one behind it either", async () => {
+test("a table that is locked while a statement is prepared does not affect the batch behind it", async () => {
   const key = await addKey();
   const failures: unknown[] = [];
   const node = openNode({ onFailure: (error) => failures.push(error) });
@@ -437,7 +438,7 @@ test("a table that is locked when a statement is prepared takes nothing from the
   }
 });
 
-test("answers unavailable while its connection is cut, and recovers by itself", async () => {
+test("answers unavailable while the database is unavailable, and recovers by itself", async () => {
   const failures: unknown[] = [];
   const node = openNode({ onFailure: (error) => failures.push(error) });
   const key = await addKey();
@@ -454,7 +455,7 @@ test("answers unavailable while its connection is cut, and recovers by itself", 
   expect(failures.length).toBeGreaterThan(0);
 });
 
-test("two batches whose connection is cut are both answered unavailable, and the next one connects again", async () => {
+test("two batches whose connection breaks are both answered unavailable, and the next one reconnects", async () => {
   const key = await addKey();
   const { node, failures, sent } = await openRecordedNode([key]);
   await slowDown(0.3);
@@ -473,26 +474,26 @@ test("two batches whose connection is cut are both answered unavailable, and the
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
 });
 
-test("concurrent callers share the connection that is being opened", async () => {
-  const link = new AdmissionConnection(database.connection);
-  onTestFinished(() => link.close());
-  const take = (): Promise<pg.Client> => link.use((client) => Promise.resolve(client));
+test("concurrent calls share the connection that is being opened", async () => {
+  const connection = new AdmissionConnection(database.connection);
+  onTestFinished(() => connection.close());
+  const take = (): Promise<pg.Client> => connection.use((client) => Promise.resolve(client));
   const [one, other] = await Promise.all([take(), take()]);
   expect(one).toBe(other);
-  // Nothing is owed, so that nobody is silent.
-  link.dropIfSilentFor(-1);
+  // No response is pending, so the connection doesn't count as unresponsive.
+  connection.dropIfSilentFor(-1);
   expect(await take()).toBe(one);
   expect(await countConnections()).toBe(1);
 });
 
-test("a node that remembers only a few keys still admits them all", async () => {
+test("a node that can remember only a few keys still allows all of them", async () => {
   const [node, watch] = openWatchedNode({ maxRemembered: 3 });
   const userId = await addUser();
   const keys = await Promise.all(Array.from({ length: 10 }, () => addKey(userId)));
   for (let round = 0; round < 2; round += 1) {
     expect(admitted(await Promise.all(keys.map((key) => node.admit(key.secret))))).toBe(10);
   }
-  // A key that it remembers takes one statement, any other two; at most three of ten can be remembered.
+  // A remembered key takes one statement, any other key two. At most three of the ten can be remembered.
   const [, statements] = await watch(async () => {
     for (const key of keys) await node.admit(key.secret);
   });
@@ -506,7 +507,7 @@ async function countConnections(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test("a node that is closed while it connects admits nobody afterwards and leaves no connection", async () => {
+test("a node that is closed while it connects allows no request afterwards and leaves no connection", async () => {
   const key = await addKey();
   const node = new Admission({ connection: database.connection });
   const early = node.admit(key.secret);
@@ -517,26 +518,26 @@ test("a node that is closed while it connects admits nobody afterwards and leave
   await expect.poll(countConnections).toBe(0);
 });
 
-test("a node that is closed before a batch leaves sends nothing any more", async () => {
+test("a node that is closed before a batch is sent does not send it", async () => {
   const key = await addKey();
   const { node, failures, sent } = await openRecordedNode([key]);
   await slowDown(0.2);
-  const underWay = node.admit(key.secret);
+  const inFlight = node.admit(key.secret);
   await setImmediate();
-  const leaving = node.admit(key.secret);
+  const queued = node.admit(key.secret);
   await node.close();
-  expect(await underWay).toMatchObject({ kind: "admitted" });
-  expect(await leaving).toMatchObject({ kind: "unavailable" });
+  expect(await inFlight).toMatchObject({ kind: "admitted" });
+  expect(await queued).toMatchObject({ kind: "unavailable" });
   expect(sent()).toBe(1);
   expect(failures).toEqual([]);
   expect(await countUses(key)).toBe(2);
 });
 
-test("a node that is closed answers truly what is under way", async () => {
+test("a node that is closed gives correct answers to requests in flight", async () => {
   const key = await addKey();
   const node = new Admission({ connection: database.connection });
   await node.admit(key.secret);
-  // Each of the two batches under way takes longer than a connection is given to end.
+  // Each of the two batches in flight takes longer than the time that a connection gets to end.
   await slowDown(0.55);
   const verdicts: Promise<Verdict>[] = [];
   for (let batch = 0; batch < 2; batch += 1) {
@@ -551,12 +552,12 @@ test("a node that is closed answers truly what is under way", async () => {
   await expect.poll(countConnections).toBe(0);
 });
 
-test("its connection has the settings that its statements need, whatever the database's own are", async () => {
+test("its connection has the settings that its statements need, whatever the settings of the database are", async () => {
   const { database: name } = database.connection;
   await sql`alter database ${sql.ref(name)} set synchronous_commit = off`.execute(database.owner);
-  const link = new AdmissionConnection(database.connection);
-  onTestFinished(() => link.close());
-  const client = await link.use((live) => Promise.resolve(live));
+  const connection = new AdmissionConnection(database.connection);
+  onTestFinished(() => connection.close());
+  const client = await connection.use((live) => Promise.resolve(live));
   for (const setting of ["role=latchkey_admission", ...sessionSettings]) {
     const [variable = "", value = ""] = setting.split("=");
     const { rows } = await client.query("select current_setting($1) in ($2, $2 || 'ms') as holds", [
@@ -569,7 +570,7 @@ test("its connection has the settings that its statements need, whatever the dat
   expect(rows).toEqual([{ fsync: "on" }]);
 });
 
-test("no statement takes more than 1,024 requests", async () => {
+test("no statement has more than 1,024 requests", async () => {
   const sizes: number[] = [];
   const node = openNode({ onStatement: ({ lookups }) => sizes.push(lookups) });
   const verdicts = await Promise.all(Array.from({ length: 1_500 }, () => node.admit(createApiKey().secret)));
@@ -578,7 +579,7 @@ test("no statement takes more than 1,024 requests", async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_500);
 });
 
-test("a row that is held on one node slows no other key of two", async () => {
+test("a locked row does not slow down other keys on two nodes", async () => {
   const nodes = [openNode(), openNode()];
   const [held, hot] = [await addKey(), await addKey()];
   for (const node of nodes) await Promise.all([node.admit(held.secret), node.admit(hot.secret)]);

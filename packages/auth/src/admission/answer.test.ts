@@ -31,14 +31,14 @@ function answer(
   answerCounted({ digest: "current", facts, requests }, outcome, (request, verdict) =>
     verdicts.set(request, verdict),
   );
-  return requests.map((request) => verdicts.get(request) as Verdict); // Each was answered, or the comparison fails.
+  return requests.map((request) => verdicts.get(request) as Verdict); // If one is missing, the comparison fails.
 }
 
 const withRole: KeyFacts = { ...goodFacts, roles: new Map([[workspaceId, "viewer"] as const]) };
 const inWorkspace = { requirement: { workspaceId, permission: "workspace:read" } } as const;
 const access = { scope: { workspaceId }, userId: goodFacts.userId, role: "viewer" };
 
-test("requests of a key without a limit are admitted, each with the workspace that it asked for", () => {
+test("requests without a rate limit are allowed, each with its requested workspace", () => {
   expect(answer(withRole, [{}, inWorkspace, { requirement: "unrestricted" }])).toEqual([
     { kind: "admitted", presented, principal, access: undefined, limit: undefined },
     { kind: "admitted", presented, principal, access, limit: undefined },
@@ -46,7 +46,7 @@ test("requests of a key without a limit are admitted, each with the workspace th
   ]);
 });
 
-test("requests of a limited key are admitted in order until the limit is used up", () => {
+test("requests with a rate limited key are allowed in order until no request remains", () => {
   const requests = [{}, inWorkspace, {}, inWorkspace];
   const spent = { granted: 3, remaining: 0, resetsInSeconds: 17 };
   const state = (remaining: number) => ({ limit, remaining, resetsInSeconds: 17 });
@@ -58,7 +58,7 @@ test("requests of a limited key are admitted in order until the limit is used up
   ]);
 });
 
-test("what remains of a limit counts down within a batch to what the database says", () => {
+test("the remaining requests count down within a batch to the number that the database returned", () => {
   const verdicts = answer({ ...goodFacts, limit }, [{}, {}], {
     granted: 2,
     remaining: 3,
@@ -67,7 +67,7 @@ test("what remains of a limit counts down within a batch to what the database sa
   expect(verdicts).toMatchObject([{ limit: { remaining: 4 } }, { limit: { remaining: 3 } }]);
 });
 
-test("no request of a limited key is admitted when nothing is left", () => {
+test("no request with a rate limited key is allowed when none remains", () => {
   const spent = { granted: 0, remaining: 0, resetsInSeconds: 60 };
   const state = { limit, remaining: 0, resetsInSeconds: 60 };
   expect(answer({ ...goodFacts, limit }, [{}, {}], spent)).toEqual(
@@ -75,7 +75,7 @@ test("no request of a limited key is admitted when nothing is left", () => {
   );
 });
 
-test("a limited key that was counted without the state of its limit is an error, and no request is admitted", () => {
+test("a rate limited key without an outcome is an error, and no request is allowed", () => {
   const requests = [createPendingRequest()];
   const facts = { ...goodFacts, limit };
   const answered: PendingRequest[] = [];
@@ -85,7 +85,7 @@ test("a limited key that was counted without the state of its limit is an error,
   expect(answered).toEqual([]);
 });
 
-test("a former secret is told from the current one, and its digest is kept for the log", () => {
+test("distinguishes a former secret from the current one, and keeps its digest for the log", () => {
   const facts = { ...goodFacts, isRetired: true };
   expect(presentedBy(facts, "former")).toEqual({ keyId: goodFacts.keyId, retiredSecret: "former" });
   expect(presentedBy(goodFacts, "current")).toEqual(presented);
@@ -94,7 +94,7 @@ test("a former secret is told from the current one, and its digest is kept for t
   ]);
 });
 
-test("a token that no key has is refused, and a database that does not answer leaves a request unavailable", () => {
+test("an unknown token is rejected, and a request without an answer from the database is unavailable", () => {
   expect(unknownKey).toEqual({ kind: "refused", reason: "unknown", presented: undefined });
   expect(malformed).toEqual({ kind: "refused", reason: "malformed", presented: undefined });
   expect(unavailable).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });

@@ -110,7 +110,7 @@ describe("requests whose facts are known", () => {
   });
 
   test.each([{ isolatedKeys: [] }, { isolatedKeys: [goodFacts.keyId] }])(
-    "wait for the next statement if theirs counts another secret of the key: %j",
+    "wait for the next statement if this one counts another secret of the key: %j",
     ({ isolatedKeys }) => {
       const former = createPendingRequest({
         digest: "former",
@@ -125,7 +125,7 @@ describe("requests whose facts are known", () => {
   );
 });
 
-test("requests without facts are looked up, those for the same secret and workspace once", () => {
+test("requests without facts are looked up, once per secret and workspace", () => {
   const lookedUp = (digest: string, requirement?: PendingRequest["requirement"]) =>
     createPendingRequest({ digest, requirement, facts: undefined });
   const [bare, inOne, inOther, again, unrestricted, stranger] = [
@@ -151,7 +151,7 @@ test("requests without facts are looked up, those for the same secret and worksp
   });
 });
 
-test("a statement is given each key's uses, version, end and limit, and the first uses of new secrets", () => {
+test("a statement receives the uses, version, expiry and rate limit of each key, and the first uses of new secrets", () => {
   const limit = { quota: 10, windowSeconds: 60 };
   const facts = { ...otherFacts, version: 7, goodUntil: "2027-01-01", limit, isUnusedSecret: true };
   const requests = [
@@ -182,7 +182,7 @@ test("a batch lists all of its requests", () => {
 describe("a request opens", () => {
   const facts = { ...goodFacts, roles: new Map([[one, "admin"] as const]) };
 
-  test("the workspace that it asked for, in its user's role", () => {
+  test("its requested workspace, with its user's role", () => {
     expect(openWorkspace(createPendingRequest({ facts, requirement: toRead(one) }))).toEqual({
       scope: { workspaceId: one },
       userId: goodFacts.userId,

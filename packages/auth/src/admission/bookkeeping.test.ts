@@ -31,8 +31,8 @@ async function countUses(key: TestKey): Promise<number> {
 }
 
 /**
- * Makes each statement of admission from now on, the first one being number 1, run until it is opened by its number.
- * A statement that is never opened ends by admission's own timeouts.
+ * Makes each later statement of admission, numbered from 1, block until it is opened by its number. A statement that is
+ * never opened is ended by admission's own timeouts.
  */
 async function gateStatements(): Promise<{
   readonly open: (statement: number) => Promise<unknown>;
@@ -45,7 +45,7 @@ async function gateStatements(): Promise<{
     await sql`drop function pass_gate cascade`.execute(database.owner);
     await sql`drop sequence gates`.execute(database.owner);
   });
-  // A session-level lock per statement number: the trigger runs until it can share it.
+  // One session-level lock per statement number. The trigger blocks until it can share the lock.
   await keeper.query("select pg_advisory_lock(statement) from generate_series(1, 20) statement");
   await sql`create sequence gates`.execute(database.owner);
   await sql`
@@ -64,7 +64,7 @@ async function gateStatements(): Promise<{
   };
 }
 
-/** How many requests a node lets into its queue, and how many it sends away immediately. */
+/** Returns how many requests a node accepts into its queue, and how many it answers immediately. */
 async function fillQueue(node: Admission, key: TestKey, requests: number): Promise<[number, number]> {
   const verdicts = Array.from({ length: requests }, () => node.admit(key.secret));
   const kinds = (await Promise.all(verdicts)).map(({ kind }) => kind);
@@ -83,7 +83,7 @@ const observersThatThrow = {
   },
 };
 
-/** Collects what Node warns of until the test is over, so that it is not printed. */
+/** Collects Node's warnings until the test ends, so that they are not printed. */
 function collectWarnings(): Error[] {
   const warnings: Error[] = [];
   const before = process.listeners("warning");
@@ -116,7 +116,7 @@ test("observers that throw change no verdict and no count", async () => {
   );
 });
 
-test("a batch that fails while the observer of failures throws is answered, and frees its room in the queue", async () => {
+test("a batch that fails while the failure observer throws is answered, and frees its places in the queue", async () => {
   const warnings = collectWarnings();
   const key = await addKey();
   const node = openNode({ onFailure: observersThatThrow.onFailure, maxWaiting: 10 });
@@ -129,7 +129,7 @@ test("a batch that fails while the observer of failures throws is answered, and 
     where application_name = 'latchkey admission' and datname = current_database()`.execute(database.owner);
   expect(new Set((await Promise.all(verdicts)).map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
   await gate.openAll();
-  // The first statement after that may still meet the connection that ends.
+  // The first statement after that may still use the connection that is ending.
   await expect.poll(() => node.isAvailable()).toBe(true);
   expect(await fillQueue(node, key, 12)).toEqual([10, 2]);
   expect(new Set(warnings.map(({ message }) => message))).toEqual(
@@ -137,7 +137,7 @@ test("a batch that fails while the observer of failures throws is answered, and 
   );
 });
 
-test("a request that makes its batch throw leaves nobody in it without an answer, and no room taken", async () => {
+test("if a request makes its batch throw, all requests of the batch are answered and free their places in the queue", async () => {
   const failures: unknown[] = [];
   const node = openNode({ maxWaiting: 10, onFailure: (error) => failures.push(error) });
   const key = await addKey();
@@ -152,7 +152,7 @@ test("a request that makes its batch throw leaves nobody in it without an answer
   for (let round = 1; round <= 3; round += 1) {
     const verdicts = await Promise.all([
       ...Array.from({ length: 4 }, () => node.admit(key.secret)),
-      // Looked up, since the node does not know it: the requirement is read when the batch is composed.
+      // The node doesn't know this key, so it is looked up, and the requirement is read when the batch is composed.
       node.admit(createApiKey().secret, broken),
       node.admit(createApiKey().secret),
     ]);
@@ -163,7 +163,7 @@ test("a request that makes its batch throw leaves nobody in it without an answer
   expect(await countUses(key)).toBe(11);
 });
 
-test("requests that are answered before their statement fails free their room in the queue once", async () => {
+test("requests that are answered before their statement fails free their places in the queue only once", async () => {
   const failed = Promise.withResolvers<void>();
   const node = openNode({ maxWaiting: 5, deadlineMs: 1_200, onFailure: () => failed.resolve() });
   const key = await addKey();
@@ -171,7 +171,7 @@ test("requests that are answered before their statement fails free their room in
   const gate = await gateStatements();
   const late = await Promise.all(Array.from({ length: 5 }, () => node.admit(key.secret)));
   expect(new Set(late.map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
-  // Now the connection is broken off, and the statement fails under requests that have their answer.
+  // The connection is now dropped, and the statement fails after its requests were answered.
   await failed.promise;
   await setImmediate();
   const verdicts = Array.from({ length: 12 }, () => node.admit(key.secret));
@@ -183,7 +183,7 @@ test("requests that are answered before their statement fails free their room in
   expect(admitted(await Promise.all(verdicts.slice(0, 5)))).toBe(5);
 });
 
-test("a request in the queue is answered at its deadline, while a batch that has more time is under way", async () => {
+test("a request in the queue is answered at its deadline while a batch with a later deadline is in flight", async () => {
   const deadlineMs = 900;
   const failures: unknown[] = [];
   const [first, second, third] = [await addKey(), await addKey(), await addKey()];
@@ -194,11 +194,11 @@ test("a request in the queue is answered at its deadline, while a batch that has
   await setImmediate();
   const behind = [node.admit(second.secret), node.admit(second.secret)];
   await setImmediate();
-  // It is smaller than the batch before it, and leaves only when that one has ended.
+  // This batch is smaller than the one ahead, so it is sent only when that one has ended.
   const queued = node.admit(third.secret);
   const arrivedAt = performance.now();
   while (performance.now() < arrivedAt + deadlineMs / 2) await setImmediate();
-  // From here on the second statement has the whole deadline to itself.
+  // From now on, the second statement has a whole deadline.
   await gate.open(1);
   expect(await ahead).toMatchObject({ kind: "admitted" });
   expect(await queued).toMatchObject({ kind: "unavailable" });
@@ -209,14 +209,14 @@ test("a request in the queue is answered at its deadline, while a batch that has
   expect(await countUses(third)).toBe(1);
 });
 
-test("room that requests for a held row took is free again once they are answered", async () => {
+test("requests that waited for a locked row free their places in the queue when they are answered", async () => {
   const node = openNode({ maxWaiting: 10 });
   const key = await addKey();
   await node.admit(key.secret);
   for (let round = 0; round < 3; round += 1) {
     const release = await hold(key);
     const delayed = Array.from({ length: 5 }, () => node.admit(key.secret));
-    // Answered by a statement behind the one that met the held row.
+    // A statement behind the one that met the locked row answers this.
     expect(await node.isAvailable()).toBe(true);
     await release();
     expect(admitted(await Promise.all(delayed))).toBe(5);
@@ -224,7 +224,7 @@ test("room that requests for a held row took is free again once they are answere
   expect(await countUses(key)).toBe(16);
 });
 
-test("a request that was answered while the node had no connection is not counted when it has one", async () => {
+test("a request that was answered while the node had no connection is not counted after it reconnects", async () => {
   const gate = await createDatabaseGate(database.connection);
   onTestFinished(gate.close);
   gate.open();
@@ -240,7 +240,7 @@ test("a request that was answered while the node had no connection is not counte
   expect(await countUses(key)).toBe(2);
 });
 
-test("a request that has its answer is neither counted nor looked up", () => {
+test("an answered request is neither counted nor looked up", () => {
   const open = createPendingRequest();
   const unknown = { digest: "unknown", facts: undefined };
   const answered = [

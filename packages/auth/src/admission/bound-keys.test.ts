@@ -16,14 +16,17 @@ afterAll(() => database.drop());
 
 const { openNode, addKey } = admissionKit(() => database);
 
-/** What tests ask of a node. */
+/** The methods of a node that tests call. */
 type Node = Pick<Admission, "admit">;
 
-/** A node on which no key is alone in its batch: one that is, is counted by a text of its own. */
-function openInCompany(): Node {
+/**
+ * Opens a node on which every batch also contains another key. A key that is alone in its batch is counted by another
+ * statement.
+ */
+function openSharedNode(): Node {
   const node = openNode();
   const other = addKey();
-  other.catch(() => undefined); // Who awaits it is told.
+  other.catch(() => undefined); // `admit` awaits it and reports a failure.
   return {
     async admit(...request) {
       const { secret } = await other;
@@ -31,7 +34,7 @@ function openInCompany(): Node {
       const verdict = node.admit(...request).finally(() => {
         isAnswered = true;
       });
-      // A request that must be looked up is counted in a later batch than the one it arrived in.
+      // A request that needs a lookup is counted in a later batch than the one in which it arrived.
       for (let batches = 0; !isAnswered && batches < 1_000; batches += 1)
         expect(await node.admit(secret)).toMatchObject({ kind: "admitted" });
       return await verdict;
@@ -39,21 +42,21 @@ function openInCompany(): Node {
   };
 }
 
-async function hold(key: TestKey, settings: Partial<KeySettings>): Promise<void> {
+async function applySettings(key: TestKey, settings: Partial<KeySettings>): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
     await updateApiKey(trx, key, { settings: { ...defaultSettings, ...settings } });
     await bumpKeyVersions(trx, { keyId: key.id, windowSeconds: settings.limit?.windowSeconds });
   });
 }
 
-async function addHeldKey(settings: Partial<KeySettings>): Promise<TestKey> {
+async function addKeyWith(settings: Partial<KeySettings>): Promise<TestKey> {
   const key = await addKey();
-  await hold(key, settings);
+  await applySettings(key, settings);
   return key;
 }
 
-/** What the database's clock does to a key when it is set forward; backward for fewer than none. */
-async function letPass(key: TestKey, seconds: number): Promise<void> {
+/** Has the same effect on a key as setting the database's clock forward, or backward if `seconds` is negative. */
+async function advanceClock(key: TestKey, seconds: number): Promise<void> {
   const earlier = sql`${seconds} * interval '1 second'`;
   await sql`update api_keys set expires_at = expires_at - ${earlier} where id = ${key.id}`.execute(
     database.owner,
@@ -81,8 +84,8 @@ async function kindOf(node: Node, secret: string, address?: string): Promise<str
   return verdict.kind === "refused" ? verdict.reason : verdict.kind;
 }
 
-/** How many of so many requests at once are admitted. */
-async function admitAtOnce(nodes: readonly Node[], secret: string, requests: number): Promise<number> {
+/** Counts how many of this many concurrent requests are allowed. */
+async function admitConcurrently(nodes: readonly Node[], secret: string, requests: number): Promise<number> {
   const verdicts = await Promise.all(
     Array.from({ length: requests }, (_, index) => (nodes[index % nodes.length] as Node).admit(secret)),
   );
@@ -93,24 +96,24 @@ async function admitAtOnce(nodes: readonly Node[], secret: string, requests: num
 }
 
 describe.each([
-  { batches: "that it has to itself", openNode },
-  { batches: "with other keys in them", openNode: openInCompany },
+  { batches: "with no other key", openNode },
+  { batches: "with other keys", openNode: openSharedNode },
 ])("in batches $batches", ({ openNode }) => {
-  describe("a limit", () => {
-    test("lets exactly so many through in a fresh window, of very many at once over two nodes", async () => {
+  describe("a rate limit", () => {
+    test("allows exactly its quota per window, of many concurrent requests on two nodes", async () => {
       const nodes = [openNode(), openNode()];
-      const key = await addHeldKey({ limit: { quota: 20, windowSeconds: 60 } });
-      expect(await admitAtOnce(nodes, key.secret, 1_000)).toBe(20);
+      const key = await addKeyWith({ limit: { quota: 20, windowSeconds: 60 } });
+      expect(await admitConcurrently(nodes, key.secret, 1_000)).toBe(20);
       expect(await countUses(key)).toBe(20);
-      expect(await admitAtOnce(nodes, key.secret, 100)).toBe(0);
-      await letPass(key, 60);
-      expect(await admitAtOnce(nodes, key.secret, 1_000)).toBe(20);
+      expect(await admitConcurrently(nodes, key.secret, 100)).toBe(0);
+      await advanceClock(key, 60);
+      expect(await admitConcurrently(nodes, key.secret, 1_000)).toBe(20);
       expect(await countUses(key)).toBe(40);
     });
 
-    test("tells where it stands, down to none, and when to come again", async () => {
+    test("reports the remaining requests, down to none, and the seconds until the reset", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 3, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 3, windowSeconds: 60 } });
       const limit = { limit: { quota: 3, windowSeconds: 60 }, resetsInSeconds: 60 };
       for (const remaining of [2, 1, 0])
         expect(await node.admit(key.secret)).toMatchObject({
@@ -124,9 +127,9 @@ describe.each([
       });
     });
 
-    test("leaves the last use alone where it lets nothing through", async () => {
+    test("does not change the last use when it rejects a request", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 1, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 1, windowSeconds: 60 } });
       const readLastUse = () =>
         database.owner
           .selectFrom("key_counters")
@@ -142,89 +145,89 @@ describe.each([
 
     test("counts down request by request within one batch", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 10, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 10, windowSeconds: 60 } });
       await node.admit(key.secret);
       const verdicts = await Promise.all(Array.from({ length: 12 }, () => node.admit(key.secret)));
       const left = verdicts.map((verdict) => ("limit" in verdict ? verdict.limit?.remaining : undefined));
       expect(left).toEqual([8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0]);
     });
 
-    test("lets whoever waits as long as they are told through", async () => {
+    test("allows a request after the reported time", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 1, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 1, windowSeconds: 60 } });
       await node.admit(key.secret);
-      await letPass(key, 20.5);
+      await advanceClock(key, 20.5);
       const verdict = await node.admit(key.secret);
       expect(verdict).toMatchObject({ kind: "limited", limit: { resetsInSeconds: 40 } });
-      await letPass(key, 38);
+      await advanceClock(key, 38);
       expect(await kindOf(node, key.secret)).toBe("limited");
-      await letPass(key, 2);
+      await advanceClock(key, 2);
       expect(await kindOf(node, key.secret)).toBe("admitted");
     });
 
-    test("begins its window with the first request after idleness, not by the clock's hands", async () => {
+    test("starts a window with the first request after the last window ended, not at fixed times", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 2, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 2, windowSeconds: 60 } });
       await node.admit(key.secret);
-      await letPass(key, 3_600 + 59);
+      await advanceClock(key, 3_600 + 59);
       expect(await node.admit(key.secret)).toMatchObject({ limit: { remaining: 1, resetsInSeconds: 60 } });
-      await letPass(key, 59);
+      await advanceClock(key, 59);
       expect(await node.admit(key.secret)).toMatchObject({ limit: { remaining: 0, resetsInSeconds: 1 } });
       expect(await kindOf(node, key.secret)).toBe("limited");
     });
 
-    test("is neither renewed nor stretched by a clock that was set back", async () => {
+    test("is neither renewed nor extended when the clock is set back", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 2, windowSeconds: 60 } });
-      expect(await admitAtOnce([node], key.secret, 5)).toBe(2);
-      await letPass(key, -3_600);
+      const key = await addKeyWith({ limit: { quota: 2, windowSeconds: 60 } });
+      expect(await admitConcurrently([node], key.secret, 5)).toBe(2);
+      await advanceClock(key, -3_600);
       expect(await node.admit(key.secret)).toMatchObject({ kind: "limited", limit: { resetsInSeconds: 62 } });
-      await letPass(key, 62);
-      expect(await admitAtOnce([node], key.secret, 5)).toBe(2);
+      await advanceClock(key, 62);
+      expect(await admitConcurrently([node], key.secret, 5)).toBe(2);
     });
 
-    test("forgets nothing of what a window has spent by being edited, however often", async () => {
+    test("keeps the used requests of its window when it is edited, however often", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 5, windowSeconds: 60 } });
-      expect(await admitAtOnce([node], key.secret, 50)).toBe(5);
+      const key = await addKeyWith({ limit: { quota: 5, windowSeconds: 60 } });
+      expect(await admitConcurrently([node], key.secret, 50)).toBe(5);
       for (const quota of [1, 4, 2, 5]) {
-        await hold(key, { limit: { quota, windowSeconds: 60 } });
-        expect(await admitAtOnce([node], key.secret, 5)).toBe(0);
+        await applySettings(key, { limit: { quota, windowSeconds: 60 } });
+        expect(await admitConcurrently([node], key.secret, 5)).toBe(0);
       }
-      await hold(key, { limit: { quota: 8, windowSeconds: 60 } });
-      expect(await admitAtOnce([node], key.secret, 50)).toBe(3);
-      await hold(key, { limit: null });
-      expect(await admitAtOnce([node], key.secret, 50)).toBe(50);
+      await applySettings(key, { limit: { quota: 8, windowSeconds: 60 } });
+      expect(await admitConcurrently([node], key.secret, 50)).toBe(3);
+      await applySettings(key, { limit: null });
+      expect(await admitConcurrently([node], key.secret, 50)).toBe(50);
     });
 
-    test("ends its window no later than a window of its new length would end", async () => {
+    test("ends its window no later than a window with the new length would end", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 1, windowSeconds: 86_400 } });
-      expect(await admitAtOnce([node], key.secret, 5)).toBe(1);
-      await hold(key, { limit: { quota: 1, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 1, windowSeconds: 86_400 } });
+      expect(await admitConcurrently([node], key.secret, 5)).toBe(1);
+      await applySettings(key, { limit: { quota: 1, windowSeconds: 60 } });
       expect(await node.admit(key.secret)).toMatchObject({ kind: "limited", limit: { resetsInSeconds: 60 } });
-      await letPass(key, 60);
-      expect(await admitAtOnce([node], key.secret, 5)).toBe(1);
+      await advanceClock(key, 60);
+      expect(await admitConcurrently([node], key.secret, 5)).toBe(1);
     });
 
-    test("holds where another transaction has the row meanwhile, and the request is resolved in the isolated batch", async () => {
+    test("is enforced when another transaction locks the row and the requests are resolved in the isolated batch", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 3, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 3, windowSeconds: 60 } });
       await node.admit(key.secret);
       let requests: Promise<number> | undefined;
       await database.owner.transaction().execute(async (trx) => {
         await sql`select from key_counters where key_id = ${key.id} for update`.execute(trx);
-        requests = admitAtOnce([node], key.secret, 10);
-        // Longer than the statement waits for a row, so that these keys are isolated.
+        requests = admitConcurrently([node], key.secret, 10);
+        // Longer than a statement waits for a row, so that the key is isolated.
         await sql`select pg_sleep(0.3)`.execute(trx);
       });
       expect(await requests).toBe(2);
       expect(await countUses(key)).toBe(3);
     });
 
-    test("of one key is nothing to another in the same batch", async () => {
+    test("of one key does not affect another key in the same batch", async () => {
       const node = openNode();
-      const [limited, free] = [await addHeldKey({ limit: { quota: 1, windowSeconds: 60 } }), await addKey()];
+      const [limited, free] = [await addKeyWith({ limit: { quota: 1, windowSeconds: 60 } }), await addKey()];
       for (const key of [limited, free]) await node.admit(key.secret);
       const verdicts = await Promise.all([limited, free, limited, free].map((key) => node.admit(key.secret)));
       expect(verdicts.map(({ kind }) => kind)).toEqual(["limited", "admitted", "limited", "admitted"]);
@@ -233,42 +236,42 @@ describe.each([
   });
 
   describe("an expiry", () => {
-    test("is judged by the database's clock, on a node that remembers the key as good", async () => {
+    test("is judged by the database's clock, even on a node that remembers the key as valid", async () => {
       const node = openNode();
       const expiresAt = new Date(Date.now() + 2_000);
-      const unlimited = await addHeldKey({ expiresAt });
-      const limited = await addHeldKey({ expiresAt, limit: { quota: 100_000, windowSeconds: 60 } });
+      const unlimited = await addKeyWith({ expiresAt });
+      const limited = await addKeyWith({ expiresAt, limit: { quota: 100_000, windowSeconds: 60 } });
       const kindsOn = async (where: Node) => [
         await kindOf(where, unlimited.secret),
         await kindOf(where, limited.secret),
       ];
       expect(await kindsOn(node)).toEqual(["admitted", "admitted"]);
-      // Nothing but the clock moves: no version does.
+      // Only the clock advances. No version changes.
       await expect.poll(() => kindsOn(node), { timeout: 10_000 }).toEqual(["expired", "expired"]);
       expect(await kindsOn(openNode())).toEqual(["expired", "expired"]);
     });
 
-    test("of one key is nothing to another in the same batch", async () => {
+    test("of one key does not affect another key in the same batch", async () => {
       const node = openNode();
       const [ending, free] = [
-        await addHeldKey({ expiresAt: new Date(Date.now() + 3_600_000) }),
+        await addKeyWith({ expiresAt: new Date(Date.now() + 3_600_000) }),
         await addKey(),
       ];
       for (const key of [ending, free]) expect(await kindOf(node, key.secret)).toBe("admitted");
-      await letPass(ending, 3_600);
+      await advanceClock(ending, 3_600);
       const kinds = await Promise.all([ending, free, ending].map((key) => kindOf(node, key.secret)));
       expect(kinds).toEqual(["expired", "admitted", "expired"]);
     });
   });
 
   describe("a disabled key", () => {
-    test("is refused on every node at once, and good again once enabled", async () => {
+    test("is rejected on every node on the next request, and allowed again after it is enabled", async () => {
       const nodes = [openNode(), openNode()];
       const key = await addKey();
       for (const node of nodes) expect(await kindOf(node, key.secret)).toBe("admitted");
-      await hold(key, { isDisabled: true });
+      await applySettings(key, { isDisabled: true });
       for (const node of nodes) expect(await kindOf(node, key.secret)).toBe("disabled");
-      await hold(key, {});
+      await applySettings(key, {});
       for (const node of nodes) expect(await kindOf(node, key.secret)).toBe("admitted");
     });
   });
@@ -280,8 +283,8 @@ describe.each([
       ["with a limit", { limit: { quota: 10, windowSeconds: 60 } }],
     ])("of a key %s does not move back when the database's clock is set back", async (_what, settings) => {
       const node = openNode();
-      const key = await addHeldKey(settings);
-      // Looked up by the first request, and counted as a key that the node knows by the second.
+      const key = await addKeyWith(settings);
+      // The first request looks the key up. The second counts it as a key that the node remembers.
       for (const minutesAhead of [60, 30]) {
         const [before] = await sql<{ last_used_at: Date }>`
           update key_counters set last_used_at = clock_timestamp() + ${minutesAhead} * interval '1 minute'
@@ -299,12 +302,12 @@ describe.each([
     });
   });
 
-  describe("ranges of addresses", () => {
-    test("hold on every node at once, whatever a node remembers", async () => {
+  describe("IP ranges", () => {
+    test("are enforced on every node on the next request, whatever the node remembers", async () => {
       const nodes = [openNode(), openNode()];
       const key = await addKey();
       for (const node of nodes) expect(await kindOf(node, key.secret, "192.0.2.1")).toBe("admitted");
-      await hold(key, { ipRanges: ["10.0.0.0/8", "2001:db8::/32"] });
+      await applySettings(key, { ipRanges: ["10.0.0.0/8", "2001:db8::/32"] });
       for (const node of nodes) {
         for (const address of ["192.0.2.1", "::1", undefined])
           expect(await kindOf(node, key.secret, address)).toBe("address");
@@ -325,7 +328,7 @@ describe.each([
       return secret;
     }
 
-    test("is good beside the new one, as the same key, until its overlap is over", async () => {
+    test("is valid in addition to the new one, as the same key, until its overlap ends", async () => {
       const nodes = [openNode(), openNode()];
       const key = await addKey();
       for (const node of nodes) await node.admit(key.secret);
@@ -341,14 +344,14 @@ describe.each([
         expect(verdicts[1]).toMatchObject({ presented: { keyId: key.id, retiredSecret: undefined } });
       }
       expect(await countUses(key)).toBe(42);
-      await letPass(key, 3_600);
+      await advanceClock(key, 3_600);
       for (const node of nodes) {
         expect(await kindOf(node, key.secret)).toBe("rotated-out");
         expect(await kindOf(node, secret)).toBe("admitted");
       }
     });
 
-    test("without overlap is refused on every node at once", async () => {
+    test("without overlap is rejected on every node on the next request", async () => {
       const nodes = [openNode(), openNode()];
       const key = await addKey();
       for (const node of nodes) await node.admit(key.secret);
@@ -359,7 +362,7 @@ describe.each([
       }
     });
 
-    test("is refused at once when its overlap is ended, and so are those before it", async () => {
+    test("is rejected on the next request when the overlap is ended, and so are older former secrets", async () => {
       const node = openNode();
       const key = await addKey();
       const second = await rotate(key, 3_600);
@@ -376,7 +379,7 @@ describe.each([
       expect(await kindOf(node, third)).toBe("admitted");
     });
 
-    test("is one of five that may be good at once, and makes nobody wait long", async () => {
+    test("is one of at most five valid former secrets, and does not delay other keys for long", async () => {
       const node = openNode();
       const key = await addKey();
       const secrets = [key.secret];
@@ -390,9 +393,9 @@ describe.each([
       expect(await countUses(key)).toBe(606);
     });
 
-    test("spends the same limit as the new one", async () => {
+    test("uses the same rate limit as the new one", async () => {
       const node = openNode();
-      const key = await addHeldKey({ limit: { quota: 10, windowSeconds: 60 } });
+      const key = await addKeyWith({ limit: { quota: 10, windowSeconds: 60 } });
       const secret = await rotate(key, 3_600);
       const kinds = await Promise.all(
         Array.from({ length: 40 }, (_, index) => kindOf(node, index % 2 === 0 ? key.secret : secret)),

@@ -9,7 +9,7 @@ function factsOf(key: string, workspaces: readonly string[], version = 1): KeyFa
   return { ...goodFacts, keyId: key as KeyId, version, roles };
 }
 
-test("roles add up as long as the version stays, and start anew with the next", () => {
+test("roles are collected while the version stays the same, and start over with the next version", () => {
   const memory = new FactsMemory(10);
   memory.remember("a", factsOf("a", ["one"]));
   memory.remember("a", factsOf("a", ["two"]));
@@ -32,13 +32,13 @@ test("the number of keys plus roles is bounded, and the first key remembered is 
   expect(memory.recall("c")?.roles.size).toBe(4);
 });
 
-test("what alone is too large is not remembered", () => {
+test("facts that exceed the bound by themselves are not remembered", () => {
   const memory = new FactsMemory(2);
   memory.remember("a", factsOf("a", ["one", "two"]));
   expect(memory.recall("a")).toBeUndefined();
 });
 
-test("a key that changes often takes the room of one key", () => {
+test("a key that changes often takes the space of one key", () => {
   const memory = new FactsMemory(4);
   memory.remember("a", factsOf("a", ["one"]));
   for (let version = 1; version <= 10; version += 1) memory.remember("b", factsOf("b", ["one"], version));
@@ -46,7 +46,7 @@ test("a key that changes often takes the room of one key", () => {
   expect(memory.recall("b")?.version).toBe(10);
 });
 
-test("a key that changed was remembered last", () => {
+test("a key that changes counts as remembered last", () => {
   const memory = new FactsMemory(2);
   memory.remember("a", factsOf("a", []));
   memory.remember("b", factsOf("b", []));

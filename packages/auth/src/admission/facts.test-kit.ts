@@ -1,7 +1,7 @@
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { KeyFacts } from "./judge.ts";
 
-/** The facts of a key that is without restrictions, of a user in no workspace. */
+/** The facts of a key without restrictions, whose user is in no workspace. */
 export const goodFacts: KeyFacts = {
   keyId: "key" as KeyId,
   userId: "user" as UserId,

@@ -12,7 +12,7 @@ import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import { resolveUses } from "./statement.ts";
 import type { Verdict } from "./verdict.ts";
 
-// A rotation issued a secret. It may be replaced until the first request is admitted with it, and never afterwards.
+// A secret that a rotation issued can be replaced until the first request is allowed with it, and never afterwards.
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function rotate(key: TestKey, overlapSeconds = 3_600): Promise<NewSecret> 
   return issued;
 }
 
-/** Replaces a secret as the product does; the new one, or undefined where it was used. */
+/** Replaces a secret as the product does. Returns the new one, or undefined if the secret was used. */
 async function replaceIn(trx: Trx, key: TestKey, issued: NewSecret): Promise<NewSecret | undefined> {
   const next = createApiKey();
   await lockApiKey(trx, key);
@@ -60,7 +60,7 @@ function kindOf(verdict: Verdict): string {
   return verdict.kind === "refused" ? verdict.reason : verdict.kind;
 }
 
-test("the first use of a new secret is marked by whichever node admits it, and no other use is", async () => {
+test("any node marks the first use of a new secret, and only that use", async () => {
   const nodes = [openNode(), openNode()] as const;
   for (const node of nodes) {
     const key = await addKey();
@@ -70,7 +70,7 @@ test("the first use of a new secret is marked by whichever node admits it, and n
     const next = await replace(key, issued);
     expect(next).toBeDefined();
     for (const other of nodes) expect(kindOf(await other.admit(issued.secret))).toBe("rotated-out");
-    issued = next as NewSecret; // As was just expected.
+    issued = next as NewSecret; // Expected above.
     expect(kindOf(await node.admit(issued.secret))).toBe("admitted");
     expect(await replace(key, issued)).toBeUndefined();
     for (const other of nodes) expect(kindOf(await other.admit(issued.secret))).toBe("admitted");
@@ -104,7 +104,7 @@ test("a batch with uses of the new and of the former secret marks the new one an
   expect(await replace(key, issued)).toBeUndefined();
 });
 
-test("from its second use on, a new secret takes as many statements as any", async () => {
+test("after its first use, a new secret takes as many statements as any other", async () => {
   let statements = 0;
   const node = openNode({
     onStatement: () => {
@@ -119,11 +119,11 @@ test("from its second use on, a new secret takes as many statements as any", asy
     expect(kindOf(await node.admit(issued.secret))).toBe("admitted");
     uses.push(statements);
   }
-  // Looked up and marked; looked up and remembered; remembered.
+  // The statements look up and mark; look up and remember; use the remembered facts.
   expect(uses).toEqual([2, 2, 1, 1]);
 });
 
-test("a first use that meets a replacement waits for it, and is rejected when it commits", async () => {
+test("a first use during a replacement waits for it, and is rejected when the replacement commits", async () => {
   let statements = 0;
   const node = openNode({
     onStatement: () => {
@@ -136,7 +136,7 @@ test("a first use that meets a replacement waits for it, and is rejected when it
   const next = await database.db.transaction().execute(async (trx) => {
     const replaced = await replaceIn(trx, key, issued);
     verdict = node.admit(issued.secret);
-    // It was looked up, judged by what is still committed, and has met the locked row more than once.
+    // The request was looked up, judged by the committed facts, and has met the locked row more than once.
     await expect.poll(() => statements).toBeGreaterThan(3);
     return replaced;
   });
@@ -145,7 +145,7 @@ test("a first use that meets a replacement waits for it, and is rejected when it
   expect(await countUses(key)).toBe(1);
 });
 
-test("a replacement that meets a first use waits for it, and leaves the secret that it used", async () => {
+test("a replacement during a first use waits for it, and keeps the used secret", async () => {
   const key = await addKey();
   const issued = await rotate(key);
   const client = new pg.Client({
@@ -176,7 +176,7 @@ test("a replacement that meets a first use waits for it, and leaves the secret t
   expect(kindOf(await openNode().admit(issued.secret))).toBe("admitted");
 });
 
-test("of first uses on two nodes and a replacement at the same time, either all uses win or the replacement", async () => {
+test("of concurrent first uses on two nodes and a replacement, either all uses win or the replacement does", async () => {
   const nodes = [openNode(), openNode()] as const;
   for (let round = 0; round < 24; round += 1) {
     const key = await addKey();
@@ -184,7 +184,7 @@ test("of first uses on two nodes and a replacement at the same time, either all 
     const [next, ...verdicts] = await Promise.all([
       replace(key, issued),
       ...nodes.map(async (node) => {
-        // So that now the uses come first, and now the replacement.
+        // So that sometimes the uses come first, and sometimes the replacement.
         await delay(round % 8);
         return await node.admit(issued.secret);
       }),
@@ -202,7 +202,7 @@ test("of first uses on two nodes and a replacement at the same time, either all 
   }
 });
 
-test("however often a secret is replaced, the former one keeps its overlap, and few replaced ones are kept", async () => {
+test("however often a secret is replaced, the former secret keeps its overlap, and few replaced secrets are stored", async () => {
   const node = openNode();
   const key = await addKey();
   let issued = await rotate(key);
@@ -219,7 +219,7 @@ test("however often a secret is replaced, the former one keeps its overlap, and 
   expect(count).toBeLessThanOrEqual(102);
 });
 
-test("a former secret doesn't give way to others whose overlap is over, however many there are", async () => {
+test("former secrets whose overlap has ended don't displace a valid one, however many there are", async () => {
   const node = openNode();
   const key = await addKey();
   for (let count = 0; count < 6; count += 1) await rotate(key);

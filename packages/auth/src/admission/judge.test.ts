@@ -17,23 +17,23 @@ function judged(change: Partial<KeyFacts>, requirement?: Requirement, address?: 
   return judge({ ...goodFacts, ...change }, { requirement, address });
 }
 
-describe("of the key itself", () => {
+describe("the key", () => {
   test.each([
-    ["one in force", {}, allowed],
-    ["a deleted one", { isDeleted: true }, refused("deleted")],
-    ["a disabled user's", { isUserDisabled: true }, refused("user-disabled")],
-    ["a disabled user's deleted one", { isDeleted: true, isUserDisabled: true }, refused("deleted")],
-    ["a disabled one", { isDisabled: true }, refused("disabled")],
-    ["an expired one", { isExpired: true }, refused("expired")],
+    ["a valid key", {}, allowed],
+    ["a deleted key", { isDeleted: true }, refused("deleted")],
+    ["a key of a disabled user", { isUserDisabled: true }, refused("user-disabled")],
+    ["a deleted key of a disabled user", { isDeleted: true, isUserDisabled: true }, refused("deleted")],
+    ["a disabled key", { isDisabled: true }, refused("disabled")],
+    ["an expired key", { isExpired: true }, refused("expired")],
     ["a former secret in its overlap", { isRetired: true }, allowed],
-    ["a former secret past its overlap", { isRetired: true, isRotatedOut: true }, refused("rotated-out")],
-  ] as const)("judges %s, whatever is asked for", (_what, change, judgement) => {
+    ["a former secret after its overlap", { isRetired: true, isRotatedOut: true }, refused("rotated-out")],
+  ] as const)("is judged the same for every requirement: %s", (_what, change, judgement) => {
     expect(judged(change)).toEqual(judgement);
     const requirement = { workspaceId: ours, permission: "workspace:read" } as const;
     expect(judged({ ...change, roles: new Map([[ours, "owner"]]) }, requirement)).toEqual(judgement);
   });
 
-  test("lets it come from its ranges alone, and from nowhere when nobody knows where from", () => {
+  test("is allowed only from its IP ranges, and not from an unknown address", () => {
     const restrictions = restrict({ ipRanges: ["10.0.0.0/8", "2001:db8::/32"] });
     expect(judged({ restrictions })).toEqual(refused("address"));
     expect(judged({ restrictions }, undefined, "10.1.2.3")).toEqual(allowed);
@@ -44,9 +44,9 @@ describe("of the key itself", () => {
   });
 });
 
-describe("of what is asked for", () => {
+describe("the requirement", () => {
   test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
-    "judges what %s may do by the table: %s",
+    "is judged by the permissions of the role %s: %s",
     (role, permission) => {
       const change = { roles: new Map([[ours, role]]) };
       const requirement = { workspaceId: ours, permission };
@@ -58,35 +58,35 @@ describe("of what is asked for", () => {
 
   const owner = { roles: new Map([ours, theirs].map((id) => [id, "owner"] as const)) };
 
-  test("a key reaches the workspaces that it is held to", () => {
-    const held = { ...owner, restrictions: restrict({ workspaceIds: [ours] }) };
+  test("a restricted key can access only its selected workspaces", () => {
+    const restricted = { ...owner, restrictions: restrict({ workspaceIds: [ours] }) };
     const permission = "workspace:delete";
-    expect(judged(held, { workspaceId: ours, permission })).toEqual(allowed);
-    expect(judged(held, { workspaceId: theirs, permission })).toEqual(refused("workspace-not-in-key"));
+    expect(judged(restricted, { workspaceId: ours, permission })).toEqual(allowed);
+    expect(judged(restricted, { workspaceId: theirs, permission })).toEqual(refused("workspace-not-in-key"));
   });
 
-  test.each(permissions)("a key that only reads, and one held to a permission: %s", (permission) => {
+  test.each(permissions)("is judged for read-only keys and keys with one permission: %s", (permission) => {
     const requirement = { workspaceId: ours, permission };
-    const reading = { ...owner, restrictions: restrict({ isReadOnly: true }) };
-    const held = { ...owner, restrictions: restrict({ permissions: ["members:manage"] }) };
+    const readOnly = { ...owner, restrictions: restrict({ isReadOnly: true }) };
+    const restricted = { ...owner, restrictions: restrict({ permissions: ["members:manage"] }) };
     const notInKey = refused("permission-not-in-key");
-    expect(judged(reading, requirement)).toEqual(permission.endsWith(":read") ? allowed : notInKey);
-    expect(judged(held, requirement)).toEqual(permission === "members:manage" ? allowed : notInKey);
+    expect(judged(readOnly, requirement)).toEqual(permission.endsWith(":read") ? allowed : notInKey);
+    expect(judged(restricted, requirement)).toEqual(permission === "members:manage" ? allowed : notInKey);
   });
 
-  test("a key has no more than its user, whatever it is held to", () => {
-    const held = {
+  test("a key never has more permissions than its user", () => {
+    const restricted = {
       roles: new Map([[ours, "viewer"] as const]),
       restrictions: restrict({ permissions: ["members:manage"] }),
     };
     const requirement = { workspaceId: ours, permission: "members:manage" } as const;
-    expect(judged(held, requirement)).toEqual(refused("no-permission"));
+    expect(judged(restricted, requirement)).toEqual(refused("no-permission"));
   });
 
-  test("what no key with limited access may do", () => {
+  test("for an unrestricted key is met only by keys without limited access", () => {
     expect(judged({}, "unrestricted")).toEqual(allowed);
-    const anywhere = restrict({ ipRanges: ["0.0.0.0/0"] });
-    expect(judged({ restrictions: anywhere }, "unrestricted", "192.0.2.1")).toEqual(allowed);
+    const anyAddress = restrict({ ipRanges: ["0.0.0.0/0"] });
+    expect(judged({ restrictions: anyAddress }, "unrestricted", "192.0.2.1")).toEqual(allowed);
     for (const change of [
       { workspaceIds: [ours] },
       { permissions: [...permissions] },

@@ -8,7 +8,7 @@ import { createApiKey } from "../key-format.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
 
-// Keys that are deleted for good as soon as they are deleted.
+// Keys that are purged as soon as they are deleted.
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function listKeyIds(): Promise<readonly string[]> {
   return rows.map(({ id }) => id);
 }
 
-test("a purged key is unknown, by its former secrets too, on a node that remembers it and on any other", async () => {
+test("a purged key and its former secrets are unknown, on a node that remembers the key and on any other", async () => {
   const [remembering, other] = [openNode(), openNode()];
   const key = await addKey();
   const { secret, start, hash } = createApiKey();
@@ -55,7 +55,7 @@ test("a purged key is unknown, by its former secrets too, on a node that remembe
     for (const known of [key.secret, secret]) expect(await outcomeOf(node, known)).toBe("unknown");
 });
 
-test("purging in the middle of traffic delays nobody, loses no count and deletes no live key", async () => {
+test("purging under load rejects no valid request, loses no count and deletes no live key", async () => {
   const nodes = [openNode(), openNode()];
   const purgers = [openPurger(), openPurger()];
   const live = await Promise.all(Array.from({ length: 20 }, () => addKey()));
@@ -77,7 +77,7 @@ test("purging in the middle of traffic delays nobody, loses no count and deletes
     const count = counts.get(key.id);
     if (count !== undefined) counts.set(key.id, count + 1);
   };
-  // The nodes meet the keys in opposite orders.
+  // The nodes use the keys in opposite orders.
   const traffic = nodes.map(async (node, index) => {
     const keys = [...live, ...deleted].toSorted((one, other) => (one.id < other.id ? -1 : 1));
     if (index === 1) keys.reverse();

@@ -29,7 +29,7 @@ async function addWorkspace(): Promise<WorkspaceScope> {
   return made?.scope as WorkspaceScope; // The slug is new.
 }
 
-/** Adds a member, gives one another role, or with no role removes one; as the product does. */
+/** Adds a member, changes a member's role, or removes a member if there is no role, as the product does. */
 async function setRole(scope: WorkspaceScope, userId: UserId, role: Role | undefined): Promise<void> {
   await inWorkspace(database.db, scope, async (trx) => {
     await lockUsers(trx, [userId]);
@@ -47,7 +47,7 @@ const toManage = (scope: WorkspaceScope) =>
 const noMember = { kind: "refused", reason: "no-member" };
 const noPermission = { kind: "refused", reason: "no-permission" };
 
-test("a key is admitted to its user's workspaces alone, with the role that the user has there", async () => {
+test("a key can access only its user's workspaces, with the user's role there", async () => {
   const node = openNode();
   const { userId, secret, id } = await addKey();
   const [own, foreign] = [await addWorkspace(), await addWorkspace()];
@@ -62,11 +62,11 @@ test("a key is admitted to its user's workspaces alone, with the role that the u
   const nowhere = { workspaceId: randomUUID() as WorkspaceId, permission: "workspace:read" } as const;
   expect(await node.admit(secret, nowhere)).toMatchObject(noMember);
   expect(await node.admit(secret)).toMatchObject({ kind: "admitted", access: undefined });
-  // What was refused is no use.
+  // Rejected requests are not uses.
   expect(await findApiKey(database.db, { userId, id })).toMatchObject({ usageCount: 2 });
 });
 
-test("every change of a membership is in force on the next request, on every node", async () => {
+test("every change of a membership applies to the next request, on every node", async () => {
   const nodes = [openNode(), openNode()];
   const { userId, secret } = await addKey();
   const scope = await addWorkspace();
@@ -114,7 +114,7 @@ test("requests with different requirements are judged separately and counted in 
   expect(await findApiKey(database.db, { userId, id })).toMatchObject({ usageCount: 5 });
 });
 
-test("a deleted workspace is reached by no key from then on, while other workspaces are", async () => {
+test("no key can access a deleted workspace, and other workspaces stay accessible", async () => {
   const node = openNode();
   const { userId, secret } = await addKey();
   const [doomed, kept] = [await addWorkspace(), await addWorkspace()];
@@ -126,7 +126,7 @@ test("a deleted workspace is reached by no key from then on, while other workspa
   expect(await node.admit(secret, toSee(kept))).toMatchObject({ kind: "admitted" });
 });
 
-test("under traffic on two nodes, nobody is let in after a removal returned, and somebody is before", async () => {
+test("under load on two nodes, requests are allowed before a member is removed, and none after the removal returned", async () => {
   const nodes = [openNode(), openNode()];
   const { userId, secret } = await addKey();
   const scope = await addWorkspace();
@@ -156,7 +156,7 @@ test("under traffic on two nodes, nobody is let in after a removal returned, and
   }
 });
 
-test("a key made while its user is being removed reaches the workspace no more", async () => {
+test("a key that is created while its user is being removed can't access the workspace", async () => {
   const node = openNode();
   const userId = await addUser();
   const scope = await addWorkspace();

@@ -12,7 +12,7 @@ import type { Admission } from "./admission.ts";
 import type { WorkspaceRequirement } from "./judge.ts";
 import type { Verdict } from "./verdict.ts";
 
-// Requests with the same key that wait for the same statement, but must not get the same verdict.
+// Requests with the same key that wait for the same statement but must get different verdicts.
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ async function countUses({ id }: TestKey): Promise<number> {
   return use_count;
 }
 
-test("a request judged by facts from before a change isn't admitted with those judged by facts from after it", async () => {
+test("a request judged by facts from before a change isn't allowed along with requests judged by facts from after it", async () => {
   const key = await addKey();
   await restrict(key, { ipRanges: ["10.0.0.0/8"] });
   let late: Promise<Verdict> | undefined;
@@ -69,7 +69,7 @@ test("a request judged by facts from before a change isn't admitted with those j
   expect(await countUses(key)).toBe(4);
 });
 
-test("requests with a former and with the current secret are each answered for their own secret", async () => {
+test("requests with a former secret and with the current one are each answered for their own secret", async () => {
   const key = await addKey();
   const current = await rotate(key);
   const node = openNode();

@@ -26,7 +26,7 @@ beforeAll(async () => {
   });
   await client.connect();
 });
-// A test's transaction ends with the test, however that ends.
+// A test's transaction ends with the test, even if the test fails.
 afterEach(() => client.query("rollback"));
 afterAll(async () => {
   await client.end();
@@ -38,17 +38,17 @@ async function explain(text: string): Promise<string> {
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
-/** Works past the wall; whom the client signs in as owns everything. */
+/** Runs `work` without row-level security, as the user that the client signs in as, which owns everything. */
 async function asOwner(work: () => Promise<unknown>): Promise<void> {
   await client.query("set role none");
-  // What prepares a test may take longer than admission ever may, and wait for Postgres to tidy up a table.
+  // Preparing a test may take longer than admission's timeouts, and may wait for autovacuum.
   await client.query("set local statement_timeout = 0");
   await client.query("set local lock_timeout = 0");
   await work();
   await client.query("set role latchkey_admission");
 }
 
-/** With the tables empty, and with 20,000 keys of one user: the plan must be the same. */
+/** Explains a statement with empty tables and with 20,000 keys of one user. The plan must be the same. */
 async function explainSmallAndLarge(text: string): Promise<string> {
   await client.query("begin");
   const small = await explain(text);
@@ -75,11 +75,11 @@ async function explainSmallAndLarge(text: string): Promise<string> {
 }
 
 test.each([
-  ["keys that are held to nothing", countText],
-  ["keys with ends", countWithExpiryText],
-  ["keys with limits", countWithLimitsText],
+  ["keys without expiry and rate limit", countText],
+  ["keys with expiry", countWithExpiryText],
+  ["keys with rate limits", countWithLimitsText],
 ])(
-  "counting %s walks the batch in the order of its keys, and finds each row by its index",
+  "counting %s reads the batch in the order of its keys, and finds each row by the index",
   async (_what, text) => {
     const plan = await explainSmallAndLarge(text);
     expect(plan).toMatch(/CTE input\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: input(_\d)?\.key_id\n/);
@@ -93,7 +93,7 @@ test.each([
 test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
   ["without restrictions", { goodUntil: null, limit: null }],
   ["that expire", { goodUntil: "2999-01-01T00:00:00Z", limit: null }],
-  ["with limits", { goodUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
+  ["with rate limits", { goodUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
 ])("counting keys %s locks their rows in the order of their keys", async (_what, restrictions) => {
   const keyIds = Array.from({ length: 3 }, () => randomUUID() as KeyId).sort();
   const [first, middle, last] = keyIds as [KeyId, KeyId, KeyId];
@@ -121,16 +121,16 @@ test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
 });
 
 test.each([
-  ["that is held to no limit", countOneText],
-  ["with a limit", countOneWithLimitText],
-])("counting one key %s finds its row by its index, and has no list to walk", async (_what, text) => {
+  ["without a rate limit", countOneText],
+  ["with a rate limit", countOneWithLimitText],
+])("counting one key %s finds its row by the index, and reads no list", async (_what, text) => {
   const plan = await explainSmallAndLarge(text);
   expect(plan).toMatch(/^Update on key_counters counter/);
   expect(plan).toContain("Index Scan using key_counters_pkey on key_counters counter");
   expect(plan).not.toMatch(/Seq Scan|Function Scan|CTE|Sort/);
 });
 
-test("resolving uses the indexes meant for it, and locks rows in the order of their keys before it changes the first", async () => {
+test("resolving uses indexes, and locks rows in the order of their keys before it changes the first one", async () => {
   const plan = await explainSmallAndLarge(resolveText);
   expect(plan).toContain("Index Scan using key_counters_pkey on key_counters counter");
   expect(plan).toMatch(/Index Scan (using|on) api_keys_hash_key/);
@@ -139,15 +139,15 @@ test("resolving uses the indexes meant for it, and locks rows in the order of th
   );
   expect(plan).toContain("Index Scan using users_pkey on users account");
   expect(plan).not.toContain("Seq Scan");
-  // Sorted already, so that there is nothing left to sort.
+  // The input is sorted already, so the rows need no sort.
   expect(plan).toMatch(/CTE input\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: input(_\d)?\.key_id\n/);
   expect(plan).toMatch(/CTE locked\s+->\s+LockRows .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input/);
 });
 
-test("a use leaves no trace in any index, also where a batch uses every row of a page: each is changed in place", async () => {
+test("a use changes no index, even if a batch uses every row of a page: each row is updated in place", async () => {
   const keyIds = Array.from({ length: 1_024 }, () => randomUUID() as KeyId);
   await client.query("begin");
-  // As many as a page takes, used before: what it keeps free is all the room that there is for what a use writes.
+  // As many rows as a page takes, all used before. Only the free space of the page is available for the updates.
   await asOwner(() =>
     client.query("insert into key_counters (key_id, last_used_at) select unnest($1::uuid[]), now()", [
       keyIds,
@@ -167,7 +167,7 @@ test("a use leaves no trace in any index, also where a batch uses every row of a
 });
 
 test.each([
-  [true, "a lock that is not had", "lock table key_counters in exclusive mode nowait"],
+  [true, "a lock that is not available", "lock table key_counters in exclusive mode nowait"],
   [true, "a statement that was not prepared", "execute nothing"],
   [
     true,
@@ -175,23 +175,20 @@ test.each([
     "prepare something as select 1; prepare something as select 1",
   ],
   [false, "a statement that took too long", "set local statement_timeout = 1; select pg_sleep(1)"],
-  [false, "a connection that is ended", "select pg_terminate_backend(pg_backend_pid())"],
-])(
-  "it is %s that %s leaves no trace, so that the statement may be sent again",
-  async (isCertain, _what, text) => {
-    const other = await connect();
-    await other.query("begin; lock table key_counters in exclusive mode");
-    const mine = await connect();
-    const error = await mine.query(`begin; ${text}`).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(pg.DatabaseError);
-    expect(isDefiniteAbort(error)).toBe(isCertain);
-  },
-);
+  [false, "a terminated connection", "select pg_terminate_backend(pg_backend_pid())"],
+])("isDefiniteAbort is %s for %s", async (isCertain, _what, text) => {
+  const other = await connect();
+  await other.query("begin; lock table key_counters in exclusive mode");
+  const mine = await connect();
+  const error = await mine.query(`begin; ${text}`).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(pg.DatabaseError);
+  expect(isDefiniteAbort(error)).toBe(isCertain);
+});
 
-/** A connection of the test's own, with no settings of admission's. */
+/** A connection of the test, without admission's settings. */
 async function connect(): Promise<pg.Client> {
   const own = new pg.Client(clientConfig(database.connection, "test"));
-  // It may be the test that ends it.
+  // The test may terminate it.
   own.on("error", () => undefined);
   await own.connect();
   onTestFinished(() => own.end());

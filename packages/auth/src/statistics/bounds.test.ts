@@ -10,12 +10,12 @@ function keyAt(place: number): KeyId {
   return `key ${place}` as KeyId; // Nothing here reads an id.
 }
 
-test("of counters 50,000 wait at most; those that wait are counted on", () => {
+test("at most 50,000 counters wait; after they are written, requests are counted again", () => {
   const counters = new HourCounters(now);
   for (let place = 0; place < 50_010; place += 1) counters.count(keyAt(place), undefined, "admitted");
   counters.count(keyAt(0), undefined, "admitted");
   expect(counters.waiting).toBe(50_000);
-  // Its counter was no longer found, and there was no room for another one.
+  // Its counter was no longer in the index, and there was no room for another one.
   expect(counters.take(1)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
   counters.settle(counters.take(50_000));
   expect(counters.waiting).toBe(0);
@@ -23,7 +23,7 @@ test("of counters 50,000 wait at most; those that wait are counted on", () => {
   expect(counters.take(2)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
 });
 
-test("a counter that is found no more keeps what it has counted", () => {
+test("a counter that is no longer in the index keeps its count", () => {
   const counters = new HourCounters(now);
   for (let place = 0; place < 40_000; place += 1) counters.count(keyAt(place), undefined, "admitted");
   counters.settle(counters.take(40_000));
@@ -34,7 +34,7 @@ test("a counter that is found no more keeps what it has counted", () => {
   expect(counts.map(({ count }) => count)).toEqual([1, 1]);
 });
 
-test("who was counted on while it was written waits behind the others", () => {
+test("a counter that is incremented while it is written waits behind the others", () => {
   const counters = new HourCounters(now);
   for (const place of [0, 1, 2]) counters.count(keyAt(place), undefined, "admitted");
   const taken = counters.take(2);
@@ -43,7 +43,7 @@ test("who was counted on while it was written waits behind the others", () => {
   expect(counters.take(5).map(({ keyId }) => keyId)).toEqual([keyAt(2), keyAt(0)]);
 });
 
-test("of notes 20,000 wait at most; what found no room is noted once there is", () => {
+test("at most 20,000 notes wait; a text that found no room is recorded when it is seen again", () => {
   const notes = new MinuteNotes();
   for (let place = 0; place < 20_010; place += 1) notes.note(keyAt(place), "here", 0);
   expect(notes.waiting).toBe(20_000);
@@ -52,7 +52,7 @@ test("of notes 20,000 wait at most; what found no room is noted once there is", 
   expect(notes.take(5)).toMatchObject([{ keyId: keyAt(20_005), at: new Date(1) }]);
 });
 
-test("a key that is seen with very many things has its latest five written", () => {
+test("the latest five texts of a key are written", () => {
   const notes = new MinuteNotes();
   for (let place = 0; place < 1_000; place += 1) notes.note(keyAt(0), `place ${place}`, place);
   notes.note(keyAt(1), "here", 0);
@@ -62,7 +62,7 @@ test("a key that is seen with very many things has its latest five written", () 
   ]);
 });
 
-test("what is noted anew while it was written is written again", () => {
+test("a note that is renewed while it is written is written again", () => {
   const notes = new MinuteNotes();
   notes.note(keyAt(0), "here", 0);
   const taken = notes.take(1);
@@ -71,7 +71,7 @@ test("what is noted anew while it was written is written again", () => {
   expect(notes.take(1)).toMatchObject([{ at: new Date(60_000) }]);
 });
 
-test("of refusals 5,000 wait at most, and keys with very many make room for another's only one", () => {
+test("at most 5,000 rejected requests wait, and keys with many make room for the only one of another key", () => {
   const log = new RefusalLog();
   const add = (place: number, requestId: string): void =>
     log.add({

@@ -8,7 +8,7 @@ const hourMs = 3_600_000;
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  // Statements find this function before the one of Postgres.
+  // Statements find this function before that of Postgres.
   await sql`
     create function public.clock_timestamp() returns timestamptz language sql volatile
     as 'select pg_catalog.clock_timestamp() + current_setting(''test.offset'')::interval'`.execute(
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Runs a callback on a connection whose clock is so many hours ahead, with the clock to set it again. */
+/** Runs a callback on a connection whose clock is ahead by the number of hours that the callback sets. */
 async function withDatabaseClock(
   work: (db: TestDatabase["db"], setAhead: (hours: number) => Promise<void>) => Promise<void>,
 ): Promise<void> {
@@ -35,7 +35,7 @@ async function readTime(db: TestDatabase["db"]): Promise<number> {
   return rows[0]?.now.getTime() ?? Number.NaN;
 }
 
-test.each([-1, 1])("is the database's time when that differs from the node's by %d hours", async (hours) => {
+test.each([-1, 1])("returns the database's time if the node's differs by %d hours", async (hours) => {
   await withDatabaseClock(async (db, setAhead) => {
     await setAhead(hours);
     const before = await readTime(db);
@@ -49,7 +49,7 @@ test.each([-1, 1])("is the database's time when that differs from the node's by 
   });
 });
 
-test("advances in whole milliseconds by the monotonic clock, whatever happens to the node's date", async () => {
+test("advances in whole milliseconds with the monotonic clock, whatever happens to the node's date", async () => {
   await withDatabaseClock(async (db, setAhead) => {
     await setAhead(0);
     let monotonicMs = 12.34;
@@ -64,7 +64,7 @@ test("advances in whole milliseconds by the monotonic clock, whatever happens to
   });
 });
 
-test("takes the database's time to be that of the middle of the round trip", async () => {
+test("assumes that the database read its time in the middle of the round trip", async () => {
   await withDatabaseClock(async (db, setAhead) => {
     await setAhead(0);
     const times = [1_000, 1_400];
@@ -75,7 +75,7 @@ test("takes the database's time to be that of the middle of the round trip", asy
   });
 });
 
-test("follows the database's clock when it is set, and continues when the database cannot be asked", async () => {
+test("follows the database's clock when it is set, and continues while the database is unavailable", async () => {
   await withDatabaseClock(async (db, setAhead) => {
     await setAhead(0);
     const clock = await DatabaseClock.read(db);

@@ -1,7 +1,7 @@
 import { readClock } from "@latchkey/db/clock";
 import type { Db } from "@latchkey/db/schema";
 
-/** The clock that history is written by. */
+/** The clock by which history is recorded. */
 export interface Clock {
   /** Whole milliseconds since 1970. */
   nowMs(): number;
@@ -11,8 +11,9 @@ export interface Clock {
 
 /**
  * The database's clock without a query: its time at the last synchronization plus what a monotonic clock has measured
- * since. The node's date is never read, so it may be wrong or be set at any time. The error is at most half the round trip
- * of the last synchronization plus the drift since. A machine that was suspended is behind until the next one.
+ * since. The node's date is never read, so it may be wrong or be set at any time. The error is at most half the round
+ * trip of the last synchronization plus the drift since. After a machine was suspended, the clock is behind until the
+ * next synchronization.
  */
 export class DatabaseClock implements Clock {
   readonly #monotonicMs: () => number;

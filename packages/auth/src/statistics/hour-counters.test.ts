@@ -11,7 +11,7 @@ function read(counters: HourCounters) {
   return counters.take(100).map(({ counter: _counter, ...count }) => count);
 }
 
-test("requests are counted by key, workspace and outcome, in the hour that they came in", () => {
+test("counts requests by key, workspace and outcome, in the hour of their arrival", () => {
   const counters = new HourCounters(now);
   counters.count(key, undefined, "admitted");
   counters.count(otherKey, undefined, "admitted");
@@ -28,7 +28,7 @@ test("requests are counted by key, workspace and outcome, in the hour that they 
   ]);
 });
 
-test("a new hour has counters of its own, and the same hour goes on", () => {
+test("a new hour has its own counters, and the same hour keeps its counters", () => {
   const counters = new HourCounters(now);
   counters.count(key, undefined, "admitted");
   counters.turnTo(new Date("2026-03-02T12:59:59.999Z"));
@@ -41,7 +41,7 @@ test("a new hour has counters of its own, and the same hour goes on", () => {
   ]);
 });
 
-test("counters that already wait are counted on while there is no room for others", () => {
+test("counters that wait are still incremented while there is no room for others", () => {
   const counters = new HourCounters(now);
   for (let place = 0; place < 50_000; place += 1)
     counters.count(`key ${place}` as KeyId, undefined, "admitted");
@@ -51,7 +51,7 @@ test("counters that already wait are counted on while there is no room for other
   expect(counters.take(50_001).at(-1)).toMatchObject({ keyId: "key 49999", count: 2 });
 });
 
-test("a counter beyond 50,000 makes all of them start anew", () => {
+test("the index is cleared when it would exceed 50,000 counters", () => {
   const counters = new HourCounters(now);
   for (let place = 0; place < 50_000; place += 1)
     counters.count(`key ${place}` as KeyId, undefined, "admitted");

@@ -7,32 +7,33 @@ interface Counter {
   readonly hour: Date;
   readonly workspaceId: WorkspaceId | null;
   readonly outcome: Outcome;
-  /** What is counted and not written yet. */
+  /** Requests that were counted and not written yet. */
   count: number;
 }
 
-/** What is to be written of a counter. */
+/** The part of a counter that is to be written. */
 export interface TakenCount extends HourUsage {
   readonly counter: Counter;
 }
 
-/** So many counters may wait to be written, about 200 bytes each. */
+/** The most counters that wait to be written, about 200 bytes each. */
 const maxWaiting = 50_000;
-/** So many are found again without being made anew. */
+/** The most counters in the index. */
 const maxIndexed = 50_000;
 
 /**
- * Counts requests by key, hour, workspace and outcome until they are written. A counter that is written goes on
- * from there, so that what cannot be written stays where it is, and more is added to it.
+ * Counts requests by key, hour, workspace and outcome until they are written. Writing a count subtracts it from its
+ * counter, so a count that can't be written stays and keeps growing.
  *
- * Bounded: a request that would need a counter more than may wait is not counted. To find a counter again is
- * forgotten with the hour, and when there are too many of them; nothing that waits is lost by that.
+ * Memory is bounded. A request that would need one more waiting counter than allowed is not counted. The index, which
+ * finds the counter of a request, is cleared when the hour changes and when it is full. Counters that wait are kept
+ * separately, so nothing is lost.
  */
 export class HourCounters {
   #hour: Date;
   #index = new Map<KeyId, Map<WorkspaceId | undefined, Map<Outcome, Counter>>>();
   #indexed = 0;
-  /** Those with something to write, in the order in which they got it. */
+  /** Counters with requests to write, in the order in which they started to wait. */
   readonly #waiting = new Set<Counter>();
 
   constructor(now: Date) {
@@ -53,7 +54,7 @@ export class HourCounters {
     counter.count += 1;
   }
 
-  /** Counts by the hour of this time from now on. */
+  /** Counts later requests in the hour of this time. */
   turnTo(now: Date): void {
     const hour = hourOf(now);
     if (hour.getTime() === this.#hour.getTime()) return;
@@ -61,11 +62,11 @@ export class HourCounters {
     this.#forget();
   }
 
-  /** What is to be written of those that have waited longest. */
-  take(atMost: number): TakenCount[] {
+  /** The counts that have waited longest. */
+  take(limit: number): TakenCount[] {
     return this.#waiting
       .values()
-      .take(atMost)
+      .take(limit)
       .map((counter) => {
         const { keyId, hour, workspaceId, outcome, count } = counter;
         return { keyId, hour, workspaceId, outcome, count, counter };
@@ -73,7 +74,10 @@ export class HourCounters {
       .toArray();
   }
 
-  /** Takes off what has been written. Who has been counted on meanwhile waits again, behind the others. */
+  /**
+   * Subtracts what has been written. A counter that has counted more requests in the meantime waits again, behind the
+   * others.
+   */
   settle(taken: readonly TakenCount[]): void {
     for (const { counter, count } of taken) {
       counter.count -= count;

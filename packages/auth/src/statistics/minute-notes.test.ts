@@ -6,14 +6,14 @@ const key = "key" as KeyId;
 const startMs = 1_000_000;
 const minuteMs = 60_000;
 
-/** What waits, each as its text and how long after the start it was seen; it waits no more. */
+/** Takes all waiting notes, as their text and the milliseconds after the start when it was seen. */
 function takeAll(notes: MinuteNotes) {
   const taken = notes.take(100_000);
   notes.settle(taken);
   return taken.map(({ text, at }) => [text, at.getTime() - startMs]);
 }
 
-test("what is seen again is noted again after a minute", () => {
+test("a text that is seen again is recorded again after a minute", () => {
   const notes = new MinuteNotes();
   notes.note(key, "here", startMs);
   expect(takeAll(notes)).toEqual([["here", 0]]);
@@ -23,7 +23,7 @@ test("what is seen again is noted again after a minute", () => {
   expect(takeAll(notes)).toEqual([["here", minuteMs]]);
 });
 
-test("the texts of a key that were seen longest ago are the first to be forgotten", () => {
+test("the least recently seen texts of a key are forgotten first", () => {
   const notes = new MinuteNotes();
   for (const text of ["a", "b", "c", "d", "e"]) notes.note(key, text, startMs);
   notes.note(key, "a", startMs + minuteMs);
@@ -36,11 +36,11 @@ test("the texts of a key that were seen longest ago are the first to be forgotte
   expect(takeAll(notes)).toEqual([["b", minuteMs + 1]]);
 });
 
-test("20,000 keys are known; with another one all are forgotten", () => {
+test("20,000 keys are remembered; another one makes all of them forgotten", () => {
   const notes = new MinuteNotes();
   for (let place = 0; place < 20_000; place += 1) notes.note(`key ${place}` as KeyId, "here", startMs);
   takeAll(notes);
-  // Of a known key, nothing is forgotten for another text.
+  // Another text of a remembered key makes nothing forgotten.
   notes.note("key 0" as KeyId, "there", startMs);
   notes.note("key 1" as KeyId, "here", startMs);
   expect(takeAll(notes)).toEqual([["there", 0]]);
@@ -53,7 +53,7 @@ test("20,000 keys are known; with another one all are forgotten", () => {
   ]);
 });
 
-test("what waits already is renewed while there is no room for more", () => {
+test("a waiting note is still renewed while there is no room for more", () => {
   const notes = new MinuteNotes();
   for (let place = 0; place < 20_000; place += 1) notes.note(`key ${place}` as KeyId, "here", startMs);
   notes.note("key 0" as KeyId, "here", startMs + minuteMs);

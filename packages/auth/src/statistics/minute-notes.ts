@@ -7,7 +7,7 @@ interface Note {
   at: number;
 }
 
-/** What is to be written of a note. */
+/** The state of a note that is to be written. */
 export interface TakenNote {
   readonly note: Note;
   readonly keyId: KeyId;
@@ -15,25 +15,25 @@ export interface TakenNote {
   readonly at: Date;
 }
 
-const goodForMs = 60_000;
-/** Of a key no more than its latest so many are known and written. */
-const maxOfKey = 5;
-/** So many keys are known, about 1 kB each at most. */
+const intervalMs = 60_000;
+/** The most notes of a key that are remembered and written: its latest ones. */
+const maxPerKey = 5;
+/** The most keys that are remembered, about 1 kB each at most. */
 const maxKeys = 20_000;
-/** So many notes may wait to be written. */
+/** The most notes that wait to be written. */
 const maxWaiting = 20_000;
 
 /**
- * Notes what was seen with a key, good to a minute: what is seen again within a minute after it was noted is not noted
- * again.
+ * Records texts that were seen with a key, accurate to one minute: a text that is seen again within a minute is not
+ * recorded again.
  *
- * Bounded: a key has its five latest notes. When too many keys are known, all are forgotten; what waits to be written
- * stays, and what is seen again is noted once more. While too many notes wait, no other is made; what is seen once
- * there is room is noted then.
+ * Memory is bounded. A key has its five latest notes. When too many keys are remembered, all of them are forgotten.
+ * Notes that wait to be written stay, and a text that is seen again is recorded once more. While too many notes wait,
+ * no new one is made. A text that is seen again when there is room is recorded then.
  */
 export class MinuteNotes {
   #keys = new Map<KeyId, Map<string, Note>>();
-  /** Those to be written, in the order in which they were made. */
+  /** Notes to be written, in the order in which they were made. */
   readonly #waiting = new Set<Note>();
 
   get waiting(): number {
@@ -43,20 +43,20 @@ export class MinuteNotes {
   /** @param nowMs in milliseconds since 1970. */
   note(keyId: KeyId, text: string, nowMs: number): void {
     const known = this.#keys.get(keyId)?.get(text);
-    if (known && nowMs - known.at < goodForMs) return;
+    if (known && nowMs - known.at < intervalMs) return;
     this.#renew(keyId, known ?? { keyId, text, at: nowMs }, nowMs);
   }
 
-  /** What is to be written of those that have waited longest. */
-  take(atMost: number): TakenNote[] {
+  /** The notes that have waited longest. */
+  take(limit: number): TakenNote[] {
     return this.#waiting
       .values()
-      .take(atMost)
+      .take(limit)
       .map((note) => ({ note, keyId: note.keyId, text: note.text, at: new Date(note.at) }))
       .toArray();
   }
 
-  /** Drops what has been written, but for what was seen again meanwhile. */
+  /** Removes what has been written, except notes of texts that were seen again in the meantime. */
   settle(taken: readonly TakenNote[]): void {
     for (const { note, at } of taken) if (note.at === at.getTime()) this.#waiting.delete(note);
   }
@@ -66,10 +66,10 @@ export class MinuteNotes {
     if (this.#keys.size >= maxKeys && !this.#keys.has(keyId)) this.#keys = new Map();
     const notes = this.#keys.get(keyId) ?? new Map<string, Note>();
     this.#keys.set(keyId, notes);
-    // The latest stands last.
+    // Keeps the latest note last.
     notes.delete(note.text);
     for (const oldest of notes.values()) {
-      if (notes.size < maxOfKey) break;
+      if (notes.size < maxPerKey) break;
       notes.delete(oldest.text);
       this.#waiting.delete(oldest);
     }

@@ -1,4 +1,4 @@
 import type { RefusalReason } from "../admission/judge.ts";
 
-/** What may become of a request with a key: let in, past its limit, or refused for a reason that needs a key. */
+/** The outcome of a request with a key: allowed, rate limited, or rejected for a reason that implies a known key. */
 export type Outcome = "admitted" | "limited" | Exclude<RefusalReason, "malformed" | "unknown">;

@@ -19,7 +19,7 @@ function refusalOf(key: string, change: Partial<LoggedRefusal> = {}): LoggedRefu
   };
 }
 
-test("a refusal is kept as it is, without an address too", () => {
+test("a rejected request is kept unchanged, with or without an address", () => {
   const log = new RefusalLog();
   const refusals = [refusalOf("a"), refusalOf("a", { address: null, reason: "limited" })];
   for (const refusal of refusals) log.add(refusal);
@@ -27,7 +27,7 @@ test("a refusal is kept as it is, without an address too", () => {
   expect(log.waiting).toBe(2);
 });
 
-test("texts are cut to size, and keep neither NUL nor a whole key", () => {
+test("texts are cut to their maximum length, without NUL and with API keys redacted", () => {
   const log = new RefusalLog();
   const { secret } = createApiKey();
   const long = "x".repeat(1_000);
@@ -40,7 +40,7 @@ test("texts are cut to size, and keep neither NUL nor a whole key", () => {
   ]);
 });
 
-test("a key keeps its latest 100 refusals", () => {
+test("a key keeps its latest 100 rejected requests", () => {
   const log = new RefusalLog();
   for (let count = 0; count < 101; count += 1) log.add(refusalOf("a", { requestId: `${count}` }));
   expect(log.waiting).toBe(100);
@@ -48,7 +48,7 @@ test("a key keeps its latest 100 refusals", () => {
   expect([kept.length, kept[0], kept.at(-1)]).toEqual([100, "1", "100"]);
 });
 
-test("keys that have many refusals take turns in making room", () => {
+test("keys with many rejected requests take turns to make room", () => {
   const log = new RefusalLog();
   for (let key = 0; key < 50; key += 1)
     for (let count = 0; count < 100; count += 1) log.add(refusalOf(`key ${key}`));
@@ -63,7 +63,7 @@ test("keys that have many refusals take turns in making room", () => {
   ]);
 });
 
-test("keys whose refusals were all written or dropped are no longer asked to make room", () => {
+test("keys whose rejected requests were all written or dropped no longer take turns to make room", () => {
   const log = new RefusalLog();
   for (let key = 0; key < 8; key += 1) log.add(refusalOf(`written ${key}`));
   log.settle(log.take());

@@ -6,20 +6,20 @@ export interface LoggedRefusal extends KeyRefusal {
   readonly keyId: KeyId;
 }
 
-const maxOfKey = 100;
+const maxPerKey = 100;
 const maxRefusals = 5_000;
-/** Of how many keys the one with most loses a refusal when there is no room. */
-const keysLookedAt = 8;
+/** When there is no room, this many keys are compared, and the one with the most entries loses its oldest. */
+const comparedKeys = 8;
 const maxPathLength = 500;
-/** Longer than any method, address or request id that the product lets through. */
+/** Longer than any method, address or request ID that the product accepts. */
 const maxWordLength = 200;
 
 /**
- * Keeps refusals until they are written.
+ * Keeps rejected requests until they are written.
  *
- * Bounded: of a key the latest 100, of all together 5,000, about 1 kB each. When all room is taken, a key that has very
- * many loses its oldest for a new one, so that a flood of some keys' refusals does not crowd out another's only one.
- * Paths are cut at 500 characters, everything else at 200.
+ * Memory is bounded: the latest 100 per key, and 5,000 in total, about 1 kB each. When the log is full, a key with many
+ * entries loses its oldest for a new one, so that a flood of rejected requests with some keys doesn't displace the only
+ * one of another key. Paths are cut at 500 characters, everything else at 200.
  */
 export class RefusalLog {
   readonly #keys = new Map<KeyId, LoggedRefusal[]>();
@@ -30,58 +30,64 @@ export class RefusalLog {
   }
 
   add(refusal: LoggedRefusal): void {
-    const ofKey = this.#keys.get(refusal.keyId) ?? [];
-    if (ofKey.length >= maxOfKey) this.#dropOldest(refusal.keyId, ofKey);
+    const entries = this.#keys.get(refusal.keyId) ?? [];
+    if (entries.length >= maxPerKey) this.#dropOldest(refusal.keyId, entries);
     else if (this.#size >= maxRefusals) this.#makeRoom();
     const { address, method, path, requestId } = refusal;
-    ofKey.push({
+    entries.push({
       ...refusal,
-      address: address && keepable(address, maxWordLength),
-      method: keepable(method, maxWordLength),
-      path: keepable(path, maxPathLength),
-      requestId: keepable(requestId, maxWordLength),
+      address: address && sanitize(address, maxWordLength),
+      method: sanitize(method, maxWordLength),
+      path: sanitize(path, maxPathLength),
+      requestId: sanitize(requestId, maxWordLength),
     });
-    this.#keys.set(refusal.keyId, ofKey);
+    this.#keys.set(refusal.keyId, entries);
     this.#size += 1;
   }
 
-  /** Drops one of a key that has many, of the next few keys: to look at all would cost each refusal of a flood too much. */
+  /**
+   * Drops the oldest entry of the next few keys' longest list. Comparing all keys would take too long for each rejected
+   * request of a flood.
+   */
   #makeRoom(): void {
-    const next = [...this.#keys.entries().take(keysLookedAt)];
+    const next = [...this.#keys.entries().take(comparedKeys)];
     const [first] = next.toSorted(([, one], [, other]) => other.length - one.length);
-    for (const [keyId, ofKey] of next) {
+    for (const [keyId, entries] of next) {
       this.#keys.delete(keyId);
-      this.#keys.set(keyId, ofKey);
+      this.#keys.set(keyId, entries);
     }
     if (first) this.#dropOldest(...first);
   }
 
-  #dropOldest(keyId: KeyId, ofKey: LoggedRefusal[]): void {
-    ofKey.shift();
+  #dropOldest(keyId: KeyId, entries: LoggedRefusal[]): void {
+    entries.shift();
     this.#size -= 1;
-    if (ofKey.length === 0) this.#keys.delete(keyId);
+    if (entries.length === 0) this.#keys.delete(keyId);
   }
 
-  /** All that is to be written. */
+  /** Returns everything that is to be written. */
   take(): LoggedRefusal[] {
     return [...this.#keys.values()].flat();
   }
 
-  /** Drops what has been written. */
+  /** Removes what has been written. */
   settle(taken: readonly LoggedRefusal[]): void {
     const written = new Set(taken);
-    for (const [keyId, ofKey] of this.#keys) {
-      const left = ofKey.filter((refusal) => !written.has(refusal));
+    for (const [keyId, entries] of this.#keys) {
+      const left = entries.filter((refusal) => !written.has(refusal));
       if (left.length > 0) this.#keys.set(keyId, left);
       else this.#keys.delete(keyId);
-      this.#size -= ofKey.length - left.length;
+      this.#size -= entries.length - left.length;
     }
   }
 }
 
-/** A text that Postgres takes, of bounded size, without a whole key that somebody pasted into it. */
-function keepable(text: string, maxLength: number): string {
+/**
+ * Returns a text that Postgres accepts: without NUL, of bounded length, and with API keys redacted, because people
+ * paste them.
+ */
+function sanitize(text: string, maxLength: number): string {
   const clean = redactKeys(text.replaceAll("\0", ""));
-  // By way of a buffer: what is cut off a long string holds on to all of it.
+  // Copies the text through a buffer, because a slice would keep the whole original string in memory.
   return Buffer.from(clean.slice(0, maxLength)).toString();
 }

@@ -43,20 +43,20 @@ export const request: RecordedRequest = {
   requestId: "one",
 };
 
-/** A secret that a key had before. */
+/** A former secret of a key. */
 interface RetiredSecret {
   readonly keyId: KeyId;
   /** In base64. */
   readonly digest: string;
-  /** What is known of its use. */
+  /** Reads when it was last used or rejected. */
   readonly read: () => Promise<unknown>;
 }
 
-/** @param database asked when a test needs it: the file's own is made before its first test. */
+/** @param database called only when a test needs it, because the file's database is created before its first test. */
 export function recorderKit(database: () => TestDatabase) {
   const { addKey } = admissionKit(database);
 
-  /** A recorder that writes when told to unless told otherwise, by a clock that is set. */
+  /** Opens a recorder with a clock that the test sets. By default, it writes only on command. */
   const openRecorder = (options: Partial<UsageRecorderOptions> = {}) => {
     const clock = { now: new Date("2026-03-02T12:00:00Z") };
     const failures: unknown[] = [];
@@ -98,7 +98,7 @@ export function recorderKit(database: () => TestDatabase) {
     return { keyId, digest: hash.toString("base64"), read };
   };
 
-  /** Holds a key's hours in a transaction of its own until told to let go. */
+  /** Locks a key's hours in a separate transaction. The returned function releases them. */
   const holdHours = async (keyId: KeyId): Promise<() => Promise<void>> => {
     const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
     await blocker.connect();
@@ -110,7 +110,7 @@ export function recorderKit(database: () => TestDatabase) {
     };
   };
 
-  /** How many connections recorders have, and how many of those wait for a lock. */
+  /** Counts the connections of recorders, and how many of those wait for a lock. */
   const countConnections = async (): Promise<{ all: number; waiting: number } | undefined> => {
     const { rows } = await sql<{ all: number; waiting: number }>`
       select count(*) as all, count(*) filter (where wait_event_type = 'Lock') as waiting from pg_stat_activity

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { admitted, limited, recorderKit, refused, request, workspaceId } from "./usage-recorder.test-kit.ts";
 
-// What is told of requests.
+// What is recorded about requests.
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ afterAll(() => database.drop());
 
 const { openRecorder, readHours, addRetiredSecret } = recorderKit(() => database);
 
-test("adds up requests by outcome over several flushes and two recorders at once", async () => {
+test("adds up requests by outcome over several flushes and two concurrent recorders", async () => {
   const keyId = createId("key");
   const recorders = [openRecorder().recorder, openRecorder().recorder];
   for (let round = 0; round < 5; round += 1) {
@@ -31,14 +31,14 @@ test("adds up requests by outcome over several flushes and two recorders at once
   const hour = new Date("2026-03-02T12:00:00Z");
   expect(await readHours(keyId)).toEqual([
     { hour, workspaceId, outcome: "admitted", count: 100 },
-    // Who may not use the key at all has not proved to know the workspace.
+    // A request with an unusable key proves no membership of the workspace.
     { hour, workspaceId: null, outcome: "expired", count: 10 },
     { hour, workspaceId, outcome: "limited", count: 10 },
     { hour, workspaceId, outcome: "no-permission", count: 10 },
   ]);
 });
 
-test("counts under no workspace what was refused without proof that its user is in there", async () => {
+test("counts rejected requests under no workspace unless they prove that the user is a member of it", async () => {
   const keyId = createId("key");
   const { recorder } = openRecorder();
   for (const reason of ["no-member", "workspace-not-in-key", "deleted", "address"] as const)
@@ -56,7 +56,7 @@ test("counts under no workspace what was refused without proof that its user is 
   ]);
 });
 
-test("what is counted before the hour turns stays in its hour, also when it is written later", async () => {
+test("requests that are counted before the hour changes stay in their hour, even if they are written later", async () => {
   const keyId = createId("key");
   const { recorder, clock, advance } = openRecorder();
   clock.now = new Date("2026-03-02T12:59:59.500Z");
@@ -73,7 +73,7 @@ test("what is counted before the hour turns stays in its hour, also when it is w
   ]);
 });
 
-test("tells nothing of tokens that no key has, nor of requests that got no answer", async () => {
+test("does not record requests with tokens that no key has, or requests without an answer", async () => {
   const { recorder } = openRecorder();
   await sql`truncate key_usage_hours, key_addresses, key_refusals`.execute(database.owner);
   recorder.record({ kind: "refused", reason: "unknown", presented: undefined }, request);
@@ -84,7 +84,7 @@ test("tells nothing of tokens that no key has, nor of requests that got no answe
     expect((await sql`select from ${sql.table(table)}`.execute(database.owner)).rows, table).toEqual([]);
 });
 
-test("keeps the last five addresses that a key was admitted from, and none that it was refused from", async () => {
+test("keeps the last five addresses of allowed requests with a key, and none of rejected requests", async () => {
   const keyId = createId("key");
   const { recorder, advance } = openRecorder();
   for (const end of [1, 2, 3]) {
@@ -103,7 +103,7 @@ test("keeps the last five addresses that a key was admitted from, and none that 
   );
 });
 
-test("an address that is seen again within a minute is written no more, and after it is", async () => {
+test("an address is written again only if it is seen again after a minute", async () => {
   const keyId = createId("key");
   const { recorder, advance } = openRecorder();
   const seenAt = async () => (await listKeyAddresses(database.db, keyId))[0]?.lastSeenAt.toISOString();
@@ -117,7 +117,7 @@ test("an address that is seen again within a minute is written no more, and afte
   expect(await seenAt()).toBe("2026-03-02T12:01:00.000Z");
 });
 
-test("keeps the latest hundred refusals of a key with all that explains them", async () => {
+test("keeps the latest 100 rejected requests of a key with all their details", async () => {
   const [keyId, other] = [createId("key"), createId("key")];
   const { recorder, clock } = openRecorder();
   for (let place = 0; place < 130; place += 1) {
@@ -144,7 +144,7 @@ test("keeps the latest hundred refusals of a key with all that explains them", a
   ]);
 });
 
-test("notes when a former secret was last admitted, good to a minute", async () => {
+test("records when a former secret was last used, accurate to one minute", async () => {
   const { keyId, digest, read } = await addRetiredSecret();
   const { recorder, advance } = openRecorder();
   const none = { refusedAt: null, refusedAddress: null };
@@ -161,7 +161,7 @@ test("notes when a former secret was last admitted, good to a minute", async () 
   expect(await read()).toEqual({ usedAt: new Date("2026-03-02T12:01:00Z"), ...none });
 });
 
-test("marks a former secret that is used after its overlap, and no other refused one", async () => {
+test("marks a former secret that is rejected after its overlap, and none that is rejected for another reason", async () => {
   const { keyId, digest, read } = await addRetiredSecret();
   const { recorder, clock } = openRecorder();
   recorder.record(refused(keyId, "user-disabled", digest), request);

@@ -15,19 +15,19 @@ import { RefusalLog } from "./refusal-log.ts";
 
 export interface UsageRecorderOptions {
   readonly connection: DatabaseConnection;
-  /** How often what was recorded is written, in milliseconds; 1,000 unless told. */
+  /** How often recorded data is written, in milliseconds; 1,000 by default. */
   readonly flushEveryMs?: number;
   /** How many days history is kept, and all history of a key after its deletion; 90 by default. */
   readonly keepDays?: number;
-  /** Told of each failure to write or to prune. */
+  /** Called with each failure to write or prune. */
   readonly onFailure?: (error: unknown) => void;
   /** The database's clock, so that every node counts a request in the same hour. */
   readonly clock: Clock;
 }
 
-/** A request that was given a verdict. */
+/** A request with a verdict. */
 export interface RecordedRequest {
-  /** The workspace that it asked for. */
+  /** The workspace that the request asked to access. */
   readonly workspaceId: WorkspaceId | undefined;
   readonly address: string | undefined;
   readonly method: string;
@@ -35,28 +35,33 @@ export interface RecordedRequest {
   readonly requestId: string;
 }
 
-/** At most so many rows are written at once; what is more waits for its turn, and adds up meanwhile. */
-const countsAtOnce = 2_000;
-const notesAtOnce = 1_000;
+/** The most counts and the most notes in one write. Others wait for a later write, and their counts keep growing. */
+const maxCountsPerWrite = 2_000;
+const maxNotesPerWrite = 1_000;
 const maxRotatedOut = 1_000;
-/** As many as write all that may wait. */
+/** The number of writes that is enough to write everything that can wait. */
 const maxRounds = 25;
-/** How often the clock is synchronized, within which a monotonic clock drifts by a few milliseconds, and history pruned. */
+/**
+ * How often the clock is synchronized and history is pruned, in milliseconds. In this time, a monotonic clock drifts by
+ * a few milliseconds.
+ */
 const maintainEveryMs = 60_000;
 const maxPruneSteps = 20;
-/** How long the last flush may take, and after it the database to end the connection, in milliseconds. */
+/** How long the last writes may take, and then how long the connection may take to end, in milliseconds. */
 const lastFlushMs = 2_000;
-const goodbyeMs = 500;
+const disconnectMs = 500;
 
 /**
- * Tells the history of keys: hours, last addresses, refusals, and what becomes of former secrets. These are statistics:
- * they are written a moment later on a connection of their own, `kill -9` loses that moment, no admission waits for them
- * and no failure of theirs fails a request. Total and last use of a key are admission's and exact.
+ * Records the history of keys: hours, last addresses, rejected requests, and the use of former secrets. These are
+ * statistics. They are written shortly afterwards on a separate connection, and `kill -9` loses what is not written
+ * yet. Admission doesn't wait for them, and their failures don't fail a request. The total and the last use of a key
+ * belong to admission and are exact.
  *
- * What cannot be written is kept and written later. A commit whose answer was lost is written again, so that its counts
- * come twice. What Postgres refuses for any other reason than that it is away or busy is dropped, lest it be in the way
- * for ever. Memory is bounded: see {@link HourCounters}, {@link MinuteNotes}, {@link RefusalLog}; marks of 1,000 secrets
- * used after their overlap wait, of any other the mark is dropped.
+ * Data that can't be written is kept and written later. If the response to a commit is lost, its data is written again,
+ * and its counts are added twice. If Postgres rejects data for any reason other than being unavailable or busy, the
+ * data is dropped, because it would block all later writes. Memory is bounded: see {@link HourCounters},
+ * {@link MinuteNotes} and {@link RefusalLog}. At most 1,000 former secrets that were used after their overlap wait to
+ * be marked; further marks are dropped.
  */
 export class UsageRecorder {
   readonly #connection: DatabaseConnection;
@@ -65,20 +70,20 @@ export class UsageRecorder {
   readonly #clock: Clock;
   readonly #counters: HourCounters;
   readonly #addresses = new MinuteNotes();
-  /** By digest. */
+  /** Uses of former secrets, by digest. */
   readonly #secretUses = new MinuteNotes();
   readonly #refusals = new RefusalLog();
-  /** By digest, when and from where a secret was presented whose overlap was over, for the last time. */
+  /** The last request with each former secret whose overlap had ended, by digest. */
   readonly #rotatedOut = new Map<string, { readonly at: Date; readonly address: string | null }>();
   readonly #timer: NodeJS.Timeout;
   #db: Db;
-  /** The time as of the last tick, in milliseconds since 1970: to ask for it costs more than to count a request. */
+  /** The time at the last tick, in milliseconds since 1970. Reading the clock takes longer than counting a request. */
   #nowMs: number;
   #maintainedAtMs: number;
-  /** The key that pruning came to. */
+  /** The key at which pruning stopped. */
   #prunedUpTo: KeyId | undefined;
-  /** What is under way on the connection, and what waits for it. */
-  #turns: Promise<void> = Promise.resolve();
+  /** Settles when all tasks on the connection, in flight and waiting, have ended. */
+  #lastTask: Promise<void> = Promise.resolve();
   /** Skips ticks after a failure, for at most 3 s, so that writing resumes within 5 s after the database is back. */
   readonly #backoff = new ReconnectBackoff({ firstMs: 1_000, maxMs: 3_000 });
   #isBusy = false;
@@ -98,8 +103,8 @@ export class UsageRecorder {
   }
 
   /**
-   * Notes what became of a request. An admitted one costs a few look-ups and no I/O. Nothing is told of tokens that no key
-   * has, nor of requests without an answer from the database.
+   * Records the verdict of a request. An allowed request costs a few map lookups and no I/O. Does not record requests
+   * with a token that no key has, or requests without an answer from the database.
    */
   record(verdict: Verdict, request: RecordedRequest): void {
     switch (verdict.kind) {
@@ -123,27 +128,27 @@ export class UsageRecorder {
     }
   }
 
-  /** Writes what there is, as much as is written at once; never throws. */
+  /** Performs one write; never throws. */
   async flush(): Promise<void> {
     this.#readClock();
-    await this.#inTurn(() => this.#write());
+    await this.#enqueue(() => this.#write());
   }
 
-  /** Writes all that there is, for two seconds at most, and closes the connection. */
+  /** Writes everything that waits, for two seconds at most, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
     this.#readClock();
-    const written = this.#inTurn(async () => {
+    const written = this.#enqueue(async () => {
       for (let round = 0; round < maxRounds && this.#hasWaiting(); round += 1)
         if (!(await this.#write())) return;
     });
     await Promise.race([written, delay(lastFlushMs, undefined, { ref: false })]);
-    await Promise.race([this.#db.destroy(), delay(goodbyeMs, undefined, { ref: false })]);
+    await Promise.race([this.#db.destroy(), delay(disconnectMs, undefined, { ref: false })]);
   }
 
   #refuse({ keyId, retiredSecret }: Presented, reason: Outcome, request: RecordedRequest): void {
-    const workspaceId = provenMember.has(reason) ? request.workspaceId : undefined;
+    const workspaceId = memberOutcomes.has(reason) ? request.workspaceId : undefined;
     this.#counters.count(keyId, workspaceId, reason);
     const { method, path, requestId } = request;
     const at = new Date(this.#clock.nowMs());
@@ -159,7 +164,7 @@ export class UsageRecorder {
   #tick(): void {
     this.#readClock();
     if (this.#isBusy || !this.#backoff.isDue) return;
-    void this.#inTurn(async () => {
+    void this.#enqueue(async () => {
       const isDue = this.#nowMs - this.#maintainedAtMs >= maintainEveryMs;
       if (isDue) await this.#synchronize();
       await this.#write();
@@ -172,26 +177,28 @@ export class UsageRecorder {
     this.#counters.turnTo(new Date(this.#nowMs));
   }
 
-  /** The next synchronization is due a minute after the new time, so that a clock that was set back does not delay it. */
+  /**
+   * The next synchronization is due a minute after the new time, so that a clock that was set back doesn't delay it.
+   */
   async #synchronize(): Promise<void> {
     await this.#attempt((db) => this.#clock.synchronize(db));
     this.#readClock();
     this.#maintainedAtMs = this.#nowMs;
   }
 
-  async #inTurn(work: () => Promise<unknown>): Promise<void> {
-    const turn = this.#turns.then(async () => {
+  async #enqueue(work: () => Promise<unknown>): Promise<void> {
+    const task = this.#lastTask.then(async () => {
       this.#isBusy = true;
       try {
         await work();
       } catch {
-        // Whoever is told of failures threw: the next turn must come all the same.
+        // `onFailure` threw. The next task must run anyway.
       } finally {
         this.#isBusy = false;
       }
     });
-    this.#turns = turn;
-    await turn;
+    this.#lastTask = task;
+    await task;
   }
 
   #hasWaiting(): boolean {
@@ -205,12 +212,12 @@ export class UsageRecorder {
     );
   }
 
-  /** Writes as much as is written at once; false where it must be tried again. */
+  /** Performs one write. Returns false if it must be tried again. */
   async #write(): Promise<boolean> {
     if (!this.#hasWaiting()) return true;
-    const usage = this.#counters.take(countsAtOnce);
-    const addresses = this.#addresses.take(notesAtOnce);
-    const uses = this.#secretUses.take(notesAtOnce);
+    const usage = this.#counters.take(maxCountsPerWrite);
+    const addresses = this.#addresses.take(maxNotesPerWrite);
+    const uses = this.#secretUses.take(maxNotesPerWrite);
     const refusals = this.#refusals.take();
     const rotatedOut = [...this.#rotatedOut];
     const history: KeyHistory = {
@@ -218,16 +225,16 @@ export class UsageRecorder {
       addresses: addresses.map(({ keyId, text, at }) => ({ keyId, address: text, lastSeenAt: at })),
       refusals,
       secrets: [
-        ...uses.map(({ text, at }) => ({ ...unmarked, digest: text, usedAt: at })),
+        ...uses.map(({ text, at }) => ({ ...emptyMark, digest: text, usedAt: at })),
         ...rotatedOut.map(([digest, { at, address }]) => ({
-          ...unmarked,
+          ...emptyMark,
           digest,
           refusedAt: at,
           refusedAddress: address,
         })),
       ],
     };
-    if ((await this.#attempt((db) => writeKeyHistory(db, history))) === "away") return false;
+    if ((await this.#attempt((db) => writeKeyHistory(db, history))) === "unavailable") return false;
     this.#counters.settle(usage);
     this.#addresses.settle(addresses);
     this.#secretUses.settle(uses);
@@ -237,7 +244,7 @@ export class UsageRecorder {
     return true;
   }
 
-  /** Goes on where it stopped a minute before, while there are hours to delete and keys to look at. */
+  /** Continues where the last run stopped, while there are hours to delete and keys to visit. */
   async #prune(): Promise<void> {
     for (let step = 0; step < maxPruneSteps && !this.#isClosed; step += 1) {
       const after = this.#prunedUpTo;
@@ -248,8 +255,11 @@ export class UsageRecorder {
     }
   }
 
-  /** A connection on which something failed is given up: one that is silent would be so for the next as well. */
-  async #attempt<Result>(work: (db: Db) => Promise<Result>): Promise<Result | "away" | "failed"> {
+  /**
+   * Runs `work` on the connection. Replaces the connection after a failure, because one that doesn't respond would also
+   * fail the next task.
+   */
+  async #attempt<Result>(work: (db: Db) => Promise<Result>): Promise<Result | "unavailable" | "failed"> {
     try {
       const result = await work(this.#db);
       this.#backoff.succeed();
@@ -261,7 +271,7 @@ export class UsageRecorder {
         this.#db.destroy().catch(() => undefined);
         this.#db = this.#open();
       }
-      return databaseFailure(error) || isDefiniteAbort(error) ? "away" : "failed";
+      return databaseFailure(error) || isDefiniteAbort(error) ? "unavailable" : "failed";
     }
   }
 
@@ -274,10 +284,10 @@ export class UsageRecorder {
   }
 }
 
-const unmarked = { usedAt: null, refusedAt: null, refusedAddress: null };
+const emptyMark = { usedAt: null, refusedAt: null, refusedAddress: null };
 
 /**
- * Outcomes that tell that the key's user is a member of the workspace asked for. Others are counted under none: whoever
- * has a key could else fill the history with workspaces that they make up.
+ * Outcomes which prove that the key's user is a member of the requested workspace. Others are counted under no
+ * workspace, because anyone with a key could otherwise fill the history with made-up workspaces.
  */
-const provenMember: ReadonlySet<Outcome> = new Set(["limited", "no-permission", "permission-not-in-key"]);
+const memberOutcomes: ReadonlySet<Outcome> = new Set(["limited", "no-permission", "permission-not-in-key"]);

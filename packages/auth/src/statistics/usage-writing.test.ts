@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { admitted, recorderKit, refused, request } from "./usage-recorder.test-kit.ts";
 
-// How a recorder writes, whatever Postgres does meanwhile.
+// How a recorder writes in various states of Postgres.
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ async function sum(keyId: KeyId): Promise<number> {
   return (await readHours(keyId)).reduce((total, { count }) => total + count, 0);
 }
 
-test("keeps what it cannot write while Postgres is away, and writes all of it when it is back", async () => {
+test("keeps what it can't write while Postgres is unavailable, and writes all of it afterwards", async () => {
   const { keyId, digest, read } = await addRetiredSecret();
   const { recorder, clock, failures } = openRecorder();
   const use = () => {
@@ -51,7 +51,7 @@ test("keeps what it cannot write while Postgres is away, and writes all of it wh
   expect(await read()).toMatchObject({ usedAt: clock.now, refusedAt: clock.now });
 });
 
-test("loses and doubles nothing of what is recorded while a flush is under way", async () => {
+test("neither loses nor doubles requests that are recorded while a flush is in flight", async () => {
   const keyId = createId("key");
   const { recorder, failures } = openRecorder();
   recorder.record(refused(keyId, "disabled"), request);
@@ -71,7 +71,7 @@ test("loses and doubles nothing of what is recorded while a flush is under way",
   expect(failures).toEqual([]);
 });
 
-test("what it could not write because of a lock is written once that is gone", async () => {
+test("writes what it could not write because of a lock after the lock is released", async () => {
   const keyId = createId("key");
   const { recorder, failures } = openRecorder();
   recorder.record(admitted(keyId), request);
@@ -85,7 +85,7 @@ test("what it could not write because of a lock is written once that is gone", a
   expect(await sum(keyId)).toBe(2);
 });
 
-test("what Postgres does not take is dropped, and is not in the way of what comes after", async () => {
+test("drops data that Postgres rejects, so that it does not block later data", async () => {
   const keyId = createId("key");
   const { recorder, failures } = openRecorder();
   recorder.record(admitted(keyId), { ...request, workspaceId: "no workspace" as WorkspaceId });
@@ -98,7 +98,7 @@ test("what Postgres does not take is dropped, and is not in the way of what come
   expect(await sum(keyId)).toBe(1);
 });
 
-test("makes few attempts to reach an unavailable Postgres, and writes within five seconds after it is back", async () => {
+test("makes few attempts to reach an unavailable Postgres, and writes within five seconds after it is available again", async () => {
   const gate = await createDatabaseGate(database.connection);
   onTestFinished(gate.close);
   const keyId = createId("key");
@@ -113,7 +113,7 @@ test("makes few attempts to reach an unavailable Postgres, and writes within fiv
   await expect.poll(() => sum(keyId), { timeout: 5_000 }).toBe(1);
 });
 
-test("writes by itself, one flush at a time", async () => {
+test("writes automatically, one flush at a time", async () => {
   const keyId = createId("key");
   const { recorder } = openRecorder({ flushEveryMs: 10 });
   recorder.record(admitted(keyId), request);
@@ -130,7 +130,7 @@ test("writes by itself, one flush at a time", async () => {
   await expect.poll(() => sum(keyId)).toBe(12);
 });
 
-test("flushes that Postgres holds up do not pile up", async () => {
+test("delayed flushes do not accumulate", async () => {
   const keyId = createId("key");
   const { recorder, failures } = openRecorder({ flushEveryMs: 10 });
   recorder.record(admitted(keyId), request);
@@ -140,12 +140,12 @@ test("flushes that Postgres holds up do not pile up", async () => {
   await expect.poll(countConnections).toMatchObject({ waiting: 1 });
   await delay(200);
   await recorder.close();
-  // The one that was under way, and the last.
+  // The flush that was in flight, and the last one.
   expect(failures).toHaveLength(2);
   await release();
 });
 
-test("close writes all that there is, also more than is written at once, and leaves no connection", async () => {
+test("close writes everything, even more than fits in one write, and leaves no connection", async () => {
   const { recorder } = openRecorder();
   const keyIds = Array.from({ length: 3_000 }, () => createId("key"));
   for (const keyId of keyIds) recorder.record(admitted(keyId), request);
@@ -160,7 +160,7 @@ test("close writes all that there is, also more than is written at once, and lea
   await expect.poll(countConnections).toMatchObject({ all: 0 });
 });
 
-test("close does not wait for a Postgres that is away", async () => {
+test("close does not wait for an unavailable Postgres", async () => {
   const { recorder, failures } = openRecorder();
   recorder.record(admitted(createId("key")), request);
   await database.setAvailable(false);
@@ -171,7 +171,7 @@ test("close does not wait for a Postgres that is away", async () => {
   await database.setAvailable(true);
 });
 
-test("close does not wait long for a Postgres that takes its time", async () => {
+test("close does not wait long for a slow Postgres", async () => {
   await sql`
     create function dawdle() returns trigger language plpgsql as $$
     begin
@@ -192,7 +192,7 @@ test("close does not wait long for a Postgres that takes its time", async () => 
   expect(performance.now() - startedAt).toBeLessThan(3_300);
 });
 
-test("prunes every minute what is over, and goes through all keys step by step", async () => {
+test("prunes old history every minute, and visits all keys step by step", async () => {
   const [old, recent] = [new Date(Date.now() - 31 * 86_400_000), new Date(Date.now() - 29 * 86_400_000)];
   const { id: keyId, userId } = await addKey();
   const row = { key_id: keyId, workspace_id: null, count: 1 };
@@ -202,7 +202,7 @@ test("prunes every minute what is over, and goes through all keys step by step",
   ];
   await database.owner.insertInto("key_usage_hours").values(rows).execute();
   await sql`truncate key_addresses, key_refusals`.execute(database.owner);
-  // More keys than one step looks at come before those that are gone.
+  // More live keys than one step visits come before the purged keys.
   const live = Array.from({ length: 120 }, () => createId("key"));
   await database.owner
     .insertInto("api_keys")
@@ -240,11 +240,11 @@ test("prunes every minute what is over, and goes through all keys step by step",
   expect(failures).toEqual([]);
 });
 
-test("synchronizes its clock every minute, also after the clock was set back or the database was away", async () => {
+test("synchronizes its clock every minute, even after the clock was set back or the database was unavailable", async () => {
   const hourMs = 3_600_000;
   const keyId = createId("key");
   let nowMs = Date.parse("2026-03-02T12:30:00Z");
-  const steps = [-hourMs, new Error("away"), 0];
+  const steps = [-hourMs, new Error("unavailable"), 0];
   const synchronized: number[] = [];
   const clock = {
     nowMs: () => nowMs,
@@ -271,5 +271,5 @@ test("synchronizes its clock every minute, also after the clock was set back or 
   expect((await readHours(keyId)).map(({ hour, count }) => [hour.toISOString(), count])).toEqual([
     ["2026-03-02T11:00:00.000Z", 3],
   ]);
-  expect(failures).toEqual([new Error("away")]);
+  expect(failures).toEqual([new Error("unavailable")]);
 });

@@ -12,18 +12,18 @@ export type BackupErrorKind =
   | "database-not-empty"
   /** Another Latchkey process uses the database to restore to. */
   | "database-in-use"
-  /** The database doesn't answer. */
+  /** The database does not respond. */
   | "silent-database"
   /** The database rejects rows of the backup. */
   | "rejected-rows"
   /** The file exists. */
   | "file-exists"
-  /** The operating system refuses to read or write the file. */
+  /** The operating system rejects reading or writing the file. */
   | "file-refused"
   /** There is no such file. */
   | "file-missing";
 
-/** A backup can't be made or restored; `message` is one sentence or two for the operator. No data was changed. */
+/** A backup can't be made or restored. `message` is one or two sentences for the operator. No data was changed. */
 export class BackupError extends Error {
   override readonly name = "BackupError";
   readonly kind: BackupErrorKind;

@@ -13,7 +13,7 @@ export interface BackupHeader {
   readonly product: string;
   /** When the snapshot was taken, by the clock of the database, in ISO 8601. */
   readonly createdAt: string;
-  /** What the database had run; the checksum is null where none is recorded. */
+  /** The migrations that were applied to the database. The checksum is null if none is recorded. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string | null }[];
   readonly tables: readonly { readonly name: BackupTable; readonly columns: readonly string[] }[];
 }
@@ -29,7 +29,7 @@ export interface BackupTrailer {
 export const formatName = "latchkey-backup";
 export const formatVersion = 1;
 
-/** The line after the last row of a table. `COPY` escapes backslashes, so that no row is like it. */
+/** The line after the last row of a table. `COPY` escapes backslashes, so no row can equal it. */
 export const endOfRows = Buffer.from("\\.\n");
 
 /** @throws {BackupError} `damaged-file`, `newer-version` */
@@ -51,7 +51,7 @@ export function parseHeader(line: string): BackupHeader {
 const maxNameLength = 255;
 const maxNames = 10_000;
 
-/** Whether an object with the format and version of this module has the members of a header, and each once. */
+/** Whether an object with the format and version of this module has all members of a header, without duplicates. */
 function isHeader(header: object): header is BackupHeader {
   const { product, createdAt, migrations, tables } = header as Partial<Record<keyof BackupHeader, unknown>>; // Checked here.
   if (!isName(product) || typeof createdAt !== "string" || !instant.test(createdAt)) return false;
@@ -77,7 +77,7 @@ function isDumpedTable(value: unknown): value is BackupHeader["tables"][number] 
   return isObject(value) && isBackupTable(value.name) && isListOf(value.columns, isName);
 }
 
-/** A list that is neither empty nor endless. */
+/** Whether a value is a list with 1 to `maxNames` items. */
 function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is readonly Item[] {
   return Array.isArray(value) && value.length > 0 && value.length <= maxNames && value.every(isItem);
 }

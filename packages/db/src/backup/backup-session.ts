@@ -8,7 +8,7 @@ export interface BackupSession {
   readonly client: pg.Client;
   /** The same connection for queries; begins no transaction by itself. */
   readonly db: Db;
-  /** Ends the connection, also in the middle of a `COPY`. */
+  /** Ends the connection, even during a `COPY`. */
   readonly close: () => Promise<void>;
 }
 
@@ -16,8 +16,8 @@ export interface BackupSession {
 const lockTimeoutMs = 10_000;
 
 /**
- * Opens a session that writes and reads values in one way, whatever the settings of the server and of the role are. Statements
- * and transactions have no time limit, because a table has no size limit.
+ * Opens a session that reads and writes values in one format, whatever the settings of the server and the role are.
+ * Statements and transactions have no time limit, because a table has no size limit.
  * @param applicationName shown in `pg_stat_activity`.
  */
 export async function openBackupSession(
@@ -25,7 +25,7 @@ export async function openBackupSession(
   applicationName: string,
 ): Promise<BackupSession> {
   const client = new pg.Client({ ...clientConfig(connection, applicationName), lock_timeout: lockTimeoutMs });
-  // The statement in flight reports it; without a listener it would end the process.
+  // The statement in flight reports the error. Without this listener, it would end the process.
   client.on("error", () => undefined);
   await client.connect();
   const pool = {
@@ -37,7 +37,7 @@ export async function openBackupSession(
   const session = { client, db, close: () => client.end() };
   try {
     for (const setting of settings) await client.query(`set ${setting}`);
-    // Postgres has some of them only since 17, and an unknown one can't be set.
+    // Some of these exist only in Postgres 17 and later, and an unknown setting can't be set.
     await client.query("select set_config(name, '0', false) from pg_settings where name = any($1)", [
       timeouts,
     ]);

@@ -1,6 +1,8 @@
 import type { Database } from "../schema.ts";
 
-/** What a backup contains, in the order in which it can be restored. The history of migrations is in its header. */
+/**
+ * The tables in a backup, in the order in which they can be restored. The header contains the history of migrations.
+ */
 export const backupTables = [
   "users",
   "accounts",
@@ -25,7 +27,7 @@ export const backupTables = [
 export type BackupTable = (typeof backupTables)[number];
 
 /**
- * Tables whose rows don't make a database one that is in use: a server that nobody has signed up to can have them. They are
- * emptied before a backup is restored.
+ * Tables that may have rows in an unused database, because a server without users can add them. They are emptied before
+ * a backup is restored.
  */
 export const disposableTables: readonly BackupTable[] = ["throttle_buckets"];

@@ -6,13 +6,13 @@ import type { Db } from "../schema.ts";
 import { backupTables } from "./backup-tables.ts";
 import { type DumpOptions, dumpDatabase } from "./dump-database.ts";
 
-/** A database without a schema whose owner is no superuser. */
+/** A database without a schema, whose owner is not a superuser. */
 export interface OwnedDatabase {
   readonly owner: ClusterConnection;
   readonly superuser: Db;
 }
 
-/** The roles exist: the run's template database was migrated. */
+/** Creates such a database. The roles exist, because the test run's template database was migrated. */
 export async function createOwnedDatabase(): Promise<OwnedDatabase> {
   const { connection, db } = await createEmptyDatabase();
   const user = `owner_${randomUUID()}`;
@@ -23,16 +23,16 @@ export async function createOwnedDatabase(): Promise<OwnedDatabase> {
   return { owner: { ...connection, user, password }, superuser: db };
 }
 
-/** Text that a format which doesn't escape would break. */
+/** Text that would break a format without escaping. */
 export const awkwardText = "tab\t, line\nfeed, \r, \\, \\., \\N, “quotes”, 🗝, \u0001";
 
-/** Two tenants with a row in every table; the operator is not the first row of its table. */
+/** Adds two tenants, with rows in every table. The operator is not the first row of its table. */
 export async function fill(db: Db): Promise<void> {
   await sql`
     insert into users (id, email, name) values
       ('01900000-0000-7000-8000-000000000001', 'ada@example.com', 'Ada'),
       ('01900000-0000-7000-8000-000000000002', 'grace@example.com', ${awkwardText})`.execute(db);
-  // Moves the operator behind the other user.
+  // Moves the operator's row behind the other user's.
   await sql`update users set image = '\\.' where is_operator`.execute(db);
   await sql`
     insert into accounts (id, user_id, account_id, provider_id, password)
@@ -118,7 +118,7 @@ export async function* inChunks(backup: Buffer, bytes: number): AsyncGenerator<B
   for (let at = 0; at < backup.length; at += bytes) yield backup.subarray(at, at + bytes);
 }
 
-/** The backup with another trailer, whose checksum is right for what precedes it. */
+/** Replaces the content of a backup, with a trailer whose checksum matches. */
 export function reseal(backup: Buffer, change: (text: string) => string): Buffer {
   const text = backup.toString("utf8");
   const start = text.lastIndexOf("\n", text.length - 2) + 1;

@@ -39,7 +39,7 @@ async function restore(
   return await restoreDatabase(owner, { header, openBackup, isEmbedded: false, ...options });
 }
 
-test("restores every row of every table as it was, for an owner who is no superuser", async () => {
+test("restores every row of every table unchanged, for an owner who is not a superuser", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const before = await readTables(source.superuser);
   for (const [table, rows] of Object.entries(before)) expect(rows.length, table).toBeGreaterThan(0);
@@ -57,7 +57,7 @@ test("restores every row of every table as it was, for an owner who is no superu
   await requireTenantIsolation(target.owner);
 });
 
-test("a backup has every table of the schema, each after those that it refers to, and no sequence", async () => {
+test("a backup contains every table of the schema after the tables that it refers to, and the schema has no sequence", async () => {
   const { owner, superuser } = await createOwnedDatabase();
   await migrate(owner);
   const tables = await sql<{ name: string }>`
@@ -72,17 +72,17 @@ test("a backup has every table of the schema, each after those that it refers to
   const order: readonly string[] = backupTables;
   for (const { source, target } of references.rows)
     expect(order.indexOf(target), source).toBeLessThan(order.indexOf(source));
-  // Their values would have to be restored too.
+  // The values of sequences would have to be restored too.
   const sequences = await sql`select from pg_class where relkind = 'S'`.execute(superuser);
   expect(sequences.rows).toEqual([]);
 });
 
-test("is a snapshot: what others change while it is read is not in it", async () => {
+test("is a snapshot: changes that others make while it is read are not in it", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const before = await readTables(source.superuser);
   const chunks: Buffer[] = [];
   for await (const chunk of dumpDatabase(source.owner, { product: "1.2.3-test" })) {
-    // The header is read; no table is.
+    // The header has been read, and no table yet.
     if (chunks.length === 0) {
       await sql`delete from api_keys where name = 'Ada'`.execute(source.superuser);
       await sql`update key_counters set use_count = 0`.execute(source.superuser);
@@ -99,7 +99,7 @@ test("is a snapshot: what others change while it is read is not in it", async ()
 test("a migration can't rewrite a table between the snapshot and the reading of the table", async () => {
   const { owner, superuser } = await createSource();
   const chunks = dumpDatabase(owner, { product: "1.2.3-test" });
-  // The header is read; no table is.
+  // The header has been read, and no table yet.
   await chunks.next();
   const rewriting = superuser.transaction().execute(async (trx) => {
     await sql`set local lock_timeout = '50ms'`.execute(trx);
@@ -110,7 +110,7 @@ test("a migration can't rewrite a table between the snapshot and the reading of 
   await chunks.return(undefined);
 });
 
-test("an interrupted backup doesn't wait for a lock", async () => {
+test("an interrupted backup stops waiting for a lock", async () => {
   const { owner, superuser } = await createSource();
   const interruption = new AbortController();
   const isWaiting = async (): Promise<boolean> => {
@@ -131,7 +131,7 @@ test("an interrupted backup doesn't wait for a lock", async () => {
   });
 });
 
-test("no timeout of the server or of the role ends a backup", async () => {
+test("no timeout of the server or the role ends a backup", async () => {
   const { owner, superuser } = await createOwnedDatabase();
   const { rows } = await sql<{ name: string }>`
     select name from pg_settings
@@ -150,7 +150,7 @@ test("no timeout of the server or of the role ends a backup", async () => {
   expect(ofSession.rows).toEqual([{ setting: "0" }]);
 });
 
-test("a backup of an older schema is restored and then brought up to date, with what newer migrations do to its rows", async () => {
+test("a backup of an older schema is restored and then migrated, including its rows", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const newer = {
     ...migrations,
@@ -166,7 +166,7 @@ test("a backup of an older schema is restored and then brought up to date, with 
   expect(rows).toEqual([{ nickname: "ADA@EXAMPLE.COM" }, { nickname: "GRACE@EXAMPLE.COM" }]);
 });
 
-test("a backup of a newer schema is refused, and so is a database that a newer version migrated", async () => {
+test("rejects a backup of a newer schema, and a database that a newer version migrated", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const newer = { ...migrations, "9001-newer": { up: async () => undefined } };
   await migrate(source.owner, { known: newer });
@@ -184,13 +184,13 @@ test("a backup of a newer schema is refused, and so is a database that a newer v
   expect(await listTables(target.superuser)).toEqual([]);
 });
 
-test("a schema whose owner can't read all rows is not backed up", async () => {
+test("does not back up a schema whose owner can't read all rows", async () => {
   const { owner } = await createOwnedDatabase();
   await migrate(owner, { upTo: "0008-migration-checksums" });
   await expect(dump(owner)).rejects.toMatchObject({ kind: "unsuitable-schema" });
 });
 
-test("a login that row-level security hides rows from makes no backup", async () => {
+test("does not back up as a login from which row-level security hides rows", async () => {
   const source = await createSource();
   const { owner, superuser } = source;
   const role = `${owner.user}_reader`;
@@ -205,7 +205,7 @@ async function listTables(db: Db): Promise<unknown[]> {
   return rows;
 }
 
-/** Ways to damage a backup, and what is then said. */
+/** Ways to damage a backup, and the reason that is then reported. */
 const damages: readonly (readonly [how: string, damage: (backup: Buffer) => Buffer, reason: RegExp])[] = [
   ["cut in the middle", (backup) => backup.subarray(0, backup.length / 2), /it ends too early/],
   [
@@ -217,20 +217,20 @@ const damages: readonly (readonly [how: string, damage: (backup: Buffer) => Buff
   ["empty", () => Buffer.alloc(0), /it ends too early/],
   ["changed", (backup) => Buffer.from(backup.toString().replace("ada@", "eve@")), /its checksum is wrong/],
   [
-    "short of a row",
+    "without one row",
     (backup) => reseal(backup, (text) => text.replace(/\n[^\n]*\texpired/, "")),
-    /the table "key_refusals" has 1 rows and not 2/,
+    /the table "key_refusals" has 1 rows instead of 2/,
   ],
-  ["followed by more", (backup) => Buffer.concat([backup, Buffer.from("\n")]), /something follows/],
-  ["something else", () => Buffer.from('{"a":1}\n'), /not a backup made by `latchkey backup`/],
+  ["with more data at the end", (backup) => Buffer.concat([backup, Buffer.from("\n")]), /something follows/],
+  ["another file", () => Buffer.from('{"a":1}\n'), /not a backup made by `latchkey backup`/],
   [
-    "with a table of its own",
+    "with a foreign table",
     (backup) => reseal(backup, (text) => text.replace('"name":"users"', '"name":"pg_authid"')),
     /its header is not valid/,
   ],
 ];
 
-test("damaged backups are refused, and a database that is being restored stays without data", async () => {
+test("rejects damaged backups, and leaves the database that is being restored without data", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = await dump(source.owner);
   for (const [how, damage, reason] of damages) {
@@ -240,7 +240,7 @@ test("damaged backups are refused, and a database that is being restored stays w
         kind: "damaged-file",
         message: expect.stringMatching(reason),
       });
-    // As if the file had been damaged after it was checked.
+    // As if the file was damaged after it was checked.
     const openBackup = () => inChunks(damaged, 1_000);
     await expect(restore(target, backup, { openBackup }), how).rejects.toMatchObject({
       kind: "damaged-file",
@@ -248,7 +248,7 @@ test("damaged backups are refused, and a database that is being restored stays w
     expect(Object.values(await readTables(target.superuser)).flat(), how).toEqual([]);
   }
   await requireTenantIsolation(target.owner);
-  // What failed keeps nothing from being restored.
+  // Failed restores don't prevent a later one.
   expect(await restore(target, backup)).toMatchObject({ isNew: false });
   expect(await readTables(target.superuser)).toEqual(await readTables(source.superuser));
 }, 60_000);
@@ -264,9 +264,9 @@ test.each<[string, Record<string, unknown>]>([
   ["the same column twice", { tables: [{ name: "users", columns: ["id", "id"] }] }],
   ["the same table twice", { tables: Array(2).fill({ name: "users", columns: ["id"] }) }],
   ["a time that is an object", { createdAt: {} }],
-  ["a time that is none", { createdAt: "2026-13-01T00:00:00.000Z" }],
+  ["an invalid time", { createdAt: "2026-13-01T00:00:00.000Z" }],
   ["a version of Latchkey that is a number", { product: 1 }],
-])("a header with %s is refused", async (_what, change) => {
+])("rejects a header with %s", async (_what, change) => {
   const header = {
     format: "latchkey-backup",
     version: 1,
@@ -292,7 +292,7 @@ test.each<[string, Record<string, unknown>]>([
   });
 });
 
-test("a backup whose migrations have a gap is refused", async () => {
+test("rejects a backup whose migrations have a gap", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = reseal(await dump(source.owner), (text) =>
     text.replace(/\{"name":"0002-the-wall","checksum":[^}]*\},/, ""),
@@ -301,7 +301,7 @@ test("a backup whose migrations have a gap is refused", async () => {
   expect(await listTables(target.superuser)).toEqual([]);
 });
 
-test("a line that is too long is refused in linear time", async () => {
+test("rejects a line that is too long in linear time", async () => {
   const chunk = Buffer.alloc(16_384, "x");
   async function* endless(): AsyncGenerator<Buffer> {
     while (true) yield chunk;
@@ -312,7 +312,7 @@ test("a line that is too long is refused in linear time", async () => {
   });
 });
 
-test("a backup ends if Postgres is silent", async () => {
+test("a backup ends if Postgres does not respond", async () => {
   const { owner, superuser } = await createSource();
   const chunks = dumpDatabase(owner, { product: "1.2.3-test", silenceMs: 500 });
   await chunks.next();
@@ -329,11 +329,11 @@ test("a backup ends if Postgres is silent", async () => {
   }
 });
 
-test("a restore whose statistics can't be updated has succeeded, and says so", async () => {
+test("a restore whose statistics can't be updated succeeds and reports the failure", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = await dump(source.owner);
   await migrate(target.owner);
-  // Runs the expressions of an index on, which fails when the rows are analyzed and not when they are loaded.
+  // The index's expression fails when the rows are analyzed, but not when they are loaded.
   await sql`
     create function only_outside_analyze(name text) returns text language plpgsql immutable as $body$
     begin
@@ -345,7 +345,7 @@ test("a restore whose statistics can't be updated has succeeded, and says so", a
   expect(await readTables(target.superuser)).toEqual(await readTables(source.superuser));
 });
 
-test("rows that the database rejects are reported with their table, and nothing is restored", async () => {
+test("reports the table of rows that the database rejects, and restores nothing", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = reseal(await dump(source.owner), (text) => text.replace("\towner\t", "\temperor\t"));
   await expect(restore(target, backup)).rejects.toMatchObject({
@@ -355,7 +355,7 @@ test("rows that the database rejects are reported with their table, and nothing 
   expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
 });
 
-test("restores only into a database without data, and replaces what a server without users leaves", async () => {
+test("restores only into a database without data, and replaces rows that a server without users has added", async () => {
   const source = await createSource();
   const backup = await dump(source.owner);
   const before = await readTables(source.superuser);
@@ -400,7 +400,7 @@ test("doesn't restore while a server has connections to the database", async () 
 test("doesn't restore while another process is present on the embedded Postgres", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = await dump(source.owner);
-  // The cluster of this run has the presence of the process that started it.
+  // The process that started this run's cluster is present on it.
   const other = await tryJoin(inject("postgres"));
   if (other.kind !== "present") throw new Error("The cluster of the test run can't be joined.");
   try {

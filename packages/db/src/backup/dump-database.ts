@@ -13,27 +13,27 @@ import { type BackupSession, openBackupSession } from "./backup-session.ts";
 import { type BackupTable, backupTables } from "./backup-tables.ts";
 import { findBackupTables } from "./find-backup-tables.ts";
 
-/** The first schema whose owner can read all rows. */
+/** The first migration after which the owner can read all rows. */
 const oldestMigration = "0009-restorable-dumps";
 
 export interface DumpOptions {
   /** The version of Latchkey, for the header. */
   readonly product: string;
-  /** The migrations that there are: this version's by default. */
+  /** All known migrations; this version's by default. */
   readonly known?: Migrations;
   /** Called with the header and the number of rows when the last chunk has been read. */
   readonly onEnd?: (header: BackupHeader, rowCount: number) => void;
   /** How long Postgres may send nothing while the backup waits for it, in milliseconds; 60,000 by default. */
   readonly silenceMs?: number;
-  /** Interrupts it, also while a statement waits for a lock or Postgres is silent. */
+  /** Interrupts the backup, even while a statement waits for a lock or Postgres does not respond. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Reads a backup of a database in chunks, before compression: everything as it is at one moment, while others go on reading
- * and writing. It changes nothing, and memory is bounded by the largest row.
+ * Reads a backup of a database in chunks, before compression. The backup is a consistent snapshot. Other transactions
+ * can read and write while it is made. It changes nothing, and its memory is bounded by the largest row.
  * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`, `silent-database`
- * @throws {SchemaMissingError} when the database has no Latchkey schema.
+ * @throws {SchemaMissingError} if the database has no Latchkey schema.
  */
 export async function* dumpDatabase(
   connection: DatabaseConnection,
@@ -44,8 +44,8 @@ export async function* dumpDatabase(
   try {
     signal?.throwIfAborted();
     signal?.addEventListener("abort", interrupt);
-    const answer: Answer = (work) => untilSilent(session, silenceMs, work);
-    const { schema, header } = await answer(takeSnapshot(session, { product, known }));
+    const withTimeout: WithTimeout = (work) => limitSilence(session, silenceMs, work);
+    const { schema, header } = await withTimeout(takeSnapshot(session, { product, known }));
     const hash = createHash("sha256");
     const hashed = (chunk: Buffer): Buffer => {
       hash.update(chunk);
@@ -55,7 +55,7 @@ export async function* dumpDatabase(
     yield hashed(Buffer.from(`${JSON.stringify(header)}\n`));
     for (const { name, columns } of header.tables) {
       let count = 0;
-      for await (const chunk of readRows(session, { schema, name, columns }, answer)) {
+      for await (const chunk of readRows(session, { schema, name, columns }, withTimeout)) {
         for (let at = chunk.indexOf("\n"); at !== -1; at = chunk.indexOf("\n", at + 1)) count += 1;
         yield hashed(chunk);
       }
@@ -73,7 +73,7 @@ export async function* dumpDatabase(
   }
 }
 
-/** Begins the transaction whose snapshot the backup is, and says what is in it. */
+/** Begins the transaction whose snapshot is backed up, and returns the header. */
 async function takeSnapshot(
   session: BackupSession,
   { product, known }: { readonly product: string; readonly known: Migrations },
@@ -81,7 +81,8 @@ async function takeSnapshot(
   const { client, db } = session;
   const present = await findBackupTables(db);
   await client.query("begin isolation level repeatable read read only");
-  // Before the first query, which takes the snapshot: an older snapshot sees a table as empty that a migration rewrites.
+  // Locks the tables before the first query takes the snapshot. If a migration rewrote a table after the snapshot was
+  // taken, the table would appear empty in the snapshot.
   if (present.length > 0)
     await client.query(
       `lock table ${present.map(({ table }) => pg.escapeIdentifier(table)).join(", ")} in access share mode`,
@@ -127,7 +128,7 @@ async function readTables(db: Db): Promise<BackupHeader["tables"]> {
   if (rows.some(({ isHidden }) => isHidden)) {
     throw new BackupError(
       "unsuitable-login",
-      "The user of DATABASE_URL doesn't own the database, so that row-level security hides rows from it; make the backup as the owner.",
+      "The user of DATABASE_URL doesn't own the database, so row-level security hides rows from it; make the backup as the owner.",
     );
   }
   return backupTables.flatMap((name) => {
@@ -139,7 +140,7 @@ async function readTables(db: Db): Promise<BackupHeader["tables"]> {
 async function* readRows(
   { client }: BackupSession,
   table: BackupHeader["tables"][number] & { readonly schema: string },
-  answer: Answer,
+  withTimeout: WithTimeout,
 ): AsyncGenerator<Buffer> {
   const name = `${pg.escapeIdentifier(table.schema)}.${pg.escapeIdentifier(table.name)}`;
   const list = table.columns.map((column) => pg.escapeIdentifier(column)).join(", ");
@@ -147,7 +148,7 @@ async function* readRows(
   try {
     const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
     while (true) {
-      const { done, value } = await answer(chunks.next());
+      const { done, value } = await withTimeout(chunks.next());
       if (done) return;
       yield value;
     }
@@ -156,13 +157,14 @@ async function* readRows(
   }
 }
 
-type Answer = <Result>(work: Promise<Result>) => Promise<Result>;
+type WithTimeout = <Result>(work: Promise<Result>) => Promise<Result>;
 
 /**
- * Waits for Postgres, and ends the connection if that takes too long. The time that a reader of the backup takes doesn't count.
+ * Waits for Postgres, and ends the connection if that takes longer than `silenceMs`. Time that the reader of the backup
+ * takes doesn't count.
  * @throws {BackupError} `silent-database`
  */
-async function untilSilent<Result>(
+async function limitSilence<Result>(
   session: BackupSession,
   silenceMs: number,
   work: Promise<Result>,

@@ -2,10 +2,10 @@ import { sql } from "kysely";
 import type { Db } from "../schema.ts";
 import { type BackupTable, backupTables } from "./backup-tables.ts";
 
-/** A table of the database that a backup contains. */
+/** A table in the database that a backup contains. */
 export interface PresentTable {
   readonly table: BackupTable;
-  /** Whether its owner is under row-level security. */
+  /** Whether row-level security applies to the owner of the table. */
   readonly isForced: boolean;
 }
 

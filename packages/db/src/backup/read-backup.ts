@@ -4,7 +4,7 @@ import { type BackupHeader, damage, endOfRows, parseHeader, parseTrailer } from 
 /** Longer than any line of a backup; bounds the memory for a file that isn't one. In bytes. */
 const maxLineBytes = 2 ** 26;
 
-/** What a backup contains, by the backup itself. */
+/** The contents of a backup. */
 export interface BackupContents {
   readonly header: BackupHeader;
   readonly rowCount: number;
@@ -17,7 +17,7 @@ export type RowSink = (
 ) => Promise<number>;
 
 /**
- * Reads a whole backup and checks it to its end.
+ * Reads a whole backup and checks it to the end.
  * @param chunks the backup, uncompressed.
  * @param sink what to do with the rows; by default they are only counted.
  * @throws {BackupError} `damaged-file`, `newer-version`, or what the sink throws.
@@ -39,7 +39,7 @@ export async function readBackup(
     if (trailer.sha256 !== sha256) throw damage("its checksum is wrong");
     for (const [name, number] of Object.entries(rows)) {
       if (trailer.rows[name] !== number)
-        throw damage(`the table "${name}" has ${number} rows and not ${trailer.rows[name]}`);
+        throw damage(`the table "${name}" has ${number} rows instead of ${trailer.rows[name]}`);
     }
     await reader.expectEnd();
     return { header, rowCount: Object.values(rows).reduce((sum, number) => sum + number, 0) };
@@ -55,11 +55,11 @@ async function count(_table: BackupHeader["tables"][number], rows: AsyncGenerato
   return number;
 }
 
-/** Takes a stream apart at line breaks. Bounded by the longest line and one chunk. */
+/** Splits a stream at line breaks. Memory is bounded by the longest line and one chunk. */
 class BackupReader {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #hash = createHash("sha256");
-  /** Read and not consumed; begins at the start of a line. */
+  /** Data that was read and not consumed. Starts at the beginning of a line. */
   #buffer: Buffer = Buffer.alloc(0);
   #isAfterRows = false;
 
@@ -90,12 +90,12 @@ class BackupReader {
     this.#isAfterRows = true;
   }
 
-  /** Reads on to the end of the table, where somebody stopped before it. */
+  /** Skips to the end of the table, if the reader of the rows stopped before it. */
   async skipRows(): Promise<void> {
     if (!this.#isAfterRows) for await (const _rows of this.readRows());
   }
 
-  /** SHA-256 of what was consumed so far, in hexadecimal. */
+  /** SHA-256 of what has been consumed, in hexadecimal. */
   digest(): string {
     return this.#hash.copy().digest("hex");
   }
@@ -116,7 +116,7 @@ class BackupReader {
     return taken;
   }
 
-  /** Reads on until another line ends. Joins the chunks once, so that a long line takes no more than linear time. */
+  /** Reads until another line ends. Joins the chunks once, so that a long line takes linear time. */
   async #readMore(): Promise<void> {
     const parts = [this.#buffer];
     let bytes = this.#buffer.length;
@@ -136,7 +136,7 @@ class BackupReader {
     try {
       return await this.#chunks.next();
     } catch (error) {
-      // How zlib reports a file that it can't decompress.
+      // The code of zlib's error for a file that it can't decompress.
       if (error instanceof Error && "code" in error && String(error.code).startsWith("Z_"))
         throw damage(error.message, error);
       throw error;

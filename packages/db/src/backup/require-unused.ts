@@ -3,12 +3,12 @@ import { presenceLock } from "../embedded/presence.ts";
 import type { Db } from "../schema.ts";
 import { BackupError } from "./backup-error.ts";
 
-/** Connections that last as long as one check; a process that only has these holds no data. */
-const passing = ["latchkey start", "latchkey migrate", "latchkey restore"];
+/** Connections that last only as long as one check. A process that has only these holds no data. */
+const shortLived = ["latchkey start", "latchkey migrate", "latchkey restore"];
 
 /**
  * Checks that no other Latchkey process uses the database: none has a connection to it, or is present on its embedded
- * Postgres. A server that has been idle for a while has no connection to a Postgres that isn't embedded, and isn't found.
+ * Postgres. A server that has been idle for a while has no connection, so it is found only with an embedded Postgres.
  * @throws {BackupError} `database-in-use`
  */
 export async function requireUnused(db: Db, isEmbedded: boolean): Promise<void> {
@@ -16,7 +16,7 @@ export async function requireUnused(db: Db, isEmbedded: boolean): Promise<void> 
     select
       (
         select count(*) from pg_stat_activity
-        where datname = current_database() and application_name like 'latchkey%' and application_name <> all(${passing})
+        where datname = current_database() and application_name like 'latchkey%' and application_name <> all(${shortLived})
       ) as connections,
       (
         select count(*) from pg_locks

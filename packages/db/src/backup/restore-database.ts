@@ -20,7 +20,9 @@ import { requireUnused } from "./require-unused.ts";
 export interface Restored extends BackupContents {
   /** Whether the database had no schema before. */
   readonly isNew: boolean;
-  /** Why the statistics of the restored tables could not be updated; Postgres does that by itself after a while. */
+  /**
+   * Why the statistics of the restored tables could not be updated. Postgres updates them automatically after a while.
+   */
   readonly analyzeFailure?: string;
 }
 
@@ -31,16 +33,17 @@ export interface RestoreOptions {
   readonly openBackup: () => AsyncIterable<Buffer>;
   /** Whether the database is the embedded Postgres of this process. */
   readonly isEmbedded: boolean;
-  /** The migrations that there are: this version's by default. */
+  /** All known migrations; this version's by default. */
   readonly known?: Migrations;
   readonly onNotice?: (notice: MigrationNotice) => void;
-  /** Interrupts it; nothing is restored then. */
+  /** Interrupts the restore; nothing is restored then. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Restores a backup into a database without data: creates the schema that the backup was made of, loads all rows in one
- * transaction, and then brings the schema up to date. If it fails before that, the database has a schema and no data.
+ * Restores a backup into a database without data. Creates the schema that the backup was made from, loads all rows in
+ * one transaction, and then migrates the schema to this version. If it fails before the rows are committed, the
+ * database has a schema and no data.
  * @throws {BackupError}
  */
 export async function restoreDatabase(
@@ -48,12 +51,12 @@ export async function restoreDatabase(
   options: RestoreOptions,
 ): Promise<Restored> {
   const { header, known = migrations, onNotice = () => undefined } = options;
-  const former = selectMigrations(header, known);
+  const backupMigrations = selectMigrations(header, known);
   const session = await openBackupSession(connection, "latchkey restore");
   try {
     await requireUnused(session.db, options.isEmbedded);
     await requireSameSchema(session.db, header, { mayBeEmpty: true });
-    const applied = await migrate(connection, { known: former, onNotice });
+    const applied = await migrate(connection, { known: backupMigrations, onNotice });
     const contents = await loadRows(session, options);
     await migrate(connection, { known, onNotice });
     return { ...contents, isNew: applied.length > 0 };
@@ -62,7 +65,10 @@ export async function restoreDatabase(
   }
 }
 
-/** The migrations that the backup's database had run. @throws {BackupError} `newer-version`, `damaged-file` */
+/**
+ * Selects the migrations that were applied to the backup's database. @throws {BackupError} `newer-version`,
+ * `damaged-file`
+ */
 function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
   const names = header.migrations.map(({ name }) => name);
   const newer = names.find((name) => !(name in known));
@@ -72,7 +78,7 @@ function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
       `The backup was made by a newer version of Latchkey (${header.product}, with the migration ${newer}); restore it with that version.`,
     );
   }
-  // Every version runs its migrations in order, without leaving one out.
+  // Every version applies its migrations in order, without gaps.
   const newest = names.toSorted().at(-1) ?? "";
   const hasGap = Object.keys(known).some((name) => name < newest && !names.includes(name));
   if (hasGap) throw damage("its header is not valid");
@@ -80,7 +86,8 @@ function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
 }
 
 /**
- * Rows of one schema can't be loaded into another: a later migration may have changed rows of its time.
+ * Requires the schema that the backup was made from. Rows of one schema can't be loaded into another, because later
+ * migrations may have changed the rows that existed then.
  * @throws {BackupError} `unsuitable-schema`
  */
 async function requireSameSchema(
@@ -100,7 +107,7 @@ async function requireSameSchema(
   ];
   throw new BackupError(
     "unsuitable-schema",
-    `The database already has a schema, and it isn't the one of the backup (${first}); restore the backup into a database without a schema.`,
+    `The database already has a schema that differs from the backup's (${first}); restore the backup into a database without a schema.`,
   );
 }
 
@@ -114,7 +121,8 @@ async function loadRows(session: BackupSession, options: RestoreOptions): Promis
     `lock table ${present.map(({ table }) => name(table)).join(", ")} in access exclusive mode`,
   );
   for (const { table, isForced } of present) {
-    // Without the force, the owner isn't under row-level security; a trigger would change rows that are as they should be.
+    // Without forced row-level security, the owner can write all rows. A trigger would change rows that must be
+    // restored unchanged.
     if (isForced) await client.query(`alter table ${name(table)} no force row level security`);
     await client.query(`alter table ${name(table)} disable trigger user`);
   }
@@ -140,7 +148,7 @@ async function loadRows(session: BackupSession, options: RestoreOptions): Promis
   }
   options.signal?.throwIfAborted();
   await client.query("commit");
-  // The backup is restored from here on, whatever happens to the statistics.
+  // The backup is now restored, even if the statistics can't be updated.
   const analyzed = await client
     .query(`analyze ${present.map(({ table }) => name(table)).join(", ")}`)
     .then(() => undefined, String);
@@ -168,7 +176,7 @@ async function requireEmpty(
   }
 }
 
-/** What the database said about rows; everything else is as it was. */
+/** Translates an error that Postgres reports about rows. Returns any other error unchanged. */
 function explainRejection(error: unknown, table: string): unknown {
   if (!(error instanceof pg.DatabaseError)) return error;
   return new BackupError(

@@ -6,10 +6,12 @@ import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 import type { ServerAccount } from "./run-program.ts";
 import { runProgram } from "./run-program.ts";
 
-/** Where what the server's account must reach lives, when it cannot reach the project. Root's alone. */
+/**
+ * The directory for files that the server's account needs if it can't access the project. Only root can write to it.
+ */
 export const sharedDirectory = "/var/lib/latchkey";
 
-/** The programs of one Postgres; `reason` says why they are a copy. */
+/** The programs of a Postgres installation. If they are a copy, `reason` states why. */
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
@@ -17,7 +19,7 @@ export interface Binaries {
 }
 
 /**
- * The Postgres of this platform's npm package, or a copy of it when `account` cannot run it where it is.
+ * Returns the Postgres of this platform's npm package, or a copy of it if `account` can't run it in place.
  * @throws EmbeddedPostgresError `unsupported-platform`
  */
 export async function getBinaries(account: ServerAccount | undefined): Promise<Binaries> {
@@ -28,7 +30,7 @@ export async function getBinaries(account: ServerAccount | undefined): Promise<B
   if (account && (await runProgram(installed.postgres, ["--version"])).isSuccess) {
     const copy = binariesBelow(await copyBinaries(packageDirectory));
     if ((await runProgram(copy.postgres, ["--version"], { account })).isSuccess) {
-      return { ...copy, reason: `the user Postgres runs as cannot reach ${packageDirectory}` };
+      return { ...copy, reason: `the user that runs Postgres cannot access ${packageDirectory}` };
     }
   }
   throw new EmbeddedPostgresError(
@@ -57,7 +59,9 @@ function binariesBelow(directory: string): Binaries {
   return { postgres: join(bin, "postgres"), initdb: join(bin, "initdb") };
 }
 
-/** One copy a package version serves every data directory; it appears under its name only when complete. */
+/**
+ * Creates one copy per package version, which all data directories share. It is renamed into place when it is complete.
+ */
 async function copyBinaries(packageDirectory: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageDirectory, "package.json"), "utf8"));
   const target = join(sharedDirectory, `binaries-${version}`);
@@ -72,12 +76,12 @@ async function copyBinaries(packageDirectory: string): Promise<string> {
         `Copying Postgres to ${target} failed (${copied.output}).`,
       );
     }
-    // The package manager may have been run by another user, or under a strict umask.
+    // The package may have been installed by another user, or under a strict umask.
     await runProgram("chown", ["-R", "0:0", temporary]);
     await runProgram("chmod", ["-R", "u+rwX,go+rX,go-w", temporary]);
     await rename(temporary, target);
   } catch (error) {
-    // Another process was faster and its copy is as good.
+    // Another process has just created the same copy.
     if (!["ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "")) throw error;
   } finally {
     await rm(temporary, { recursive: true, force: true });
@@ -85,7 +89,7 @@ async function copyBinaries(packageDirectory: string): Promise<string> {
   return target;
 }
 
-/** Creates `sharedDirectory`, which everyone may enter and only root may write. */
+/** Creates `sharedDirectory`, which everyone can enter and only root can write to. */
 export async function createSharedDirectory(): Promise<void> {
   const created = await mkdir(sharedDirectory, { recursive: true });
   if (created) await chmod(sharedDirectory, 0o755);

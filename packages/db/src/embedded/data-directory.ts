@@ -4,7 +4,7 @@ import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 import type { ServerAccount } from "./run-program.ts";
 
 /**
- * Creates the data directory with its ancestors where missing and answers its real path.
+ * Creates the data directory and its missing ancestors, and returns its real path.
  * @throws EmbeddedPostgresError `data-directory-not-writable`, `data-directory-not-private`
  */
 export async function createDataDirectory(path: string): Promise<string> {
@@ -13,17 +13,17 @@ export async function createDataDirectory(path: string): Promise<string> {
     await access(path, constants.W_OK | constants.X_OK);
     return await realpath(path);
   });
-  // A directory such as /tmp is everybody's: closing it would break the machine.
+  // All users share a directory with the sticky bit, such as /tmp. Making it private would break other programs.
   if ((await stat(directory)).mode & 0o1000) {
     throw new EmbeddedPostgresError(
       "data-directory-not-private",
-      `The data directory ${directory} is shared with other users; choose one of Latchkey's own.`,
+      `The data directory ${directory} is shared with other users; choose a directory that only Latchkey uses.`,
     );
   }
   return directory;
 }
 
-/** mkdir's own `recursive` never returns where the kernel answers ENOENT for ever, as below /proc. */
+/** Replaces the `recursive` option of mkdir, which never returns if the kernel always answers ENOENT, as in /proc. */
 async function createDirectories(path: string): Promise<void> {
   const created = await mkdir(path).catch((error: unknown) => errorCode(error) ?? "");
   if (created === "EEXIST" && (await stat(path)).isDirectory()) return;
@@ -32,8 +32,8 @@ async function createDirectories(path: string): Promise<void> {
 }
 
 /**
- * Makes a directory private: 0700, or 0710 with the group of the account that must pass through it. One
- * that belongs to somebody else keeps its owner, and its mode too where only its owner may change it.
+ * Makes a directory private: 0700, or 0710 with the group of the account that must pass through it. A directory of
+ * another user keeps its owner, and also its mode if only its owner may change it.
  */
 export async function makePrivate(directory: string, account: ServerAccount | undefined): Promise<void> {
   const before = await stat(directory);
@@ -44,15 +44,15 @@ export async function makePrivate(directory: string, account: ServerAccount | un
     if (account && before.gid !== account.gid) await chown(directory, before.uid, account.gid);
     if ((before.mode & 0o7777) !== mode) await chmod(directory, mode);
   } catch (error) {
-    // A file system without owners, such as a share; what is private in it is another's to decide.
+    // A file system without owners, such as a share. Its own settings decide who has access.
     if (errorCode(error) !== "EPERM") throw error;
   }
 }
 
-// ENOENT is how /proc refuses a new directory; EEXIST says that the path is a file.
+// /proc rejects a new directory with ENOENT. EEXIST means that the path is a file.
 const refusals = new Set("EACCES EDQUOT EEXIST ENAMETOOLONG ENOENT ENOSPC ENOTDIR EPERM EROFS".split(" "));
 
-/** Runs `work`, giving the system's refusals to write below `path` their sentence. */
+/** Runs `work`, and translates errors of the operating system about writing in `path`. */
 export async function translatingRefusals<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Why the embedded Postgres is not to be had. */
+/** Why the embedded Postgres is not available. */
 export type EmbeddedPostgresErrorKind =
   | "cluster-missing"
   | "data-directory-not-private"
@@ -11,7 +11,7 @@ export type EmbeddedPostgresErrorKind =
   | "stop-failed"
   | "unsupported-platform";
 
-/** A failure of the embedded Postgres; `message` is one sentence for the person who runs Latchkey. */
+/** A failure of the embedded Postgres. `message` is one sentence for the person who runs Latchkey. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
   readonly kind: EmbeddedPostgresErrorKind;
@@ -22,7 +22,7 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
-/** The `code` of a Node or Postgres error (`ENOENT`, `57P03`), undefined when it has none. */
+/** The `code` of a Node or Postgres error (`ENOENT`, `57P03`); undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

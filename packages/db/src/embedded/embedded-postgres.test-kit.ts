@@ -11,10 +11,10 @@ import type { ClusterConnection } from "./cluster-connection.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 import { readPidFile } from "./server-process.ts";
 
-/** Whether the tests run as root, whose Postgres is another user's process. */
+/** Whether the tests run as root, whose Postgres runs as another user. */
 export const isRoot = process.getuid?.() === 0;
 
-/** A fresh directory below `parent` that everyone may enter; it goes when the test has ended. */
+/** Creates a directory in `parent` that everyone may enter. It is removed when the test ends. */
 export async function makeDirectory(parent = scratchDirectory): Promise<string> {
   const directory = await realpath(await mkdtemp(join(parent, "latchkey-test-")));
   await chmod(directory, 0o755);
@@ -22,13 +22,13 @@ export async function makeDirectory(parent = scratchDirectory): Promise<string> 
   return directory;
 }
 
-/** Closes when the test has ended, also a failed one. */
+/** Closes the Postgres when the test ends, even if the test fails. */
 export function closing(postgres: EmbeddedPostgres): EmbeddedPostgres {
   onTestFinished(() => postgres.close());
   return postgres;
 }
 
-/** Runs one statement on a connection of its own and answers its rows. */
+/** Runs one statement on a separate connection and returns its rows. */
 export async function query<Row extends object>(connection: ClusterConnection, sql: string): Promise<Row[]> {
   const client = new Client(connection);
   client.on("error", () => {});
@@ -40,12 +40,12 @@ export async function query<Row extends object>(connection: ClusterConnection, s
   }
 }
 
-/** The pid of the cluster's Postgres, undefined when it is stopped. */
+/** The pid of the cluster's Postgres; undefined if it is not running. */
 export async function serverPid(home: string): Promise<number | undefined> {
   return (await readPidFile(join(home, "postgres")))?.pid;
 }
 
-/** What is left of clusters that were not completed or lost a race. */
+/** Lists the remains of clusters that were not completed or that another process created first. */
 export async function leftovers(home: string): Promise<string[]> {
   return (await readdir(home)).filter((name) => name !== "postgres");
 }
@@ -53,7 +53,7 @@ export async function leftovers(home: string): Promise<string[]> {
 /** Another process that has the data directory's Postgres open. */
 export interface Holder {
   readonly said: { readonly kind: string; readonly location: EmbeddedPostgres["location"] };
-  /** Lets it close; answers its exit code. */
+  /** Makes the process close. Returns its exit code. */
   readonly finish: () => Promise<number | null>;
   /** Kills it and its whole process group with SIGKILL. */
   readonly kill: () => Promise<void>;

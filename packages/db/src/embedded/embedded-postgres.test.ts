@@ -51,7 +51,7 @@ describe("a running cluster", () => {
     await rm(parent, { recursive: true, force: true });
   });
 
-  test("has the settings it promises", async () => {
+  test("has the documented settings", async () => {
     const { connection } = postgres;
     const rows = await query<{ name: string; setting: string }>(
       connection,
@@ -80,7 +80,7 @@ describe("a running cluster", () => {
     await expect(query({ ...connection, password: "guess" }, "select 1")).rejects.toThrow("password");
   }, 30_000);
 
-  test("keeps the data directory, the cluster, the password and the log from other users", async () => {
+  test("makes the data directory, the cluster, the password and the log inaccessible to other users", async () => {
     const cluster = join(dataDirectory, "postgres");
     expect(await modeOf(dataDirectory)).toBe(isRoot ? "710" : "700");
     expect(await modeOf(cluster)).toBe("700");
@@ -92,7 +92,7 @@ describe("a running cluster", () => {
     expect((await stat(dataDirectory)).uid).toBe(process.getuid?.());
   }, 30_000);
 
-  test("lets no password and no value of a statement into the log or the process list", async () => {
+  test("writes no password and no value of a statement to the log or the process list", async () => {
     const { connection } = postgres;
     const canary = "canary_4f1c";
     await query(connection, "create table secrets (word text primary key)");
@@ -119,7 +119,7 @@ describe("a running cluster", () => {
   }, 30_000);
 });
 
-test("works below a path that is too long for a socket or has a meaning to a shell", async () => {
+test("works in a path that is too long for a socket and contains shell characters", async () => {
   const dataDirectory = join(await makeDirectory(), "long ".repeat(20), `a,b 'c' "d" $HOME \`id\` ü`);
   const postgres = closing(await openEmbeddedPostgres({ dataDirectory }));
   expect(postgres.location).toEqual({ directory: dataDirectory });
@@ -129,13 +129,13 @@ test("works below a path that is too long for a socket or has a meaning to a she
   expect(await query(postgres.connection, "select 1 as one")).toEqual([{ one: 1 }]);
 }, 30_000);
 
-test("names a data directory that it cannot write", async () => {
+test("names a data directory that it can't write to", async () => {
   const parent = await makeDirectory();
   const file = join(parent, "file");
   await writeFile(file, "");
   const closed = join(parent, "closed");
   await mkdir(closed, { mode: 0o500 });
-  // Modes do not stop root; a file system of the kernel's does.
+  // File modes don't restrict root, but the kernel's file system /proc does.
   for (const dataDirectory of [file, join(file, "data"), isRoot ? "/proc/latchkey" : join(closed, "data")]) {
     await expect(openEmbeddedPostgres({ dataDirectory })).rejects.toMatchObject({
       name: "EmbeddedPostgresError",
@@ -145,7 +145,7 @@ test("names a data directory that it cannot write", async () => {
   }
 }, 30_000);
 
-test("refuses a directory that is shared with other users and leaves it as it is", async () => {
+test("rejects a directory that is shared with other users and does not change it", async () => {
   const shared = await makeDirectory();
   await run("chmod", ["1777", shared]);
   await expect(openEmbeddedPostgres({ dataDirectory: shared })).rejects.toMatchObject({
@@ -154,12 +154,12 @@ test("refuses a directory that is shared with other users and leaves it as it is
   expect(await modeOf(shared)).toBe("1777");
 }, 30_000);
 
-test("says what keeps an existing cluster from being used", async () => {
+test("reports why an existing cluster can't be used", async () => {
   const dataDirectory = await makeDirectory();
   const cluster = join(dataDirectory, "postgres");
   await closing(await openEmbeddedPostgres({ dataDirectory })).close();
 
-  // Here a process below Postgres's first one has the reason.
+  // In this case, a child process of the postmaster reports the reason.
   await rename(join(cluster, "pg_wal"), join(cluster, "pg_wal.away"));
   await mkdir(join(cluster, "pg_wal"), { mode: 0o700 });
   await chown(join(cluster, "pg_wal"), (await stat(cluster)).uid, (await stat(cluster)).gid);

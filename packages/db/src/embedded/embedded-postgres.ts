@@ -6,15 +6,18 @@ import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
 
 export type { EmbeddedPostgresEvent };
 
-/** The product's Postgres, and this process's part in it. The superuser's credentials stay behind this interface. */
+/** The embedded Postgres as this process uses it. Does not expose the superuser's credentials. */
 export interface EmbeddedPostgres extends Omit<OpenCluster, "superuser"> {
-  /** What pg's `Client` and `Pool` need: a role that owns the database and is no superuser. Constant over restarts of Postgres. */
+  /**
+   * The options for pg's `Client` and `Pool`: a role that owns the database and is not a superuser. They stay the same
+   * when Postgres restarts.
+   */
   readonly connection: ClusterConnection;
 }
 
 /**
- * Opens the Postgres of a data directory, as `openCluster` does, for a role that owns the application's database.
- * @throws EmbeddedPostgresError each of its kinds but `stop-failed`
+ * Opens the Postgres of a data directory, like `openCluster`, with a role that owns the application's database.
+ * @throws EmbeddedPostgresError any kind except `stop-failed`
  */
 export async function openEmbeddedPostgres(
   options: Parameters<typeof openCluster>[0],
@@ -29,8 +32,8 @@ export async function openEmbeddedPostgres(
 }
 
 /**
- * Whether a data directory has a cluster, in it or where it says that the cluster is. Creates nothing.
- * @throws the system's error when the data directory can't be read.
+ * Whether a data directory contains a cluster, or a record of one. Creates nothing.
+ * @throws the system's error if the data directory can't be read.
  */
 export async function hasEmbeddedPostgres(dataDirectory: string): Promise<boolean> {
   return await hasClusterPlace(dataDirectory);

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 
-// A process of its own for tests: opens the data directory it is given, says so, and closes once its
-// standard input ends.
+// A separate process for tests. It opens the given data directory, reports that, and closes when its standard input
+// ends.
 const postgres = await openEmbeddedPostgres({ dataDirectory: process.argv[2] ?? "" });
 process.stdout.write(`${JSON.stringify({ kind: postgres.kind, location: postgres.location })}\n`);
 process.stdin.resume();

@@ -7,28 +7,31 @@ import { type Presence, tryJoin } from "./presence.ts";
 import { logPath } from "./server-log.ts";
 import { readPidFile, type ServerProcess, startServer } from "./server-process.ts";
 
-/** A cluster that can be joined and, where it does not run, started. */
+/** A cluster that can be joined, and started if it is not running. */
 export interface Cluster {
   readonly place: ClusterPlace;
   readonly binaries: Binaries;
   readonly superuser: ClusterConnection;
 }
 
-/** Being present on a running cluster; `server` is there when this process started it. */
+/** The presence of this process on a running cluster. `server` is set if this process started Postgres. */
 export interface Membership {
   readonly presence: Presence;
   readonly server?: ServerProcess;
 }
 
-/** Bounds recovery after a crash as well as waiting for an earlier Postgres to be gone. */
+/** Limits recovery after a crash, and the wait for an earlier Postgres to stop. */
 const joinWithinMilliseconds = 60_000;
 
-/** Another Postgres on its way in or out has these; only it may remove them, so we try again. */
-const passingFailure = /lock file ".*" (already exists|is empty)|pre-existing shared memory block/;
+/**
+ * Failures that another Postgres causes while it starts or stops. Only that Postgres may remove its lock files and
+ * shared memory, so the start is tried again.
+ */
+const transientFailure = /lock file ".*" (already exists|is empty)|pre-existing shared memory block/;
 
 /**
- * Joins the cluster's running Postgres, or starts it and joins. Waits up to 60 s for one that is
- * recovering or stopping.
+ * Joins the cluster's running Postgres, or starts it first. Waits up to 60 s for a Postgres that is recovering or
+ * stopping.
  * @throws EmbeddedPostgresError `start-failed`
  */
 export async function joinCluster(cluster: Cluster): Promise<Membership> {
@@ -42,7 +45,7 @@ export async function joinCluster(cluster: Cluster): Promise<Membership> {
     if (server?.hasExited()) {
       failure = await server.findFailure();
       server = undefined;
-      if (!passingFailure.test(failure)) break;
+      if (!transientFailure.test(failure)) break;
     } else if (attempt.kind === "absent" && !server) {
       server = await startServer(cluster.place, cluster.binaries);
     }
@@ -59,12 +62,12 @@ async function membership(
   presence: Presence,
   server: ServerProcess | undefined,
 ): Promise<Membership> {
-  // Another process may have been faster: then ours is about to give up.
+  // If another process was faster, our Postgres is about to exit.
   const running = server && (await readPidFile(cluster.place.cluster));
   return server && running?.pid === server.pid ? { presence, server } : { presence };
 }
 
-/** Waits for `event`, or without one for the time to pass, `milliseconds` at most. */
+/** Waits for `event`, but at most `milliseconds`. Without an event, waits for the whole time. */
 export async function settlesWithin(milliseconds: number, event?: Promise<void>): Promise<void> {
   const timer = new AbortController();
   const passed = delay(milliseconds, undefined, { signal: timer.signal }).catch(() => {});

@@ -9,7 +9,7 @@ import { closing, makeDirectory, query, startHolder } from "./embedded-postgres.
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 import { type OpenCluster, openCluster } from "./open-cluster.ts";
 
-/** A cluster as the versions before the login role left it: all of it belongs to the superuser. */
+/** Opens a cluster as versions without the login role left it: everything in it belongs to the superuser. */
 async function openFormerCluster(dataDirectory: string): Promise<OpenCluster> {
   const cluster = await openCluster({ dataDirectory });
   onTestFinished(() => cluster.close());
@@ -18,7 +18,7 @@ async function openFormerCluster(dataDirectory: string): Promise<OpenCluster> {
     "insert into users (id, email, name) values ('01900000-0000-7000-8000-000000000001', 'ada@example.com', 'Ada')",
     "insert into workspaces (id, name, slug) values ('01900000-0000-7000-8000-000000000002', 'Payments', 'payments')",
     "insert into members (workspace_id, user_id, role) select w.id, u.id, 'owner' from workspaces w, users u",
-    // What an operator may have added.
+    // Objects that an operator may have added.
     'create schema "Reports of 2026"',
     'create table "Reports of 2026".totals (id serial, number bigint generated always as identity)',
     'create view "Reports of 2026".all_totals as select * from "Reports of 2026".totals',
@@ -31,7 +31,7 @@ async function openFormerCluster(dataDirectory: string): Promise<OpenCluster> {
   return cluster;
 }
 
-/** The objects outside of Postgres's own schemas that belong to this role, the database among them. */
+/** Lists the objects outside Postgres's own schemas that belong to this role, including the database. */
 async function listOwned(superuser: ClusterConnection, role: string): Promise<string[]> {
   const rows = await query<{ name: string }>(
     superuser,
@@ -50,7 +50,7 @@ async function listOwned(superuser: ClusterConnection, role: string): Promise<st
   return rows.map(({ name }) => name);
 }
 
-test("the product's role owns the database and can migrate it, and is no superuser", async () => {
+test("the product's role owns the database, can migrate it, and is not a superuser", async () => {
   const postgres = closing(await openEmbeddedPostgres({ dataDirectory: await makeDirectory() }));
   const { connection } = postgres;
   expect(connection).toMatchObject({ user: "latchkey_app", database: "latchkey" });
@@ -84,7 +84,7 @@ test("the product's role owns the database and can migrate it, and is no superus
     await expect(query(connection, forbidden), forbidden).rejects.toMatchObject({ code: "42501" });
 }, 30_000);
 
-test("the product's password is not the superuser's", async () => {
+test("the product's password differs from the superuser's", async () => {
   const dataDirectory = await makeDirectory();
   const cluster = await openCluster({ dataDirectory });
   onTestFinished(() => cluster.close());
@@ -100,7 +100,7 @@ test("the product's password is not the superuser's", async () => {
   for (const wrong of swapped) await expect(query(wrong, "select")).rejects.toMatchObject({ code: "28P01" });
 }, 30_000);
 
-test("hands over the cluster of a version that logs in as the superuser, while that version runs on it", async () => {
+test("takes over the cluster of a version that logs in as the superuser, while that version is running", async () => {
   const dataDirectory = await makeDirectory();
   const former = await openFormerCluster(dataDirectory);
   expect(await listOwned(former.superuser, "latchkey_app")).toEqual([]);
@@ -117,7 +117,7 @@ test("hands over the cluster of a version that logs in as the superuser, while t
   expect(applied).toEqual(Object.keys(later).filter((name) => name > "0003-narrowed-keys"));
   await requireRoles(connection);
 
-  // Row-level security holds for the product, and the former version, a superuser, keeps working.
+  // Row-level security applies to the product, and the former version, which is a superuser, keeps working.
   const db = openDatabase(connection, { applicationName: "test" });
   onTestFinished(() => db.destroy());
   expect(await db.selectFrom("users").select("email").execute()).toEqual([{ email: "ada@example.com" }]);
@@ -126,7 +126,7 @@ test("hands over the cluster of a version that logs in as the superuser, while t
   await query(former.superuser, "update users set name = 'Ada Lovelace'");
 }, 60_000);
 
-/** What migrations do that only an owner may: add to tables, replace functions, change policies, grant. */
+/** What only an owner may do in migrations: add to tables, replace functions, change policies, grant. */
 async function migrateEverything(db: Kysely<unknown>): Promise<void> {
   for (const statement of [
     sql`alter table workspaces add column sample text`,
@@ -139,17 +139,17 @@ async function migrateEverything(db: Kysely<unknown>): Promise<void> {
     await statement.execute(db);
 }
 
-test("processes that open such a cluster concurrently all succeed, and wait for a lock that a transaction holds", async () => {
+test("processes that open such a cluster concurrently all succeed, and wait for a table that a transaction locks", async () => {
   const dataDirectory = await makeDirectory();
   const former = await openFormerCluster(dataDirectory);
   const holder = openDatabase(former.superuser, { applicationName: "test", role: "login" });
   onTestFinished(() => holder.destroy());
   const locked = Promise.withResolvers<void>();
-  const letGo = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const held = holder.transaction().execute(async (trx) => {
     await trx.selectFrom("users").select("id").execute();
     locked.resolve();
-    await letGo.promise;
+    await release.promise;
   });
   await locked.promise;
   let isOpen = false;
@@ -161,13 +161,13 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
     isOpen = true;
     return opened;
   });
-  // The step after the locked table is not reached while the lock is held.
+  // While the lock is held, the step after the locked table is not reached.
   await expect
     .poll(() => listOwned(former.superuser, "latchkey_app"), { timeout: 20_000 })
     .toContain("table accounts");
   expect(isOpen).toBe(false);
   expect(await listOwned(former.superuser, "latchkey")).toContain("table users");
-  letGo.resolve();
+  release.resolve();
   await held;
   const [first, second, postgres] = await opening;
   expect(await listOwned(former.superuser, "latchkey")).toEqual([]);
@@ -175,7 +175,7 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
   expect(await Promise.all([first.finish(), second.finish()])).toEqual([0, 0]);
 }, 60_000);
 
-test("an open changes nothing where all is in place, and repairs what was changed by hand", async () => {
+test("opening a cluster changes nothing if everything is in place, and repairs manual changes", async () => {
   const dataDirectory = await makeDirectory();
   const cluster = await openCluster({ dataDirectory });
   onTestFinished(() => cluster.close());

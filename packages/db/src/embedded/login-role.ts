@@ -5,13 +5,19 @@ import { isLockTimeout } from "../sqlstate.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 
-/** The role that every connection of the product logs in as. It owns the database and what is in it; it is no superuser. */
+/**
+ * The role that every connection of the product logs in as. It owns the database and everything in it, and is not a
+ * superuser.
+ */
 const loginRole = "latchkey_app";
 
-/** The roles that connections of the product assume; the login role may do so, and inherits nothing from them. */
+/** The roles that connections of the product assume. The login role can assume them, and inherits nothing from them. */
 const assumedRoles = ["latchkey_tenant", "latchkey_admission"];
 
-/** As in migrate.ts: how long a change of owner blocks a table's other users, and how long it lets them pass, in milliseconds. */
+/**
+ * As in migrate.ts: how long a change of owner waits for a table's lock, which blocks other users of the table, and the
+ * pause before the next attempt, in milliseconds.
+ */
 const lockTimeoutMs = 100;
 const pauseMs = 250;
 const maxAttempts = 130;
@@ -20,10 +26,11 @@ const queryTimeoutMs = 60_000;
 const preparationLock = "5494737029634126061";
 
 /**
- * Makes the login role and hands it the database: the roles, their memberships, and the ownership of the database and
- * of every object in it that belongs to the superuser, as in a cluster of a version that logged in as the superuser.
- * Each step commits by itself and is left out where it is done, so that a crash or another process's preparation does no
- * harm. Nodes of that version keep working meanwhile: a superuser needs no ownership.
+ * Creates the login role, the roles that it assumes and their memberships. Makes the login role the owner of the
+ * database and of every object in it that belongs to the superuser, as in a cluster of a version that logged in as the
+ * superuser. Each step commits separately and is skipped if it is already done, so that a crash or a concurrent
+ * preparation by another process does no harm. Nodes of that older version keep working, because a superuser needs no
+ * ownership.
  *
  * @returns how the login role connects.
  * @throws EmbeddedPostgresError `start-failed`
@@ -38,7 +45,7 @@ export async function prepareLoginRole(superuser: ClusterConnection): Promise<Cl
     query_timeout: queryTimeoutMs,
     ssl: false,
   });
-  // The query in flight reports it; without a listener it would end the process.
+  // The query in flight reports the error. Without this listener, it would end the process.
   client.on("error", () => {});
   try {
     await client.connect();
@@ -63,16 +70,16 @@ export async function prepareLoginRole(superuser: ClusterConnection): Promise<Cl
 }
 
 /**
- * Derived from the superuser's password, so that there is no second secret to store, nor to lose. It can't be reversed:
- * who has this one does not have the superuser's.
+ * Derives the password from the superuser's password, so that there is no second secret to store or lose. The
+ * superuser's password can't be computed from it.
  */
 function derivePassword(superuserPassword: string): string {
   return createHmac("sha256", superuserPassword).update(`password of ${loginRole}`).digest("base64url");
 }
 
 /**
- * What Postgres stores of a password. Made here with a salt that never changes, it can be compared to what is stored,
- * and the password itself is in no statement.
+ * Computes what Postgres stores for a password. The salt is derived from the password, so the result can be compared
+ * with what is stored, and no statement contains the password itself.
  * @see https://www.rfc-editor.org/rfc/rfc5803
  */
 function scramVerifier(password: string): string {
@@ -85,7 +92,7 @@ function scramVerifier(password: string): string {
   return `SCRAM-SHA-256$${iterations}:${salt.toString("base64")}$${storedKey}:${serverKey}`;
 }
 
-/** The statements that are left to run, in order. */
+/** Finds the statements that are left to run, in order. */
 async function findSteps(client: Client, verifier: string): Promise<string[]> {
   const { rows } = await client.query<{ step: string }>(stepsText, [loginRole, verifier, assumedRoles]);
   return rows.map(({ step }) => step);
@@ -107,7 +114,7 @@ const stepsText = `
 with app_schema as (
   select oid, nspname, nspowner from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'
 ),
--- What belongs to an extension, to a column (its sequence) or to a table (its row type) follows that.
+-- Objects that belong to an extension, a column (its sequence) or a table (its row type) change owner with it.
 owned (classid, objid, owner, kind, name) as (
   select 'pg_namespace'::regclass, oid, nspowner, 'schema', quote_ident(nspname) from app_schema
   union all

@@ -7,25 +7,26 @@ import { type Cluster, joinCluster, type Membership, settlesWithin } from "./joi
 import { stopServer } from "./server-process.ts";
 import { type EmbeddedPostgresEvent, superviseCluster } from "./supervise-cluster.ts";
 
-/** A running cluster, and this process's part in it. */
+/** A running cluster that this process has joined. */
 export interface OpenCluster {
-  /** How the superuser connects; stays the same over restarts of Postgres. */
+  /** How the superuser connects. Stays the same when Postgres restarts. */
   readonly superuser: ClusterConnection;
-  /** The directory of the cluster's home; `reason` says why something is not where one would look. */
+  /** The home of the cluster. `reason` states why something is not where you would expect it. */
   readonly location: { readonly directory: string; readonly reason?: string };
-  /** `found`: it ran already, for another process or left behind by one that was killed. */
+  /** `found`: Postgres was already running, for another process or left behind by a killed one. */
   readonly kind: "started" | "found";
   /**
-   * Leaves; who leaves last stops Postgres and waits until it is gone (60 s at most). May be called again.
+   * Leaves the cluster. The last process to leave stops Postgres and waits until it has stopped (60 s at most). Can be
+   * called again.
    * @throws EmbeddedPostgresError `stop-failed`
    */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Opens the cluster of a data directory with an application's database in it: creates what is missing, joins a running
- * Postgres or starts it, and from then on brings it back whenever it ends before `close`.
- * @throws EmbeddedPostgresError each of its kinds but `stop-failed`
+ * Opens the cluster of a data directory, with the application's database in it. Creates what is missing, joins a
+ * running Postgres or starts one, and restarts it whenever it ends before `close`.
+ * @throws EmbeddedPostgresError any kind except `stop-failed`
  */
 export async function openCluster(options: {
   dataDirectory: string;
@@ -58,8 +59,8 @@ async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster
   const binaries = await getBinaries(place.account);
   if (!(await hasCluster(place.cluster))) {
     await createCluster(place, binaries);
-    // Looked at again, since another process may have been faster, and as another account where useradd
-    // ran twice at once.
+    // Looks again, because another process may have been faster, and may use another account if useradd ran in both at
+    // the same time.
     place = await findClusterPlace(directory);
   }
   await requireVersion(place.cluster);
@@ -69,7 +70,7 @@ async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster
 }
 
 async function leaveCluster(cluster: Cluster, { presence, server }: Membership): Promise<void> {
-  // Postgres may end under us just here: then there is nothing to leave or to stop.
+  // Postgres may end at this moment. Then there is nothing to leave or stop.
   const isLast = await presence.leave().catch(() => false);
   if (!isLast)
     return await settlesWithin(

@@ -3,18 +3,18 @@ import { isDatabaseDuplicate, isNotAcceptingConnections } from "../sqlstate.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 
-/** One process's sign on a running cluster that it is in use: a shared lock held by an idle connection. */
+/** Marks a running cluster as used by this process: a shared lock that an idle connection holds. */
 export interface Presence {
-  /** Settles when the connection has ended, for whatever reason. */
+  /** Settles when the connection has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** Creates the application's database unless it is there. */
+  /** Creates the application's database unless it exists. */
   readonly createDatabase: (name: string) => Promise<void>;
-  /** Gives up the lock; true when nobody else is present, who are then kept out until `end`. */
+  /** Releases the lock. Returns true if no other process is present. Until `end`, no other process can then join. */
   readonly leave: () => Promise<boolean>;
   readonly end: () => Promise<void>;
 }
 
-/** `absent`: no server listens; `busy`: one does, and is starting, stopping or about to be stopped. */
+/** `absent`: no server listens. `busy`: a server listens, and is starting, stopping or about to be stopped. */
 export type JoinAttempt =
   | { readonly kind: "present"; readonly presence: Presence }
   | { readonly kind: "absent" }
@@ -26,13 +26,14 @@ const answerWithinMilliseconds = 10_000;
 export const presenceLock = "7809644653498852729";
 
 /**
- * Tries once to be present on a cluster.
- * @throws EmbeddedPostgresError `start-failed` when a server answers that will never let us in
+ * Tries once to become present on a cluster.
+ * @throws EmbeddedPostgresError `start-failed` if the server permanently rejects the connection
  */
 export async function tryJoin(connection: ClusterConnection): Promise<JoinAttempt> {
   const client = new Client({
     ...connection,
-    // Each cluster has this database, and no presence in it keeps another from being copied or dropped.
+    // Every cluster has this database, and a connection to it doesn't prevent another database from being copied or
+    // dropped.
     database: "postgres",
     application_name: "latchkey presence",
     connectionTimeoutMillis: answerWithinMilliseconds,
@@ -40,23 +41,23 @@ export async function tryJoin(connection: ClusterConnection): Promise<JoinAttemp
     ssl: false,
   });
   const ended = new Promise<void>((resolve) => client.once("end", resolve));
-  // The end is what counts; without a listener its cause would end the process.
+  // `ended` reports the end of the connection. Without this listener, its cause would end the process.
   client.on("error", () => {});
   try {
     await client.connect();
-    if (await ask(client, "select pg_try_advisory_lock_shared($1) as answer")) {
-      return { kind: "present", presence: presenceOn(client, ended) };
+    if (await queryLock(client, "select pg_try_advisory_lock_shared($1) as answer")) {
+      return { kind: "present", presence: createPresence(client, ended) };
     }
-    // Not awaited, here and below: a connection that nothing depends on may take its time to end.
+    // Not awaited, here and below, because nothing depends on when the connection ends.
     client.end().catch(() => {});
     return { kind: "busy", reason: "it is being stopped" };
   } catch (error) {
     client.end().catch(() => {});
-    return explain(error);
+    return classifyFailure(error);
   }
 }
 
-function presenceOn(client: Client, ended: Promise<void>): Presence {
+function createPresence(client: Client, ended: Promise<void>): Presence {
   return {
     ended,
     async createDatabase(name) {
@@ -70,23 +71,24 @@ function presenceOn(client: Client, ended: Promise<void>): Presence {
       }
     },
     async leave() {
-      // Let go before trying: two that leave at once would otherwise each be in the other's way.
-      await ask(client, "select pg_advisory_unlock_shared($1) as answer");
-      return await ask(client, "select pg_try_advisory_lock($1) as answer");
+      // Releases the shared lock first. Otherwise, if two processes leave at the same time, neither gets the exclusive
+      // lock.
+      await queryLock(client, "select pg_advisory_unlock_shared($1) as answer");
+      return await queryLock(client, "select pg_try_advisory_lock($1) as answer");
     },
     end: () => client.end(),
   };
 }
 
-async function ask(client: Client, sql: string): Promise<boolean> {
+async function queryLock(client: Client, sql: string): Promise<boolean> {
   const { rows } = await client.query<{ answer: boolean }>(sql, [presenceLock]);
   return rows[0]?.answer === true;
 }
 
-function explain(error: unknown): JoinAttempt {
+function classifyFailure(error: unknown): JoinAttempt {
   const code = errorCode(error) ?? "";
   if (["ENOENT", "ECONNREFUSED"].includes(code)) return { kind: "absent" };
-  // pg gives a connection that broke no code.
+  // pg's error for a broken connection has no code.
   const isTransient =
     isNotAcceptingConnections(error) || ["ECONNRESET", "EPIPE", "EAGAIN", ""].includes(code);
   const reason = error instanceof Error ? error.message : String(error);

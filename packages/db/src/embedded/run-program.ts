@@ -1,23 +1,26 @@
 import { execFile } from "node:child_process";
 
-/** The operating system's user that Postgres runs as. */
+/** The operating system user that Postgres runs as. */
 export interface ServerAccount {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The whole environment of a program we start: nothing of ours, no language but C, the host's own zone. */
+/**
+ * The whole environment of a program that Latchkey starts: no inherited variables, the C locale, and the host's time
+ * zone.
+ */
 export const programEnvironment = { LC_ALL: "C", PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
 
-/** How a program ended; `output` is what it wrote, or why it could not be run. */
+/** How a program ended. `output` is what it wrote, or why it could not be run. */
 export interface ProgramResult {
   readonly isSuccess: boolean;
   readonly output: string;
 }
 
 /**
- * Runs a program to its end, killing it after `timeoutMilliseconds` (60 s when not given). `account` is
- * the operating system's user to run it as; only root may give one.
+ * Runs a program to its end, or kills it after `timeoutMilliseconds` (60 s by default). `account` is the operating
+ * system user to run it as. Only root may give one.
  */
 export function runProgram(
   file: string,
@@ -26,7 +29,7 @@ export function runProgram(
 ): Promise<ProgramResult> {
   const settings = {
     ...(options.account && { uid: options.account.uid, gid: options.account.gid }),
-    // The caller's own directory may be one that the account cannot enter.
+    // The account may not be able to enter the current directory.
     cwd: "/",
     env: programEnvironment,
     killSignal: "SIGKILL",
@@ -39,7 +42,7 @@ export function runProgram(
         resolve({ isSuccess: error === null, output: output || (error?.message ?? "") });
       });
     } catch (error) {
-      // Some failures to become another user are thrown at once, not handed to the callback.
+      // Some failures to switch to another user are thrown immediately instead of passed to the callback.
       resolve({ isSuccess: false, output: String(error) });
     }
   });

@@ -5,8 +5,9 @@ import { runProgram, type ServerAccount } from "./run-program.ts";
 const userName = "postgres";
 
 /**
- * Whom Postgres runs as, which refuses to be root: undefined (ourselves) for an ordinary user; for root
- * the owner of `clusterDirectory` when there is one already, else the user `postgres`, created if missing.
+ * Finds the account that Postgres runs as, because Postgres refuses to run as root. Returns undefined (the current
+ * user) unless that is root. For root, returns the owner of `clusterDirectory` if that is another user; otherwise the
+ * user `postgres`, which is created if missing.
  * @throws EmbeddedPostgresError `no-user`
  */
 export async function findServerAccount(clusterDirectory?: string): Promise<ServerAccount | undefined> {
@@ -20,8 +21,8 @@ export async function findServerAccount(clusterDirectory?: string): Promise<Serv
   if (attempt.isSuccess) return account;
   throw new EmbeddedPostgresError(
     "no-user",
-    `Postgres does not run as root and root cannot become the user ${userName} here (${attempt.output}); ` +
-      "start Latchkey as an ordinary user or set DATABASE_URL.",
+    `Postgres does not run as root, and root cannot switch to the user ${userName} here (${attempt.output}); ` +
+      "start Latchkey as an ordinary user, or set DATABASE_URL.",
   );
 }
 
@@ -39,12 +40,12 @@ async function createAccount(): Promise<ServerAccount> {
     ...["--system", "--user-group", "--no-create-home"],
     ...["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", userName],
   ]);
-  // Looked up even when useradd failed: another process may have been the first to create it.
+  // Looks up the account even if useradd failed, because another process may have created it first.
   const account = await lookUpAccount();
   if (account) return account;
   throw new EmbeddedPostgresError(
     "no-user",
-    `Postgres does not run as root and the user ${userName} could not be created (${created.output}); ` +
-      "create it, start Latchkey as an ordinary user or set DATABASE_URL.",
+    `Postgres does not run as root, and the user ${userName} could not be created (${created.output}); ` +
+      "create the user, start Latchkey as an ordinary user, or set DATABASE_URL.",
   );
 }

@@ -6,12 +6,12 @@ import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres
 
 const tenMebibytes = 10 * 1024 * 1024;
 
-/** Makes the log one byte too large. */
+/** Fills the log to one byte too many. */
 async function fill(log: string, letter: string): Promise<void> {
   await appendFile(log, letter.repeat(tenMebibytes + 1 - (await stat(log)).size));
 }
 
-/** Has Postgres write a line. */
+/** Makes Postgres write a line to the log. */
 async function failToLogIn({ connection }: EmbeddedPostgres): Promise<void> {
   await expect(query({ ...connection, password: "guess" }, "select")).rejects.toThrow("password");
 }
@@ -39,7 +39,7 @@ test("rotates the log before a start and while Postgres runs, and keeps one form
   expect((await stat(`${log}.1`)).mode & 0o777).toBe(0o600);
 
   await failToLogIn(postgres);
-  // Not behind ten mebibytes of nothing.
+  // The line is not preceded by ten mebibytes of NUL.
   await expect.poll(() => readFile(log, "utf8")).toMatch(/^[^\0]*password authentication failed/);
   expect((await stat(log)).size).toBeLessThan(10_000);
   expect((await listLogs()).sort()).toEqual(["postgres.log", "postgres.log.1"]);

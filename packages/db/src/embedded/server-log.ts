@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ClusterPlace } from "./cluster-place.ts";
 import { runProgram } from "./run-program.ts";
 
-/** The log is rotated above this size, in bytes. One former log is kept, so that both together take about twice as much. */
+/** The log is rotated above this size, in bytes. One former log is kept, so both together take about twice as much. */
 const maxLogBytes = 10 * 1024 * 1024;
 
 /** Where a cluster's Postgres writes its log. */
@@ -12,20 +12,23 @@ export function logPath(cluster: string): string {
 }
 
 /**
- * Copies a log that has become too large to `postgres.log.1` and truncates it. Postgres appends through a descriptor that it
- * keeps open, so that a renamed file would go on growing; what it writes between the copy and the truncation is lost.
- * Never throws: a log that can't be copied (a full disk) is truncated all the same, and one that can't be truncated
- * is tried again.
+ * Copies a log that has become too large to `postgres.log.1` and truncates it. The log isn't renamed, because Postgres
+ * appends through a descriptor that it keeps open, and would keep writing to the renamed file. What it writes between
+ * the copy and the truncation is lost. Never throws: a log that can't be copied (a full disk) is truncated anyway, and
+ * one that can't be truncated is tried again.
  */
 export async function rotateLog({ account, cluster }: ClusterPlace): Promise<void> {
   const log = logPath(cluster);
   const found = await stat(log).catch(() => undefined);
   if (!found || found.size <= maxLogBytes) return;
-  // As the account: root must not follow what another user put there.
+  // Runs as the account: root must not follow a link that another user created.
   await runProgram("/bin/sh", ["-c", rotation, "sh", log, String(maxLogBytes)], { account });
 }
 
-/** Where two processes rotate the log at the same time, the one whose copy is cut short by the other leaves it alone. */
+/**
+ * If two processes rotate the log at the same time, the process whose copy was cut short by the other does nothing
+ * more.
+ */
 const rotation = `
 umask 077
 copy="$1.tmp-$$"
@@ -37,17 +40,20 @@ else
 fi
 : >"$1"`;
 
-/** The last failure in the log from an offset in bytes on: the process's own, else any of the server's. */
+/**
+ * Finds the last failure in the log after an offset in bytes: one of the process itself, or otherwise any failure of
+ * the server.
+ */
 export async function findLastFailure(
   log: string,
   own: { pid: number | undefined; from: number },
 ): Promise<string> {
   const lines = (await readTail(log, own.from)).split("\n").filter(Boolean);
-  // Who came too early is turned away with a FATAL as well, which tells nothing.
+  // Postgres also logs FATAL for connections that come too early, which doesn't explain why a start failed.
   const failures = lines.filter((line) => /(FATAL|PANIC): (?!.*the database system is )/.test(line));
   const line =
     failures.findLast((failure) => failure.includes(`[${own.pid}]`)) ?? failures.at(-1) ?? lines.at(-1);
-  return line?.trim() ?? "it wrote nothing";
+  return line?.trim() ?? "it logged nothing";
 }
 
 async function readTail(log: string, from: number): Promise<string> {

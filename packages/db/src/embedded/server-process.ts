@@ -14,7 +14,7 @@ import { createSocketDirectory, socketDirectoryOf } from "./socket-directory.ts"
 export interface ServerProcess {
   readonly pid: number | undefined;
   readonly hasExited: () => boolean;
-  /** Settles when the process is gone. */
+  /** Settles when the process has ended. */
   readonly exited: Promise<void>;
   /** Why it ended, from its log. */
   readonly findFailure: () => Promise<string>;
@@ -22,7 +22,10 @@ export interface ServerProcess {
 
 const stopWithinMilliseconds = 60_000;
 
-/** What must hold whatever postgresql.conf says. Errors go to the client alone: their text quotes values. */
+/**
+ * Settings that apply whatever postgresql.conf says. Errors are sent only to the client and not logged, because their
+ * text quotes values.
+ */
 const fixedSettings = {
   listen_addresses: "",
   unix_socket_permissions: "0700",
@@ -41,9 +44,9 @@ const fixedSettings = {
 };
 
 /**
- * Starts Postgres in a session of its own, so that a signal to our process group spares it. It is our
- * child all the same: where nothing else reaps orphans (a container without an init), one left to it would
- * stay as a zombie that Postgres takes for a living owner of the cluster.
+ * Starts Postgres in its own session, so that it doesn't receive signals to our process group. It stays our child
+ * process: where nothing reaps orphans (a container without an init), an orphan would remain as a zombie, and Postgres
+ * would take the zombie for a running owner of the cluster.
  */
 export async function startServer(place: ClusterPlace, binaries: Binaries): Promise<ServerProcess> {
   const { account, cluster } = place;
@@ -52,20 +55,21 @@ export async function startServer(place: ClusterPlace, binaries: Binaries): Prom
   const settings = {
     ...fixedSettings,
     port: "5432",
-    // Relative to the cluster: the setting is a list, in which a path with a comma would be two.
+    // Relative to the cluster, because the setting is a list: a path with a comma would be split.
     unix_socket_directories: socketDirectory === cluster ? "." : socketDirectory,
   };
   const log = logPath(cluster);
   await rotateLog(place);
   const logStart = (await stat(log).catch(() => undefined))?.size ?? 0;
   const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
-  // The shell opens the log as the account itself: root must not follow what another user put there.
+  // The shell opens the log as the account: root must not follow a link that another user created.
   const script = 'umask 077; log=$1; shift; exec "$@" >>"$log" 2>&1';
   const child = spawn("/bin/sh", ["-c", script, "sh", log, binaries.postgres, "-D", cluster, ...args], {
     ...(account && { uid: account.uid, gid: account.gid }),
     cwd: "/",
     detached: true,
-    // A stale pid file may name our parent after a restart of a container; pg_ctl says the same this way.
+    // After a container restarts, a stale pid file may name our parent process. pg_ctl uses this variable for the same
+    // purpose.
     env: { ...programEnvironment, PG_GRANDPARENT_PID: String(process.ppid) },
     stdio: "ignore",
   });
@@ -80,16 +84,17 @@ export async function startServer(place: ClusterPlace, binaries: Binaries): Prom
 }
 
 /**
- * Stops the Postgres of a cluster, whoever started it, ending its sessions; settles when it is gone. Only
- * for who knows that it runs.
+ * Stops the Postgres of a cluster and ends its sessions, whichever process started it. Settles when it has ended. Call
+ * it only if Postgres is known to run.
  * @throws EmbeddedPostgresError `stop-failed` after 60 s
  */
 export async function stopServer({ account, cluster }: ClusterPlace): Promise<void> {
   const running = await readPidFile(cluster);
   if (!running) return;
-  // SIGINT is the fast shutdown. Not pg_ctl: it fails where the way to the cluster was closed meanwhile, and
-  // goes on to wait for the end of a successor. As the account: the file is its own to write.
-  const asked = await runProgram("/bin/sh", ["-c", 'kill -INT "$1"', "sh", String(running.pid)], { account });
+  // SIGINT requests a fast shutdown. pg_ctl isn't used: it fails if the path to the cluster has become inaccessible,
+  // and it also waits for the end of a successor. Runs as the account, because the account can write any process ID to
+  // the file.
+  const kill = await runProgram("/bin/sh", ["-c", 'kill -INT "$1"', "sh", String(running.pid)], { account });
   const bound = AbortSignal.timeout(stopWithinMilliseconds);
   while (!bound.aborted) {
     if ((await readPidFile(cluster))?.pid !== running.pid) return;
@@ -97,11 +102,11 @@ export async function stopServer({ account, cluster }: ClusterPlace): Promise<vo
   }
   throw new EmbeddedPostgresError(
     "stop-failed",
-    `The embedded Postgres did not stop (${asked.output}); its log is ${logPath(cluster)}.`,
+    `The embedded Postgres did not stop (${kill.output}); its log is ${logPath(cluster)}.`,
   );
 }
 
-/** What Postgres says of itself in its pid file: `status` is `ready`, `starting` or `stopping`. */
+/** Reads what Postgres wrote to its pid file. `status` is `ready`, `starting` or `stopping`. */
 export async function readPidFile(cluster: string): Promise<{ pid: number; status: string } | undefined> {
   const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => undefined);
   if (!text) return undefined;

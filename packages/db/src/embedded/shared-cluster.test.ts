@@ -9,7 +9,7 @@ import {
 } from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 
-test("four processes that open a new data directory at once share one cluster", async () => {
+test("four processes that open a new data directory at the same time share one cluster", async () => {
   const dataDirectory = await makeDirectory();
   const opening = openEmbeddedPostgres({ dataDirectory });
   const holders = await Promise.all([1, 2, 3].map(() => startHolder(dataDirectory)));
@@ -30,7 +30,7 @@ test("four processes that open a new data directory at once share one cluster", 
   expect(await serverPid(dataDirectory)).toBeUndefined();
 }, 30_000);
 
-test("the process that started Postgres may leave first, and the last one out stops it", async () => {
+test("the process that started Postgres may leave first, and the last process to leave stops it", async () => {
   const dataDirectory = await makeDirectory();
   const starter = await startHolder(dataDirectory);
   expect(starter.said.kind).toBe("started");
@@ -44,7 +44,7 @@ test("the process that started Postgres may leave first, and the last one out st
   expect(await serverPid(dataDirectory)).toBeUndefined();
 }, 30_000);
 
-test("of two that leave at the same time one stops Postgres", async () => {
+test("of two processes that leave at the same time, one stops Postgres", async () => {
   const dataDirectory = await makeDirectory();
   for (let round = 0; round < 5; round += 1) {
     const both = await Promise.all([1, 2].map(() => openEmbeddedPostgres({ dataDirectory })));
@@ -53,7 +53,7 @@ test("of two that leave at the same time one stops Postgres", async () => {
   }
 }, 30_000);
 
-test("adopts a Postgres left behind by a killed process group and stops it at close", async () => {
+test("joins a Postgres that a killed process group left behind, and stops it when closed", async () => {
   const dataDirectory = await makeDirectory();
   const holder = await startHolder(dataDirectory);
   const pid = await serverPid(dataDirectory);
@@ -66,7 +66,7 @@ test("adopts a Postgres left behind by a killed process group and stops it at cl
   expect(await serverPid(dataDirectory)).toBeUndefined();
 }, 30_000);
 
-test("opens while the one before is still shutting down", async () => {
+test("opens while the previous process is still shutting down", async () => {
   const dataDirectory = await makeDirectory();
   let leaving = await openEmbeddedPostgres({ dataDirectory });
   for (let round = 0; round < 5; round += 1) {

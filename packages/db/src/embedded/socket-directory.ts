@@ -4,23 +4,23 @@ import { join } from "node:path";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 import type { ServerAccount } from "./run-program.ts";
 
-/** No TCP port is open; the number is part of the socket's name. */
+/** The number is part of the socket's name. No TCP port is open. */
 export const socketPort = 5432;
 
-/** The name of the socket in its directory, as Postgres and its clients agree on it. */
+/** The file name of the socket, as Postgres and its clients expect it. */
 export const socketFileName = `.s.PGSQL.${socketPort}`;
 
-/** What fits into a socket's address on every platform, in bytes. */
+/** The longest path of a socket that every platform supports, in bytes. */
 const maximumSocketPathBytes = 103;
 
-/** Where the socket of a cluster is: the cluster's own directory, or one below /tmp when that is too long. */
+/** The directory of a cluster's socket: the cluster itself, or a directory in /tmp if that path is too long. */
 export function socketDirectoryOf(cluster: string): string {
   if (Buffer.byteLength(join(cluster, socketFileName)) <= maximumSocketPathBytes) return cluster;
   return `/tmp/latchkey-${createHash("sha256").update(cluster).digest("hex").slice(0, 16)}`;
 }
 
 /**
- * Creates the socket's directory where it is not the cluster's own, refusing one that anybody else made.
+ * Creates the socket's directory if it is not the cluster itself. Rejects a directory that another user created.
  * @throws EmbeddedPostgresError `start-failed`
  */
 export async function createSocketDirectory(
@@ -40,6 +40,6 @@ export async function createSocketDirectory(
   if (found.isDirectory() && found.uid === owner && (found.mode & 0o7777) === 0o700) return;
   throw new EmbeddedPostgresError(
     "start-failed",
-    `The socket of Postgres cannot be in ${directory}, which belongs to somebody else; remove it.`,
+    `The socket of Postgres cannot be in ${directory}, which belongs to another user; remove it.`,
   );
 }

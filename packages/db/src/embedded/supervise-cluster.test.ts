@@ -7,7 +7,7 @@ import { closing, makeDirectory, query, serverPid, startHolder } from "./embedde
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
 
-/** Collects events; `seen` settles at the next one of its kind. */
+/** Collects events. `seen` settles at the next event of a kind. */
 function eventLog() {
   const kinds: string[] = [];
   const target = new EventTarget();
@@ -27,7 +27,7 @@ async function signalServer(home: string, signal: NodeJS.Signals): Promise<void>
   process.kill(pid, signal);
 }
 
-test("brings a killed Postgres back with its data, time after time", async () => {
+test("restarts a killed Postgres with its data, repeatedly", async () => {
   const dataDirectory = await makeDirectory();
   const log = eventLog();
   const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
@@ -45,7 +45,7 @@ test("brings a killed Postgres back with its data, time after time", async () =>
   expect(await serverPid(dataDirectory)).toBeUndefined();
 }, 30_000);
 
-test("is present again everywhere after a kill, so that the last one out still stops Postgres", async () => {
+test("all processes are present again after a kill, so that the last process to leave still stops Postgres", async () => {
   const dataDirectory = await makeDirectory();
   const holder = await startHolder(dataDirectory);
   const logs = [eventLog(), eventLog()];
@@ -64,7 +64,7 @@ test("is present again everywhere after a kill, so that the last one out still s
   expect(await serverPid(dataDirectory)).toBeUndefined();
 }, 30_000);
 
-test("ends the half-open state that a SIGTERM to Postgres leaves, and recovers", async () => {
+test("ends the smart shutdown that a SIGTERM to Postgres starts, and recovers", async () => {
   const dataDirectory = await makeDirectory();
   const log = eventLog();
   const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
@@ -78,7 +78,7 @@ test("ends the half-open state that a SIGTERM to Postgres leaves, and recovers",
   expect(log.kinds).toEqual(["lost", "recovered"]);
 }, 30_000);
 
-test("keeps trying while Postgres cannot be started, and ends when closed meanwhile", async () => {
+test("keeps trying while Postgres can't be started, and stops trying when closed", async () => {
   const dataDirectory = await makeDirectory();
   const log = eventLog();
   const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));

@@ -5,24 +5,27 @@ import { type Cluster, joinCluster, type Membership } from "./join-cluster.ts";
 import { logPath, rotateLog } from "./server-log.ts";
 import { readPidFile, stopServer } from "./server-process.ts";
 
-/** `lost`: Postgres went away under us and is being started again; `recovered`: it is back. */
+/** `lost`: Postgres has ended unexpectedly and is being restarted. `recovered`: it is available again. */
 export interface EmbeddedPostgresEvent {
   readonly kind: "lost" | "recovered";
 }
 
-/** The watch over a cluster that is in use. */
+/** The supervision of a cluster that is in use. */
 export interface Supervision {
-  /** Ends the watch and answers this process's membership, undefined when Postgres is gone just then. */
+  /**
+   * Ends the supervision. Returns the membership of this process, or undefined if Postgres is not running at that
+   * moment.
+   */
   readonly end: () => Promise<Membership | undefined>;
 }
 
 const firstPauseMilliseconds = 200;
-/** Bounds how long Postgres stays away after whatever kept it from starting has passed. */
+/** Limits how long Postgres stays unavailable after the cause of a failed start has been removed. */
 const longestPauseMilliseconds = 2000;
 const lookEveryMilliseconds = 1000;
 const measureLogEveryMilliseconds = 2000;
 
-/** Joins the cluster again whenever the presence on it ends, however often that takes. */
+/** Joins the cluster again whenever this process's presence on it ends. */
 export function superviseCluster(options: {
   cluster: Cluster;
   membership: Membership;
@@ -67,8 +70,8 @@ async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership
     try {
       return await joinCluster(cluster);
     } catch {
-      // Whatever stops it (a full disk, say) may pass; Postgres's log has it.
-      // Jitter keeps the processes of one data directory from trying at the same time, over and over.
+      // The cause (such as a full disk) may be temporary. Postgres logs it. Jitter keeps the processes of one data
+      // directory from trying at the same time over and over.
       await delay(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
     }
   }
@@ -76,8 +79,9 @@ async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership
 }
 
 /**
- * A SIGTERM to Postgres (`kill`, a service manager) turns new sessions away and waits for the present ones
- * to leave, ours among them, for ever. Made a fast shutdown, it becomes an ordinary loss.
+ * After a SIGTERM (`kill`, a service manager), Postgres rejects new sessions and waits for existing ones to end,
+ * including ours, which never end. This turns the shutdown into a fast one, after which the cluster is rejoined as
+ * after any other loss.
  */
 function hastenShutdowns(cluster: Cluster): () => void {
   const path = join(cluster.place.cluster, "postmaster.pid");

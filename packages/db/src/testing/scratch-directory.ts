@@ -1,16 +1,18 @@
 import { accessSync, constants, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 
-/** Linux's file system in memory. */
+/** The in-memory file system of Linux. */
 const memory = "/dev/shm";
 
-/** What the clusters of a whole run may take at once, and the memory that must be left for everything else, in bytes. */
+/**
+ * The most memory that the clusters of a test run take, and the memory that must be left for everything else, in bytes.
+ */
 const clusterBytes = 2 * 2 ** 30;
 const otherBytes = 2 * 2 ** 30;
 
 /**
- * Where tests put clusters: in memory if it has room, because a cluster takes twice the processor time on a disk; else in
- * the system's directory for temporary files.
+ * The directory for test clusters: in memory if there is room, because a cluster on disk takes twice the processor
+ * time; otherwise the system's temporary directory.
  */
 export const scratchDirectory = hasRoomInMemory() ? memory : tmpdir();
 

@@ -8,15 +8,15 @@ import { scratchDirectory } from "./scratch-directory.ts";
 
 /** A cluster that exists for one run of tests. */
 export interface TestCluster {
-  /** The superuser's. */
+  /** The superuser's connection. */
   readonly connection: ClusterConnection;
-  /** Where its data is. */
+  /** The directory of its data. */
   readonly directory: string;
   /** Stops Postgres and removes all of its data. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a cluster of its own in a fresh directory below `parent`, on a copy of `data` if given. */
+/** Starts a cluster in a new directory in `parent`, on a copy of `data` if given. */
 export async function startTestCluster({
   parent = scratchDirectory,
   data,
@@ -32,7 +32,7 @@ export async function startTestCluster({
     directory: cluster.location.directory,
     async stop() {
       await cluster.close();
-      // It is elsewhere when root's Postgres cannot reach `parent`.
+      // The data is elsewhere if root runs the tests and Postgres can't access `parent`.
       await rm(cluster.location.directory, { recursive: true, force: true });
       await rm(directory, { recursive: true, force: true });
     },
@@ -51,7 +51,7 @@ export async function createDatabase(
   );
 }
 
-/** Drops a database, ending the sessions in it; one that is not there is no error. */
+/** Drops a database and ends its sessions. A database that does not exist is not an error. */
 export async function dropDatabase(connection: ClusterConnection, name: string): Promise<void> {
   await execute(connection, `drop database if exists ${escapeIdentifier(name)} with (force)`);
 }

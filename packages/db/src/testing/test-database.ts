@@ -8,25 +8,27 @@ import { createDatabase, dropDatabase, setDatabaseAvailable } from "./test-clust
 /** A database for one test file, with the newest schema and nothing in it. */
 export interface TestDatabase {
   readonly connection: ClusterConnection;
-  /** As the product has it: under the wall. */
+  /** Under row-level security, as in the product. */
   readonly db: Db;
-  /** As whoever owns the database, past the wall, for what a test sets up or looks up. */
+  /** As the owner of the database, without row-level security, to prepare and check test data. */
   readonly owner: Db;
   /** Ends all sessions of the database and allows no new ones, or allows them again. */
   readonly setAvailable: (isAvailable: boolean) => Promise<void>;
-  /** Closes both and removes the database, ending whoever else is connected to it. */
+  /** Closes both, and drops the database with all other sessions. */
   readonly drop: () => Promise<void>;
 }
 
 const template = "migrated_template";
 
-/** Migrates the one database that {@link createTestDatabase} copies: a copy takes less than half the time of its migrations. */
+/**
+ * Migrates the template that {@link createTestDatabase} copies. A copy takes less than half the time of the migrations.
+ */
 export async function createTestTemplate(postgres: ClusterConnection): Promise<void> {
   await createDatabase(postgres, template);
   await migrate({ ...postgres, database: template });
 }
 
-/** Makes a database on the cluster that the global setup provides as `postgres`, after `createTestTemplate`. */
+/** Creates a database on the cluster that the global setup provides as `postgres`. Requires `createTestTemplate`. */
 export async function createTestDatabase(postgres: ClusterConnection): Promise<TestDatabase> {
   const connection = { ...postgres, database: `test_${randomUUID()}` };
   await createDatabase(postgres, connection.database, template);

@@ -5,9 +5,9 @@ import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
 import { findHomeWorkspace, noSlug, rememberAuditLog, rememberWorkspace } from "../remembered-workspace.ts";
 import { useSessionEnd } from "../use-session-end.ts";
 import { useThemeColor } from "./appearance.ts";
+import { ConnectionBanner } from "./connection-banner.tsx";
 import { Header } from "./header.tsx";
 import { Navigation } from "./navigation.tsx";
-import { OfflineBanner } from "./offline-banner.tsx";
 import classes from "./shell.module.css";
 import { useNavigationFold } from "./use-navigation-fold.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
@@ -79,7 +79,7 @@ export function Shell(): ReactElement {
           <Outlet />
         </div>
       </main>
-      <OfflineBanner />
+      <ConnectionBanner />
       <Suspense>
         <CommandPalette
           session={session}

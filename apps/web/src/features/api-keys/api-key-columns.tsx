@@ -16,7 +16,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
     id: "name",
     label: "Name",
     order: "name",
-    minWidth: 140,
+    minWidth: 200,
     grow: 2,
     rank: 0,
     cell: (apiKey) => <Name apiKey={apiKey} />,
@@ -40,7 +40,8 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
   {
     id: "restrictions",
     label: "Restrictions",
-    minWidth: 120,
+    minWidth: 160,
+    isWide: true,
     rank: 6,
     cell: (apiKey) => {
       const text = describeRestrictions(apiKey).join("; ");
@@ -51,7 +52,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
     id: "expiresAt",
     label: "Expires",
     order: "expiresAt",
-    minWidth: 112,
+    minWidth: 128,
     grow: 0,
     rank: 4,
     cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,

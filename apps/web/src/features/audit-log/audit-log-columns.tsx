@@ -21,6 +21,7 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
     id: "what",
     label: "What",
     minWidth: 220,
+    isWide: true,
     grow: 3,
     rank: 1,
     cell: (event) => (

@@ -37,6 +37,7 @@ export function memberColumns({
       label: "Email address",
       order: "email",
       minWidth: 180,
+      isWide: true,
       rank: 2,
       cell: ({ email }) => (
         <span className={classes.email} title={email}>

@@ -117,9 +117,13 @@ export function OverviewPage(): ReactElement {
             </Section>
           ) : (
             <div className={classes.columns}>
-              <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
-              {access.may("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
-              <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
+              <div>
+                <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
+              </div>
+              <div>
+                {access.may("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
+                <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
+              </div>
             </div>
           )}
         </>

@@ -21,7 +21,7 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 140,
+      minWidth: 200,
       grow: 2,
       rank: 0,
       cell: ({ id, name, owner }) =>
@@ -64,7 +64,8 @@ export function workspaceKeyColumns(
     {
       id: "restrictions",
       label: "Restrictions",
-      minWidth: 120,
+      minWidth: 160,
+      isWide: true,
       rank: 6,
       cell: (key) => {
         const restrictions = describeRestrictions(key);
@@ -79,7 +80,7 @@ export function workspaceKeyColumns(
       id: "expiresAt",
       label: "Expires",
       order: "expiresAt",
-      minWidth: 112,
+      minWidth: 128,
       grow: 0,
       rank: 4,
       cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,

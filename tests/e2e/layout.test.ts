@@ -1,0 +1,142 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { signUp, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { setStage } from "./set-stage.ts";
+
+// No text of a list is cut to less than 60 px or drawn over another, however wide the window is.
+
+let page: Page;
+let slug: string;
+
+const stage = setStage(async ({ browser, baseUrl, command }) => {
+  ({ page } = await browser.open());
+  await signUp(page, baseUrl);
+  const workspace = await getWorkspace(page);
+  ({ slug } = workspace);
+  const email = "a.rather.long.email.address.of.a.member@subdomain.example.com";
+  const name = "Margaret Elaine Heafield Hamilton of Draper Laboratory";
+  await command(["user", "create", "--email", email, "--name", name, "--password-stdin"], visitor.password);
+  await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "admin"]);
+  const { apiKeys } = proceduresOf(page);
+  await apiKeys.create.mutate({
+    name: "A key with a name that is much longer than the column for it",
+    description: "Described at length, for a table with little room",
+    settings: {
+      workspaceIds: [workspace.id],
+      permissions: ["members:read", "audit:read"],
+      isReadOnly: true,
+      ipRanges: ["203.0.113.0/24", "2001:db8::/32"],
+      limit: { quota: 1_000_000, windowSeconds: 86_400 },
+      expiresAt: { inSeconds: 5 * 86_400 },
+    },
+  });
+  const { id } = await apiKeys.create.mutate({ name: "Rotating" });
+  await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
+});
+
+const widths = [375, 480, 600, 640, 700, 768, 820, 900, 960, 1024, 1100, 1280, 1440, 1920, 2560];
+
+/** Text that is cut to less than 60 px, text over other text, and a page that scrolls sideways. */
+const findProblems = `(() => {
+  const problems = [];
+  const page = document.documentElement;
+  if (page.scrollWidth > page.clientWidth) problems.push("the page scrolls sideways");
+  const isShown = (element) => element.getClientRects().length > 0 && !element.closest(".visually-hidden");
+  const cells = [...document.querySelectorAll("main :is(th, td, dd, dt, li > div > h2)")].filter(isShown);
+  const texts = [];
+  for (const cell of cells) {
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const text = walker.currentNode;
+      const words = text.textContent.trim();
+      if (words === "" || !isShown(text.parentElement)) continue;
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      let { left, right, top, bottom } = range.getBoundingClientRect();
+      const whole = right - left;
+      for (let box = text.parentElement; box && box !== cell.parentElement; box = box.parentElement) {
+        if (getComputedStyle(box).overflowX === "visible") continue;
+        const edge = box.getBoundingClientRect();
+        left = Math.max(left, edge.left);
+        right = Math.min(right, edge.right);
+      }
+      const shown = right - left;
+      if (shown < whole - 1 && shown < 60) problems.push(words + " is cut to " + Math.round(shown) + " px");
+      texts.push({ words, cell, left, right, top, bottom });
+    }
+  }
+  for (const one of texts) for (const other of texts) {
+    if (one.cell === other.cell || one.cell.contains(other.cell) || other.cell.contains(one.cell)) continue;
+    const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+    const height = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+    if (width > 1 && height > 1) problems.push(one.words + " is drawn over " + other.words);
+  }
+  return problems;
+})()`;
+
+test.each([
+  ["the keys of a workspace", (): string => `/w/${slug}/api-keys`, "Rotating"],
+  ["members", (): string => `/w/${slug}/members`, "Ada Lovelace"],
+  ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
+  ["one's own keys", (): string => "/account/api-keys", "Rotating"],
+  ["the security log", (): string => "/account/security", "Rotated the API key"],
+  ["the overview", (): string => `/w/${slug}`, "Newest members"],
+] as const)("lists have room for their text at every width: %s", async (_what, path, text) => {
+  await page.goto(stage.baseUrl + path());
+  await page.getByText(text).first().waitFor();
+  const found: Record<number, unknown> = {};
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    // Two frames later the page is laid out for the new width.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    const problems = await page.evaluate<unknown[]>(findProblems);
+    if (problems.length > 0) found[width] = problems;
+  }
+  expect(found).toEqual({});
+});
+
+test("a choice of columns, an order and a filter are kept in the URL", async () => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.getByRole("link", { name: "Rotating" }).waitFor();
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Restrictions" }).click();
+  await page.keyboard.press("Escape");
+  await page.getByRole("columnheader", { name: "Restrictions" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Name", exact: true }).click();
+  await page.getByRole("columnheader", { name: "Name" }).and(page.locator("[aria-sort=ascending]")).waitFor();
+  await page.getByRole("combobox", { name: "Status" }).click();
+  await page.getByRole("option", { name: "Rotating" }).click();
+  await page.getByText("1 key", { exact: true }).waitFor();
+  const search = new URL(page.url()).searchParams;
+  expect(Object.fromEntries(search)).toEqual({
+    columns: "status,start,expiresAt,lastUsedAt,usageCount,createdAt",
+    sort: "name",
+    status: "rotating",
+  });
+  await page.reload();
+  await page.getByText("1 key", { exact: true }).waitFor();
+  expect(await page.getByRole("columnheader", { name: "Restrictions" }).count()).toBe(0);
+});
+
+test("selected keys are disabled and deleted together, after a confirmation", async () => {
+  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("2 keys selected").waitFor();
+  await page.getByRole("button", { name: "Disable", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Disable 2 keys?" });
+  await dialog.getByText("None of them was ever used.").waitFor();
+  await dialog.getByRole("button", { name: "Disable 2 keys" }).click();
+  await page.getByText("2 keys were disabled.").waitFor();
+  await expect.poll(() => page.getByRole("table").getByText("Disabled").count()).toBe(2);
+  await page.locator("main:focus").waitFor();
+  await page.getByRole("checkbox", { name: "Select Rotating" }).check();
+  expect(await page.getByRole("button", { name: "Disable", exact: true }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("button", { name: "Delete 1 key" }).click();
+  await page.getByText("1 key was deleted.").waitFor();
+  await page.getByRole("link", { name: "Rotating" }).waitFor({ state: "detached" });
+  await page.goto(`${stage.baseUrl}/account/security`);
+  await page.getByText("Deleted the API key “Rotating”").waitFor();
+});

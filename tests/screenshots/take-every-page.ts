@@ -1,0 +1,177 @@
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { decodeId } from "@latchkey/db/ids";
+import type { Page } from "playwright-core";
+import { getWorkspace, proceduresOf } from "../e2e/call.ts";
+import { startBrowser } from "../support/browser.ts";
+import { open, toUuid } from "../support/inspection.ts";
+import { createPlace } from "../support/place.ts";
+import { connectionTo } from "../support/postmaster.ts";
+import { projectRoot } from "../support/product.ts";
+import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
+
+// Takes a picture of every page and dialog, at four widths, in light and dark, to look at them one by one:
+// `pnpm screenshots:all [folder]`.
+
+const directory = resolve(process.argv[2] ?? join(projectRoot, "tests/.results/pages"));
+const widths = [375, 768, 1024, 1440];
+const people = [
+  ["Grace Hopper", "grace@example.com", "admin"],
+  ["Linus Torvalds", "linus.benedict.torvalds@kernel-maintainers.example.com", "member"],
+  ["Margaret Elaine Heafield Hamilton", "margaret@example.com", "viewer"],
+] as const;
+
+await mkdir(directory, { recursive: true });
+const [place, browser] = await Promise.all([createPlace(), startBrowser()]);
+const { baseUrl } = await place.start();
+try {
+  const { page: maker } = await browser.open();
+  await signUp(maker, baseUrl);
+  const { slug, keyId, requestId } = await fill(maker);
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of widths) {
+      const { page } = await browser.open({ colorScheme, viewport: { width, height: 900 } });
+      const take = async (name: string, { fullPage = true } = {}) => {
+        // What fades in or is loaded late would be half there.
+        await page.waitForLoadState("networkidle");
+        await page.screenshot({ path: join(directory, `${name}-${width}-${colorScheme}.png`), fullPage });
+      };
+      await visit(page, { slug, keyId, requestId, take });
+      await page.context().close();
+    }
+  }
+} finally {
+  await browser.stop();
+  await place.close();
+}
+
+interface Visit {
+  readonly slug: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly take: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
+}
+
+async function visit(page: Page, { slug, keyId, requestId, take }: Visit): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  const close = async () => {
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  };
+  await page.goto(`${baseUrl}/sign-up`);
+  await page.getByRole("button", { name: "Create account" }).waitFor();
+  await take("sign-up");
+  await page.goto(`${baseUrl}/sign-in`);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  await take("sign-in");
+  await page.getByLabel("Email").fill(visitor.email);
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Busiest API keys" }).waitFor();
+  await page.getByText("Show the audit log").waitFor();
+  await take("overview");
+  for (const [name, path, text] of [
+    ["workspace-keys", `w/${slug}/api-keys`, "Deploy pipeline"],
+    ["members", `w/${slug}/members`, "Grace Hopper"],
+    ["audit-log", `w/${slug}/audit`, "created the workspace"],
+    ["settings", `w/${slug}/settings`, "Delete workspace"],
+    ["api-keys", "account/api-keys", "Deploy pipeline"],
+    ["security", "account/security", "Created the API key"],
+    ["request", `account/requests/${requestId}`, "What happened"],
+    ["not-found", "nowhere", "Page not found"],
+  ] as const) {
+    await page.goto(`${baseUrl}/${path}`);
+    await page.getByText(text).first().or(page.getByLabel(text)).first().waitFor();
+    await take(name);
+  }
+  await page.goto(`${baseUrl}/account/api-keys/${keyId}`);
+  await page.getByRole("img", { name: /^Requests of the last/ }).waitFor();
+  await take("api-key");
+  await page.goto(`${baseUrl}/account/api-keys?q=nothing`);
+  await page.getByText("No key matches").waitFor();
+  await take("no-match");
+  await page.goto(`${baseUrl}/account/api-keys`);
+  await page.getByRole("checkbox", { name: "Select Deploy pipeline" }).check();
+  await take("api-keys-selected", { fullPage: false });
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog.waitFor();
+  await take("delete-selected", { fullPage: false });
+  await close();
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox").first().waitFor();
+  await take("columns", { fullPage: false });
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog.waitFor();
+  await take("new-api-key", { fullPage: false });
+  await close();
+  await page.goto(`${baseUrl}/w/${slug}/members`);
+  await page.getByRole("combobox", { name: "Role of Grace Hopper" }).click();
+  await page.getByRole("option", { name: "Viewer" }).click();
+  await dialog.waitFor();
+  await take("role", { fullPage: false });
+  await close();
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+  await take("account-menu", { fullPage: false });
+}
+
+/** Makes a workspace that has been used for a day, with members and keys in every state. */
+async function fill(page: Page): Promise<{ slug: string; keyId: string; requestId: string }> {
+  const { id: workspaceId, slug } = await getWorkspace(page);
+  for (const [name, email, role] of people) {
+    await runCommand(["user", "create", "--email", email, "--name", name, "--password-stdin"]);
+    await runCommand(["member", "add", "--workspace", workspaceId, "--user", email, "--role", role]);
+  }
+  await runCommand(["key", "create", "--user", "grace@example.com", "--name", "Grafana"]);
+  const { apiKeys } = proceduresOf(page);
+  const inDays = (days: number) => ({ inSeconds: days * 86_400 });
+  const made = [
+    await apiKeys.create.mutate({ name: "Local development", description: "On a laptop" }),
+    await apiKeys.create.mutate({
+      name: "Data warehouse export",
+      settings: { isReadOnly: true, ipRanges: ["203.0.113.0/24"], expiresAt: inDays(5) },
+    }),
+    await apiKeys.create.mutate({
+      name: "Partner import with a name that is longer than the others",
+      description: "Nightly at 02:00 UTC",
+      settings: { workspaceIds: [workspaceId], limit: { quota: 1, windowSeconds: 86_400 } },
+    }),
+    await apiKeys.create.mutate({ name: "Old laptop", settings: { isDisabled: true } }),
+    await apiKeys.create.mutate({ name: "Trial", settings: { expiresAt: { inSeconds: 1 } } }),
+    await apiKeys.create.mutate({ name: "Deploy pipeline", description: "Releases from CI" }),
+  ];
+  const [laptop, , limited, , , deploy] = made;
+  if (!laptop || !limited || !deploy) throw new Error("A key is missing.");
+  const requestId = "partner-import-0412";
+  for (let count = 0; count < 2; count += 1) {
+    await fetch(`${baseUrl}/open/workspaces/${workspaceId}`, {
+      headers: { Authorization: `Bearer ${limited.key}`, "X-Request-Id": requestId },
+    });
+  }
+  await callOpenApi(baseUrl, deploy.key);
+  await apiKeys.rotate.mutate({ id: deploy.id, overlapSeconds: 86_400 });
+  const database = await open(await connectionTo(place.cluster));
+  try {
+    await database.query("set role latchkey_admission");
+    await database.query(
+      `insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
+      select $1::uuid, date_trunc('hour', now()) - hours * interval '1 hour', $2::uuid, outcome, count
+      from generate_series(1, 23) hours
+      cross join lateral (values
+        ('admitted', 30 + hours * 37 % 53 + case when hours % 24 between 8 and 16 then 20 else 0 end),
+        ('limited', case hours when 7 then 18 when 15 then 9 else 0 end),
+        ('permission-not-in-key', case hours % 6 when 2 then 5 else 0 end)) outcomes (outcome, count)
+      where count > 0`,
+      [toUuid(deploy.id), decodeId("workspace", workspaceId)],
+    );
+  } finally {
+    await database.end();
+  }
+  return { slug, keyId: deploy.id, requestId };
+}
+
+async function runCommand(args: readonly string[]): Promise<void> {
+  const { status, stderr } = await place.command(args, visitor.password);
+  if (status !== 0) throw new Error(stderr);
+}
