@@ -122,9 +122,9 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
 }
 
 /**
- * Endpoints that use the database's clock or no password. `findLiveSession` replaces better-auth's lookup, which uses
- * the node's clock: sessions would end early on a node whose clock is ahead, and late on a node whose clock is behind.
- * `openSession` opens a session without a password, after a sign-up.
+ * Adds two endpoints to better-auth. `findLiveSession` replaces better-auth's lookup, which uses the node's clock:
+ * sessions would end early on a node whose clock is ahead, and late on a node whose clock is behind. `openSession`
+ * opens a session without a password, after a sign-up.
  */
 function sessionEndpoints(db: Db) {
   return {

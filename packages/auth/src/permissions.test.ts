@@ -4,7 +4,14 @@ import { listPermissions, permissionCatalogue, permissions, roles } from "./perm
 test("each role has exactly its documented permissions", () => {
   expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
     owner: permissions,
-    admin: ["workspace:read", "workspace:update", "members:read", "members:manage", "audit:read"],
+    admin: [
+      "workspace:read",
+      "workspace:update",
+      "members:read",
+      "members:manage",
+      "audit:read",
+      "keys:read",
+    ],
     member: ["workspace:read", "members:read"],
     viewer: ["workspace:read", "members:read"],
   });

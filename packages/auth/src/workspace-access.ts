@@ -43,7 +43,7 @@ export async function openReachedWorkspaces(
 ): Promise<readonly WorkspaceScope[]> {
   if (key.workspaceIds?.length === 0) return [];
   const ids = await listOwnWorkspaceIds(await enterAsUser(trx, key.ownerId), key.ownerId, key.workspaceIds);
-  return ids.map(mintWorkspaceScope);
+  return ids.map((id) => mintWorkspaceScope(id));
 }
 
 /**

@@ -192,8 +192,8 @@ describe("a request opens", () => {
 
   test.each<[string, Partial<PendingRequest>]>([
     ["that its user is not a member of", { facts, requirement: toRead(other) }],
-    ["if it asked for none", { facts, requirement: undefined }],
-    ["if it asked for what no restricted key may do", { facts, requirement: "unrestricted" }],
+    ["if it requires none", { facts, requirement: undefined }],
+    ["if it requires an unrestricted key", { facts, requirement: "unrestricted" }],
     ["while its facts are unknown", { facts: undefined, requirement: toRead(one) }],
   ])("no workspace %s", (_when, request) => {
     expect(openWorkspace(createPendingRequest(request))).toBeUndefined();

@@ -46,8 +46,8 @@ export class RefusalLog {
   }
 
   /**
-   * Drops the oldest entry of the next few keys' longest list. Comparing all keys would take too long for each rejected
-   * request of a flood.
+   * Drops the oldest entry of the key with the most entries among the next few keys. Comparing all keys would take too
+   * long for each rejected request of a flood.
    */
   #makeRoom(): void {
     const next = [...this.#keys.entries().take(comparedKeys)];

@@ -217,11 +217,11 @@ test("prunes old history every minute, and visits all keys step by step", async 
       })),
     )
     .execute();
-  const gone = Array.from({ length: 250 }, () => createId("key"));
+  const purged = Array.from({ length: 250 }, () => createId("key"));
   await database.owner
     .insertInto("key_addresses")
     .values(
-      [keyId, ...live, ...gone].map((id) => ({ key_id: id, address: "192.0.2.1", last_seen_at: recent })),
+      [keyId, ...live, ...purged].map((id) => ({ key_id: id, address: "192.0.2.1", last_seen_at: recent })),
     )
     .execute();
   const { recorder, clock, failures } = openRecorder({ flushEveryMs: 10, keepDays: 30 });

@@ -66,8 +66,8 @@ export async function restoreDatabase(
 }
 
 /**
- * Selects the migrations that were applied to the backup's database. @throws {BackupError} `newer-version`,
- * `damaged-file`
+ * Selects the migrations that were applied to the backup's database.
+ * @throws {BackupError} `newer-version`, `damaged-file`
  */
 function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
   const names = header.migrations.map(({ name }) => name);
