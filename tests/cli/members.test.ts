@@ -102,6 +102,7 @@ test("member add lets a user's key in, and member remove out, on the very next r
   expect(JSON.parse(log.body).data).toMatchObject([
     { action: "member.removed", actor: { kind: "command" }, target: { id: guest.userId } },
     { action: "member.added", actor: { kind: "command" }, target: { id: guest.userId } },
+    { action: "key.created", actor: { kind: "command" }, target: { kind: "key" } },
     { action: "workspace.created" },
   ]);
 });

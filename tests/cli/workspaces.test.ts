@@ -120,7 +120,10 @@ test("workspace create is on the audit log, as the command's doing", async () =>
     headers: { Authorization: `Bearer ${key}` },
   });
   expect(await response.json()).toMatchObject({
-    data: [{ action: "workspace.created", actor: { kind: "command" } }],
+    data: [
+      { action: "key.created", actor: { kind: "command" }, target: { kind: "key", name: "auditor" } },
+      { action: "workspace.created", actor: { kind: "command" } },
+    ],
   });
 });
 
@@ -151,7 +154,8 @@ test("workspace edit changes what it names and keeps the slug, on the audit log"
   const { key } = await perform(["key", "create", "--user", ada, "--name", "reader"]);
   const log = await callOpen(node.baseUrl, String(key), `/open/workspaces/${id}/audit-events`);
   const command = { kind: "command" };
-  expect(JSON.parse(log.body).data.slice(0, 2)).toMatchObject([
+  expect(JSON.parse(log.body).data.slice(0, 3)).toMatchObject([
+    { action: "key.created", actor: command },
     { action: "workspace.renamed", actor: command, before: { name: "Before" }, after: { name: "After" } },
     {
       action: "workspace.description-changed",

@@ -44,7 +44,7 @@ async function visitEverything(
   };
   const isNarrow = page.viewportSize()?.width === narrow.width;
 
-  await page.goto(stage.baseUrl);
+  await page.goto(`${stage.baseUrl}/sign-in`);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await check("sign-in");
   await page.goto(`${stage.baseUrl}/sign-up`);
@@ -63,7 +63,7 @@ async function visitEverything(
   await check("no API keys");
 
   await page.getByRole("button", { name: "New API key" }).click();
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByText("Enter a name").waitFor();
   await check("new key with an error");
   await dialog.getByLabel("Name").fill("Backup");
@@ -72,13 +72,13 @@ async function visitEverything(
   await dialog.getByRole("radio", { name: "Selected permissions" }).check();
   await dialog.getByRole("radio", { name: "Selected workspaces" }).check();
   await dialog.getByLabel("Limit", { exact: true }).fill("none");
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByText("Enter a whole number").waitFor();
   await check("new key with restrictions that need work");
   await dialog.getByRole("radio", { name: "All permissions of your role" }).check();
   await dialog.getByRole("radio", { name: "All workspaces" }).check();
   await dialog.getByLabel("Limit", { exact: true }).fill("1000");
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
   await dialog.getByText("You haven’t copied the key").waitFor();

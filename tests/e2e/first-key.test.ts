@@ -18,11 +18,14 @@ const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole
 const dialog = () => page.getByRole("dialog");
 const mainPassword = () => page.getByLabel("Password");
 
-test("sends a visitor to sign in, and from there to sign up", async () => {
+test("leads the first visitor to the setup of the operator's account, and says so", async () => {
   await page.goto(stage.baseUrl);
-  await page.getByRole("button", { name: "Sign in" }).waitFor();
-  expect(new URL(page.url()).pathname).toBe("/sign-in");
-  await page.getByRole("link", { name: "Create an account" }).click();
+  await page.getByRole("heading", { name: "Create the operator’s account" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/sign-up");
+  await page.getByText("The first account becomes the operator").waitFor();
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await page.getByText("This instance has no accounts yet.").waitFor();
+  await page.getByRole("link", { name: "Create the operator’s account" }).click();
   await page.getByRole("button", { name: "Create account" }).waitFor();
 });
 
@@ -55,14 +58,17 @@ test("leads to the API keys through the account menu", async () => {
 
 test("refuses a key without a name, in words", async () => {
   await page.getByRole("button", { name: "New API key" }).click();
-  await dialog().getByRole("button", { name: "Save" }).click();
+  await dialog().getByRole("button", { name: "Create key" }).click();
   await dialog().getByText("Enter a name").waitFor();
+  const review = dialog().getByRole("region", { name: "Review" });
+  await review.getByText("All workspaces, including future ones").waitFor();
+  await review.getByText("In 90 days").waitFor();
 });
 
 test("shows a new key once, ready to copy", async () => {
   await dialog().getByLabel("Name").fill("Nightly backup");
   await dialog().getByLabel("Description").fill("Build server, 02:00");
-  await dialog().getByRole("button", { name: "Save" }).click();
+  await dialog().getByRole("button", { name: "Create key" }).click();
   const field = dialog().getByRole("textbox", { name: "API key" });
   key = await field.inputValue();
   expect(key).toMatch(/^lk_[A-Za-z0-9]{30,}$/);
@@ -103,14 +109,14 @@ test("counts each call while the page is open", async () => {
   expect(key).toContain(start.slice(0, -1));
   const facts = await cells.allTextContents();
   expect(facts).toContain("Active");
-  // It never expires, and was never used.
-  expect(facts.filter((text) => text === "Never")).toHaveLength(2);
+  // It was never used, and expires after the suggested lifetime.
+  expect(facts.filter((text) => text === "Never")).toHaveLength(1);
   await cells.getByText("0", { exact: true }).waitFor();
   for (const _ of [1, 2, 3]) expect((await callOpenApi(stage.baseUrl, key)).status).toBe(200);
   await cells.getByText("3", { exact: true }).waitFor();
   await expect
     .poll(async () => (await cells.allTextContents()).filter((text) => text === "Never").length)
-    .toBe(1);
+    .toBe(0);
 });
 
 test("edits name and description, which is no use", async () => {
@@ -187,6 +193,10 @@ test("signs out, and in again to where it was going", async () => {
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign in" }).waitFor();
+  // Somebody has an account now.
+  await page.getByRole("link", { name: "Create an account" }).waitFor();
+  await page.goto(stage.baseUrl);
+  await page.waitForURL("**/sign-in");
   await page.goto(`${stage.baseUrl}/account/api-keys?q=robot`);
   await page.getByLabel("Email").fill(visitor.email);
   await mainPassword().fill("a wrong password");

@@ -85,14 +85,15 @@ test("makes a key that is restricted from its first request on", async () => {
   const dialog = dialogOf(page);
   await dialog.getByLabel("Name", { exact: true }).fill("Deployment");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
-  await dialog.getByLabel("IP ranges").fill("203.0.113.0/24\nnowhere");
+  await dialog.getByLabel("IP ranges").fill("nowhere\n203.0.113.0/24");
+  // The line that is complete is checked while the next one is typed.
+  await dialog.getByText("Not an IP address or range: line 1 (nowhere).").waitFor();
   await page.mouse.click(5, 400);
   await dialog.getByLabel("Limit", { exact: true }).fill("2");
-  await dialog.getByRole("button", { name: "Save" }).click();
-  await dialog.getByText("nowhere: Enter an address or a range").waitFor();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByLabel("IP ranges").and(page.locator(":focus")).waitFor();
   await dialog.getByLabel("IP ranges").fill("127.0.0.0/8\n::1");
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   const field = dialog.getByRole("textbox", { name: "API key" });
   const key = await field.inputValue();
   expect([await call(key), await call(key), await call(key)]).toEqual([200, 200, 429]);
@@ -104,7 +105,7 @@ test("makes a key that is restricted from its first request on", async () => {
     .getByText("2 IP ranges; 2 requests per minute")
     .waitFor();
   await page.getByRole("link", { name: "Deployment" }).click();
-  await section(page, "Restrictions").getByText("2 requests a minute").waitFor();
+  await section(page, "Restrictions").getByText("2 requests per minute").waitFor();
   await page.getByRole("img", { name: "2 allowed, 1 rate limited, 0 rejected" }).waitFor();
 });
 

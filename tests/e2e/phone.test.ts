@@ -18,7 +18,7 @@ async function readOverflow(): Promise<unknown> {
 const longWord = "averyveryverylongnamewithoutasinglespaceinitthatcouldpushthepagewide".repeat(1);
 
 test("fits sign-in and sign-up", async () => {
-  await page.goto(stage.baseUrl);
+  await page.goto(`${stage.baseUrl}/sign-in`);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(await readOverflow()).toBe(0);
   await signUp(page, stage.baseUrl);
@@ -37,7 +37,7 @@ test("creates a key and shows all of it", async () => {
   await page.getByRole("button", { name: "New API key" }).tap();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("Phone");
-  await dialog.getByRole("button", { name: "Save" }).tap();
+  await dialog.getByRole("button", { name: "Create key" }).tap();
   const field = dialog.getByRole("textbox", { name: "API key" });
   await field.waitFor();
   expect(await readOverflow()).toBe(0);

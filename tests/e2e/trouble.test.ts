@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { createKey, enter } from "../support/visitor.ts";
+import { proceduresOf } from "./call.ts";
 import { setStage } from "./set-stage.ts";
 
 // What the pages say and keep when answers are slow, missing or refusals.
@@ -27,7 +28,7 @@ async function refuse(page: Page, procedure: string, code: string): Promise<void
 
 const dialogOf = (page: Page) => page.getByRole("dialog");
 
-test("stays with one failure while the server is away, and goes on with it", async () => {
+test("stays with one failure while the server is away, and recovers by itself", async () => {
   const page = await openKeys("away", 30);
   await page.route(listCalls, (route) => route.abort());
   await page.getByRole("button", { name: "Next page" }).first().click();
@@ -43,7 +44,8 @@ test("stays with one failure while the server is away, and goes on with it", asy
   await page.unroute(listCalls);
   const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>();
   await page.route(listCalls, (route) => isBack.then(() => route.continue()));
-  await page.getByRole("button", { name: "Try again" }).click();
+  // It is tried again without a click.
+  await page.locator("button[data-loading]").filter({ hasText: "Try again" }).waitFor();
   expect(await failure.isVisible()).toBe(true);
   expect(await page.getByRole("table").count()).toBe(0);
   comeBack();
@@ -101,7 +103,7 @@ test("asks before Done loses a key that was not copied; the curl line counts as 
   const create = async () => {
     await page.getByRole("button", { name: "New API key" }).click();
     await dialog.getByLabel("Name").fill("Backup");
-    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   };
   const done = dialog.getByRole("button", { name: "Done" });
@@ -242,3 +244,59 @@ test.each(["/metrics", "/w", "/%zz", "//elsewhere.example/", "/assets/gone.js"])
     expect(new URL(page.url()).origin).toBe(stage.baseUrl);
   },
 );
+
+test("asks before Escape loses what was typed for a new key", async () => {
+  const page = await openKeys("typed", 1);
+  const dialog = dialogOf(page);
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("Half");
+  await page.keyboard.press("Escape");
+  await dialog.getByRole("alert").filter({ hasText: "Press Escape again to discard it." }).waitFor();
+  expect(await dialog.getByLabel("Name", { exact: true }).inputValue()).toBe("Half");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "New API key" }).click();
+  // Without input, nothing is lost.
+  await dialog.getByLabel("Name", { exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+});
+
+test("creates a key from a template, with every invalid field shown together", async () => {
+  const page = await openKeys("template", 0);
+  const dialog = dialogOf(page);
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog.getByRole("combobox", { name: "Template" }).click();
+  await page.getByRole("option", { name: /^CI job/ }).click();
+  const review = dialog.getByRole("region", { name: "Review" });
+  for (const text of ["100 requests per minute", "In 30 days", "Any IP address"])
+    await review.getByText(text, { exact: true }).waitFor();
+  await dialog.getByRole("button", { name: "Restrict this key" }).click();
+  await dialog.getByLabel("Limit", { exact: true }).fill("none");
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  await dialog.getByText("Enter a name").waitFor();
+  await dialog.getByText("Enter a whole number").waitFor();
+  await dialog.getByLabel("Name", { exact: true }).and(page.locator(":focus")).waitFor();
+  await dialog.getByLabel("Name", { exact: true }).fill("CI");
+  await dialog.getByLabel("Limit", { exact: true }).fill("7");
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  await dialog.getByRole("textbox", { name: "API key" }).waitFor();
+  const { items } = await proceduresOf(page).apiKeys.list.query({});
+  expect(items).toMatchObject([
+    { name: "CI", limit: { quota: 7, windowSeconds: 60 }, workspaceIds: [expect.stringMatching(/^ws_/)] },
+  ]);
+});
+
+test("says when the server can't be reached or isn't ready, and loads the page again afterwards", async () => {
+  const page = await openKeys("unreachable", 1);
+  const ready = "**/readyz";
+  await page.route("**/trpc/**", (route) => route.abort());
+  await page.route(ready, (route) => route.abort());
+  await page.getByText("Can’t reach the server. Retrying…").waitFor();
+  await page.unroute(ready);
+  await page.route(ready, (route) => route.fulfill({ status: 503, body: "" }));
+  await page.getByText("The server isn’t ready. Retrying…").waitFor();
+  await page.unrouteAll({ behavior: "wait" });
+  await page.getByText("Retrying…").waitFor({ state: "detached" });
+  await page.getByText("1 key", { exact: true }).waitFor();
+});

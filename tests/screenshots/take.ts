@@ -62,7 +62,7 @@ try {
 }
 
 async function signIn(page: Page): Promise<void> {
-  await page.goto(baseUrl);
+  await page.goto(`${baseUrl}/sign-in`);
   await page.getByLabel("Email").fill(visitor.email);
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Sign in" }).click();

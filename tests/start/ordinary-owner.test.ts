@@ -52,7 +52,7 @@ test("who may not make roles is told what a superuser must run, and that is enou
   expect(advice).toBe(
     'create role latchkey_tenant nologin; create role latchkey_admission nologin; grant latchkey_tenant, latchkey_admission to "plain";',
   );
-  expect(refused.stderr).toContain('The database\'s user "plain" may not');
+  expect(refused.stderr).toContain('The database user "plain" can\'t assume');
   expect(refused.stderr).not.toContain(password);
   expect(refused.stderr).not.toContain("    at ");
   await superuser.query(advice ?? "");

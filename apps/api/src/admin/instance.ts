@@ -1,4 +1,5 @@
 import { permissionCatalogue, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
+import { hasAccounts } from "../domain/instance.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
 export const instanceRouter = createRouter({
@@ -7,6 +8,9 @@ export const instanceRouter = createRouter({
     const { name, version, baseUrl, registration, documentationUrl } = ctx.instance.configuration;
     return { name, version, baseUrl, registration, documentationUrl };
   }),
+
+  /** Whether nobody has an account yet: the first account becomes the operator. */
+  isFresh: publicProcedure.query(async ({ ctx }) => !(await hasAccounts(ctx.instance))),
 
   /** The table of permissions: what each allows, in words, and which roles hold it. */
   permissions: publicProcedure.query(() =>

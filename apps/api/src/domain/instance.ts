@@ -1,6 +1,7 @@
 import type { Sessions } from "@latchkey/auth/sessions";
 import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import type { Db } from "@latchkey/db/schema";
+import { hasAnyUser } from "@latchkey/db/users";
 import type { Quotas } from "./quotas.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
 
@@ -49,4 +50,15 @@ export function describeInstance({
     documentationUrl: `${baseUrl}/docs`,
     openapiUrl: `${baseUrl}/openapi.json`,
   };
+}
+
+/** The instances that are known to have a user. Anybody can ask, so the database is asked only until there is one. */
+const withUsers = new WeakSet<Instance>();
+
+/** Whether anybody has an account. */
+export async function hasAccounts(instance: Instance): Promise<boolean> {
+  if (withUsers.has(instance)) return true;
+  if (!(await hasAnyUser(instance.readDb))) return false;
+  withUsers.add(instance);
+  return true;
 }

@@ -11,6 +11,7 @@ import { type Caller, callers, readTable } from "./table.ts";
 const table = readTable(`
                                           nobody        stranger   removed    viewer     member     admin      owner
   instance.get                            ok            ok         ok         ok         ok         ok         ok
+  instance.isFresh                        ok            ok         ok         ok         ok         ok         ok
   instance.permissions                    ok            ok         ok         ok         ok         ok         ok
   session.current                         ok            ok         ok         ok         ok         ok         ok
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
@@ -64,6 +65,7 @@ interface Plan {
 
 const plans: Readonly<Record<string, Plan>> = {
   "instance.get": { shows: () => ["registration"] },
+  "instance.isFresh": { shows: () => ['{"data":false}'] },
   "instance.permissions": { shows: () => ["members:manage"] },
   "session.current": { shows: showsOwn },
   "session.signUp": {

@@ -15,12 +15,12 @@ import { findOwnPath } from "../features/session/own-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
 import { parseWorkspaceKeysSearch } from "../features/workspace-keys/workspace-keys-search.ts";
 import { queryClient } from "../server/query-client.ts";
+import { findHomeWorkspace } from "../server/remembered-workspace.ts";
 import { trpc } from "../server/trpc.ts";
 import { parseUsageRange } from "../ui/usage-ranges.ts";
 import { LoadingFailure } from "./loading-failure.tsx";
 import { NotFoundPage } from "./not-found-page.tsx";
 import { parseQuery, stringifyQuery } from "./query-string.ts";
-import { findHomeWorkspace } from "./remembered-workspace.ts";
 import { Shell } from "./shell/shell.tsx";
 import { ShellSkeleton } from "./shell/shell-skeleton.tsx";
 
@@ -34,6 +34,11 @@ async function loadSession() {
     queryClient.ensureQueryData(trpc.instance.permissions.queryOptions(undefined, { staleTime: Infinity })),
   ]);
   return session;
+}
+
+/** Whether nobody has an account yet. If that can't be found out, the sign-in page is right for most. */
+async function isFreshInstance(): Promise<boolean> {
+  return await queryClient.fetchQuery(trpc.instance.isFresh.queryOptions()).catch(() => false);
 }
 
 interface SignInSearch {
@@ -77,6 +82,7 @@ const appRoute = createRoute({
     const session = await loadSession();
     if (session) return { session };
     const isHome = location.pathname === "/";
+    if (isHome && (await isFreshInstance())) throw redirect({ to: "/sign-up", replace: true });
     throw redirect({ to: "/sign-in", search: isHome ? {} : { next: location.href }, replace: true });
   },
   component: Shell,

@@ -1,8 +1,8 @@
 import { Skeleton } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { findRememberedSlug, noSlug, wasAuditLogShown } from "../../server/remembered-workspace.ts";
 import { Mark } from "../../ui/mark.tsx";
-import { findRememberedSlug, noSlug, wasAuditLogShown } from "../remembered-workspace.ts";
 import headerClasses from "./header.module.css";
 import { Navigation } from "./navigation.tsx";
 import { type WorkspacePage, workspacePages } from "./pages.ts";

@@ -2,7 +2,12 @@ import { Drawer } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { getRouteApi, Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
-import { findHomeWorkspace, noSlug, rememberAuditLog, rememberWorkspace } from "../remembered-workspace.ts";
+import {
+  findHomeWorkspace,
+  noSlug,
+  rememberAuditLog,
+  rememberWorkspace,
+} from "../../server/remembered-workspace.ts";
 import { useSessionEnd } from "../use-session-end.ts";
 import { useThemeColor } from "./appearance.ts";
 import { ConnectionBanner } from "./connection-banner.tsx";

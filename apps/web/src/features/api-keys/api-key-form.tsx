@@ -1,7 +1,7 @@
 import { Button, Group, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { getHotkeyHandler } from "@mantine/hooks";
-import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import type { KeySettings } from "../../server/trpc.ts";
@@ -9,7 +9,9 @@ import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { type ApiKeyValues, apiKeyRules, tidied } from "./api-key-values.ts";
+import { KeyReview } from "./key-review.tsx";
 import { RestrictionDisclosure } from "./restrictions/restriction-disclosure.tsx";
+import { ExpiryField } from "./restrictions/restriction-fields.tsx";
 import { changedSettings, noRestrictions } from "./restrictions/restriction-values.ts";
 import {
   areRestrictionsGood,
@@ -24,15 +26,17 @@ interface ApiKeyFormProps {
   readonly onCancel: () => void;
   /** Hears whether something was typed that closing would lose. */
   readonly onDirty: (isDirty: boolean) => void;
-  /** What a new key is to be held to. */
+  /** The restrictions of a new key. */
   readonly restrictions?: RestrictionForm;
+  /** Chooses what a new key begins with. */
+  readonly template?: ReactNode;
   /** The words for a failure; its own unless given. */
   readonly describe?: (failure: Failure) => string;
 }
 
 /** Name and description of a key, a new or an existing one. */
 export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
-  const { initialValues, restrictions, onSave, onCancel, onDirty } = props;
+  const { initialValues, restrictions, template, onSave, onCancel, onDirty } = props;
   const { describe = ({ message }) => message } = props;
   const [isSaving, setIsSaving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
@@ -74,7 +78,11 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
     <form
       className={classes.form}
       noValidate
-      onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
+      onSubmit={form.onSubmit(save, (errors) => {
+        // All fields that need work are shown together, and the first one gets the focus.
+        restrictions?.validate();
+        focusFirstError(form.getInputNode)(errors);
+      })}
     >
       {failure && !hasIssueOf(form, failure) && !isAboutRestrictions && (
         <FormFailure message={describe(failure)} requestId={failure.requestId} />
@@ -101,13 +109,20 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
         maxRows={6}
         onKeyDown={getHotkeyHandler([["mod+Enter", submit]])}
       />
-      {restrictions && <RestrictionDisclosure form={restrictions} />}
-      <Group justify="flex-end" gap={8}>
+      {restrictions && (
+        <>
+          {template}
+          <ExpiryField form={restrictions} expiresAt={null} />
+          <RestrictionDisclosure form={restrictions} />
+          <KeyReview values={restrictions.values} />
+        </>
+      )}
+      <Group justify="flex-end" gap={8} className={classes.foot}>
         <Button variant="default" onClick={onCancel} disabled={isSaving}>
           Cancel
         </Button>
         <Button type="submit" loading={isSaving}>
-          Save
+          {restrictions ? "Create key" : "Save"}
         </Button>
       </Group>
     </form>

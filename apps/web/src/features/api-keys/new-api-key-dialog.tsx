@@ -1,8 +1,11 @@
+import { Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { findHomeWorkspace } from "../../server/remembered-workspace.ts";
 import { trpc } from "../../server/trpc.ts";
 import { ApiKeyForm } from "./api-key-form.tsx";
-import { noRestrictions } from "./restrictions/restriction-values.ts";
+import { suggestedRestrictions, type TemplateName, templates } from "./restrictions/restriction-values.ts";
 import { useRestrictionForm } from "./restrictions/use-restriction-form.ts";
 import { SecretDialog, type SecretFormProps } from "./secret-dialog.tsx";
 
@@ -11,9 +14,10 @@ interface NewApiKeyDialogProps {
   readonly onClose: () => void;
 }
 
+const app = getRouteApi("/app");
 const empty = { name: "", description: "" };
 
-/** Asks for a name, then shows the new key once. */
+/** Asks for a name and restrictions, then shows the new key once. */
 export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): ReactElement {
   const isSaving = useIsMutating({ mutationKey: trpc.apiKeys.create.mutationKey() }) > 0;
   return (
@@ -30,7 +34,9 @@ export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): Reac
 /** It is gone once the key is there, and the call with it, whose answer holds the secret. */
 function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
   const queryClient = useQueryClient();
-  const restrictions = useRestrictionForm(noRestrictions);
+  const restrictions = useRestrictionForm(suggestedRestrictions);
+  const { workspaces } = app.useRouteContext().session;
+  const workspaceId = findHomeWorkspace(workspaces)?.id;
   const create = useMutation(
     trpc.apiKeys.create.mutationOptions({
       // The answer must not stay in the mutation cache.
@@ -46,6 +52,19 @@ function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
       {...props}
       initialValues={empty}
       restrictions={restrictions}
+      template={
+        <Select
+          label="Template"
+          description="Fills in restrictions for a common use. You can change each of them."
+          allowDeselect={false}
+          data={Object.entries(templates).map(([value, { label }]) => ({ value, label }))}
+          defaultValue="custom"
+          onChange={(name) => {
+            restrictions.setValues(templates[name as TemplateName].restrictions(workspaceId)); // One of the options.
+            restrictions.clearErrors();
+          }}
+        />
+      }
       onSave={(values, settings) => create.mutateAsync({ ...values, ...(settings && { settings }) })}
     />
   );

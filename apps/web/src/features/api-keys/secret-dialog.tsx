@@ -2,6 +2,7 @@ import { Modal } from "@mantine/core";
 import { type ReactElement, type ReactNode, useState } from "react";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { NewSecret } from "./new-secret.tsx";
+import classes from "./secret-dialog.module.css";
 
 export interface CreatedSecret {
   /** Of the key that it is for. */
@@ -32,21 +33,25 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
   const [isDirty, setIsDirty] = useState(false);
   const [isCopied, setIsCopied] = useState(false);
   const [isWarned, setIsWarned] = useState(false);
+  const [isDiscardAsked, setIsDiscardAsked] = useState(false);
   const close = () => {
     onClose();
+    setIsDiscardAsked(false);
     setCreated(undefined);
     setIsCopied(false);
     setIsWarned(false);
   };
   // "Done" and Escape are easily pressed too early, and a key that was not copied is lost.
   const closeUnlessUncopied = () => (created && !isCopied && !isWarned ? setIsWarned(true) : close());
+  // Typed input is as easily lost.
+  const closeUnlessTyped = () => (isDirty && !isDiscardAsked ? setIsDiscardAsked(true) : close());
   return (
     <Modal
       opened={isOpen}
-      {...closeUnlessBusy(isBusy, closeUnlessUncopied)}
+      {...closeUnlessBusy(isBusy, created ? closeUnlessUncopied : closeUnlessTyped)}
       closeOnClickOutside={!created && !isDirty}
       title={created ? "Copy your new key" : title}
-      size={created ? 640 : 480}
+      size={created ? 640 : 520}
     >
       {created ? (
         <NewSecret
@@ -57,7 +62,21 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
           onDone={closeUnlessUncopied}
         />
       ) : (
-        form({ onCreated: setCreated, onCancel: close, onDirty: setIsDirty })
+        <>
+          {isDiscardAsked && isDirty && (
+            <p className={classes.warning} role="alert">
+              Your input isn’t saved. Press Escape again to discard it.
+            </p>
+          )}
+          {form({
+            onCreated: (secret) => {
+              setIsDiscardAsked(false);
+              setCreated(secret);
+            },
+            onCancel: close,
+            onDirty: setIsDirty,
+          })}
+        </>
       )}
     </Modal>
   );

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -22,6 +22,7 @@ const route = getRouteApi("/sign-in");
 export function SignInPage(): ReactElement {
   const { next, ended } = route.useSearch();
   const enter = useEnter(next);
+  const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { email: "", password: "" },
@@ -71,9 +72,9 @@ export function SignInPage(): ReactElement {
         </Button>
       </form>
       <p className={classes.other}>
-        New here?{" "}
+        {isFresh ? "This instance has no accounts yet." : "New here?"}{" "}
         <Link to="/sign-up" search={next ? { next } : {}}>
-          Create an account
+          {isFresh ? "Create the operator’s account" : "Create an account"}
         </Link>
       </p>
     </SessionFrame>

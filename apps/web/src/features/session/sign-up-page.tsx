@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -23,6 +23,7 @@ const route = getRouteApi("/sign-up");
 export function SignUpPage(): ReactElement {
   const { next } = route.useSearch();
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
   const toSignIn = (
     <Link to="/sign-in" search={next ? { next } : {}}>
       Sign in
@@ -43,7 +44,14 @@ export function SignUpPage(): ReactElement {
     );
   }
   return (
-    <SessionFrame title="Create an account" explanation="Your account includes a workspace of your own.">
+    <SessionFrame
+      title={isFresh ? "Create the operator’s account" : "Create an account"}
+      explanation={
+        isFresh
+          ? "This instance has no accounts yet. The first account becomes the operator, who manages the instance. It includes a workspace."
+          : "Your account includes a workspace of your own."
+      }
+    >
       <SignUpForm next={next} />
       <p className={classes.other}>Have an account? {toSignIn}</p>
     </SessionFrame>

@@ -1,7 +1,8 @@
 import type { ApiKey, KeySettings, SessionWorkspace } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
+import { describeLimit as describeSetLimit } from "../../../ui/describe-limits.ts";
 import { describeExactly } from "../../../ui/elapsed.ts";
-import { lifetimes, namedWindows } from "./restriction-values.ts";
+import { lifetimes } from "./restriction-values.ts";
 
 const list = new Intl.ListFormat("en");
 
@@ -10,18 +11,15 @@ export function describeExpiry(expiresAt: string | null): string {
 }
 
 /** An expiry that is still to be saved, at a time or after a duration. */
-function describeRequestedExpiry(expiresAt: KeySettings["expiresAt"]): string {
+export function describeRequestedExpiry(expiresAt: KeySettings["expiresAt"]): string {
   if (typeof expiresAt !== "object" || expiresAt === null) return describeExpiry(expiresAt ?? null);
   const { inSeconds } = expiresAt;
   return (lifetimes as Readonly<Record<number, string>>)[inSeconds] ?? `In ${formatCount(inSeconds)} s`;
 }
 
-/** "100 requests a minute". */
+/** "100 requests per minute". */
 export function describeLimit(limit: ApiKey["limit"]): string {
-  if (limit === null) return "No limit";
-  const name = (namedWindows as Readonly<Record<number, string>>)[limit.windowSeconds];
-  const window = name ? `${name === "hour" ? "an" : "a"} ${name}` : `in ${limit.windowSeconds} s`;
-  return `${formatCount(limit.quota)} ${limit.quota === 1 ? "request" : "requests"} ${window}`;
+  return limit === null ? "No rate limit" : describeSetLimit(limit);
 }
 
 export function describePermissions({ permissions, isReadOnly }: Pick<ApiKey, "permissions" | "isReadOnly">) {
@@ -31,7 +29,7 @@ export function describePermissions({ permissions, isReadOnly }: Pick<ApiKey, "p
 }
 
 export function describeWorkspaces(ids: readonly string[] | null, own: readonly SessionWorkspace[]): string {
-  if (ids === null) return "All workspaces";
+  if (ids === null) return "All workspaces, including future ones";
   return list.format(ids.map((id) => own.find((workspace) => workspace.id === id)?.name ?? id));
 }
 

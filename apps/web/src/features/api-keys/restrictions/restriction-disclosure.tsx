@@ -6,11 +6,11 @@ import classes from "./restriction-disclosure.module.css";
 import { RestrictionFields } from "./restriction-fields.tsx";
 import type { RestrictionForm } from "./use-restriction-form.ts";
 
-/** What a new key may be held to, folded away because most are held to nothing. */
+/** The restrictions of a new key other than its expiry, collapsed until they are needed. */
 export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm }): ReactElement {
   const [isOpen, { toggle }] = useDisclosure(false);
   const id = useId();
-  const hasErrors = Object.keys(form.errors).length > 0;
+  const hasErrors = Object.keys(form.errors).some((name) => name !== "expiryDate");
   const isShown = isOpen || hasErrors;
   return (
     <div className={classes.box}>
@@ -23,10 +23,10 @@ export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm
       >
         <IconChevronRight size={16} className={classes.icon} aria-hidden="true" />
         Restrict this key
-        <span className={classes.words}>Expiry, permissions, workspaces, IP ranges, rate limit</span>
+        <span className={classes.words}>Permissions, workspaces, IP ranges, rate limit</span>
       </UnstyledButton>
       <div id={id} className={classes.fields} hidden={!isShown}>
-        {isShown && <RestrictionFields form={form} expiresAt={null} />}
+        {isShown && <RestrictionFields form={form} expiresAt={null} hasExpiryElsewhere />}
       </div>
     </div>
   );

@@ -5,6 +5,7 @@ import { type ReactElement, useId } from "react";
 import { trpc } from "../../../server/trpc.ts";
 import { Choice, Choices } from "../../../ui/choice.tsx";
 import { describeExactly } from "../../../ui/elapsed.ts";
+import { describeInvalidRanges } from "./ip-range-lines.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import classes from "./restriction-fields.module.css";
 import { lifetimes, type RestrictionValues } from "./restriction-values.ts";
@@ -14,23 +15,34 @@ const app = getRouteApi("/app");
 
 interface RestrictionFieldsProps {
   readonly form: RestrictionForm;
+  /** Whether the expiry is chosen elsewhere. */
+  readonly hasExpiryElsewhere?: boolean;
   /** When the key expires as it stands; null for never, or for a key to be made. */
   readonly expiresAt: string | null;
 }
 
 /** What a key may be held to, each part free unless chosen. */
-export function RestrictionFields({ form, expiresAt }: RestrictionFieldsProps): ReactElement {
+export function RestrictionFields({
+  form,
+  expiresAt,
+  hasExpiryElsewhere = false,
+}: RestrictionFieldsProps): ReactElement {
   return (
     <div className={classes.frame}>
       <div className={classes.fields}>
         <div className={classes.column}>
-          <ExpiryField form={form} expiresAt={expiresAt} />
+          {!hasExpiryElsewhere && <ExpiryField form={form} expiresAt={expiresAt} />}
           <PermissionFields form={form} />
         </div>
         <div className={classes.column}>
           <WorkspaceFields form={form} />
           <Textarea
             {...form.getInputProps("ipRanges")}
+            onChange={({ currentTarget: { value } }) => {
+              form.setFieldValue("ipRanges", value);
+              form.setFieldError("ipRanges", describeInvalidRanges(value, { isTyping: true }));
+            }}
+            onBlur={() => form.validateField("ipRanges")}
             label="IP ranges"
             description="IP addresses or ranges from which the key can be used, one per line. Leave empty to allow any IP address."
             placeholder={"203.0.113.0/24\n2001:db8::/32"}
@@ -55,7 +67,11 @@ const expiries: readonly { readonly value: RestrictionValues["expiry"]; readonly
   { value: "date", label: "On a date" },
 ];
 
-function ExpiryField({ form, expiresAt }: RestrictionFieldsProps): ReactElement {
+/** When a key expires: never, after a time, or on a date. */
+export function ExpiryField({
+  form,
+  expiresAt,
+}: Omit<RestrictionFieldsProps, "hasExpiryElsewhere">): ReactElement {
   const { expiry } = form.values;
   const kept = expiresAt
     ? [{ value: "keep", label: `Current: ${describeExactly(new Date(expiresAt))}` }]

@@ -1,6 +1,7 @@
 import { restrictionLimits } from "@latchkey/limits";
 import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
+import { describeInvalidRanges } from "./ip-range-lines.ts";
 
 /** The durations after which a key may be chosen to expire, by seconds. */
 export const lifetimes = {
@@ -38,7 +39,7 @@ export interface RestrictionValues {
 
 export type RestrictionName = Exclude<keyof KeySettings, "isDisabled">;
 
-/** A key that is held to nothing. */
+/** A key without restrictions. */
 export const noRestrictions: RestrictionValues = {
   expiry: "never",
   expiryDate: "",
@@ -51,7 +52,46 @@ export const noRestrictions: RestrictionValues = {
   windowSeconds: "",
 };
 
-/** What a key is held to now. */
+/** What a new key begins with: a lifetime, so that a key that was forgotten stops working. */
+export const suggestedRestrictions: RestrictionValues = { ...noRestrictions, expiry: "7776000" };
+
+/** Combinations for common uses. */
+export const templates = {
+  custom: { label: "Custom", restrictions: () => suggestedRestrictions },
+  "read-only": {
+    label: "Read only",
+    restrictions: () => ({ ...suggestedRestrictions, isReadOnly: true }),
+  },
+  "one-workspace": {
+    label: "One workspace",
+    restrictions: (workspaceId) => ({ ...suggestedRestrictions, workspaceIds: only(workspaceId) }),
+  },
+  "ci-job": {
+    label: "CI job: one workspace, 30 days, rate limited",
+    restrictions: (workspaceId) => ({
+      ...suggestedRestrictions,
+      expiry: "2592000",
+      workspaceIds: only(workspaceId),
+      quota: "100",
+      window: "60",
+    }),
+  },
+} as const satisfies Record<
+  string,
+  {
+    readonly label: string;
+    /** @param workspaceId the workspace that the user works in; undefined without one. */
+    readonly restrictions: (workspaceId: string | undefined) => RestrictionValues;
+  }
+>;
+
+export type TemplateName = keyof typeof templates;
+
+function only(workspaceId: string | undefined): readonly string[] | null {
+  return workspaceId === undefined ? null : [workspaceId];
+}
+
+/** What a key is restricted to now. */
 export function readRestrictions(key: ApiKey): RestrictionValues {
   const windowSeconds = String(key.limit?.windowSeconds ?? 60);
   const isNamed = Object.hasOwn(namedWindows, windowSeconds);
@@ -81,6 +121,7 @@ export const restrictionRules = {
     permissions?.length === 0 ? "Select at least one permission, or all permissions." : null,
   workspaceIds: (ids: readonly string[] | null): string | null =>
     ids?.length === 0 ? "Select at least one workspace, or all workspaces." : null,
+  ipRanges: (text: string): string | null => describeInvalidRanges(text),
   quota: (quota: string): string | null =>
     quota === "" || isWholeNumber(quota, maxQuota)
       ? null
@@ -110,7 +151,8 @@ export function changedSettings(
   );
 }
 
-function toSettings(values: RestrictionValues): Omit<KeySettings, "isDisabled"> {
+/** The settings that the values stand for, as the API takes them. */
+export function toSettings(values: RestrictionValues): Omit<KeySettings, "isDisabled"> {
   const ipRanges = values.ipRanges.split(/[\s,]+/).filter((range) => range !== "");
   const seconds = Number(values.window === "other" ? values.windowSeconds : values.window);
   return {

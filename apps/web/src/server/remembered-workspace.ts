@@ -1,4 +1,4 @@
-import type { SessionWorkspace } from "../server/trpc.ts";
+import type { SessionWorkspace } from "./trpc.ts";
 
 const lastEntry = "latchkey.workspace";
 const withoutAuditLogEntry = "latchkey.without-audit-log";

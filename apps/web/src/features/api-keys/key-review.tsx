@@ -1,0 +1,58 @@
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { trpc } from "../../server/trpc.ts";
+import classes from "./key-review.module.css";
+import {
+  describeLimit,
+  describeRanges,
+  describeRequestedExpiry,
+  describeWorkspaces,
+} from "./restrictions/describe-restrictions.ts";
+import { type RestrictionValues, toSettings } from "./restrictions/restriction-values.ts";
+
+const app = getRouteApi("/app");
+
+/** What a key will be able to do, as it is filled in. */
+export function KeyReview({ values }: { readonly values: RestrictionValues }): ReactElement {
+  const { workspaces } = app.useRouteContext().session;
+  const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
+  const permissions = values.permissions?.length ?? table.length;
+  const { workspaceIds = null, ipRanges = null, limit = null, expiresAt = null } = readSettings(values);
+  return (
+    <section className={classes.review} aria-label="Review">
+      <h3 className={classes.title}>What this key will be able to do</h3>
+      <dl className={classes.facts}>
+        <dt>Permissions</dt>
+        <dd>
+          {values.isReadOnly ? "Read only, " : ""}
+          {values.permissions === null
+            ? "all permissions of your role"
+            : `${permissions} of ${table.length} permissions, if your role has them`}
+        </dd>
+        <dt>Workspaces</dt>
+        <dd>
+          <bdi>{describeWorkspaces(workspaceIds, workspaces) || "None selected"}</bdi>
+        </dd>
+        <dt>From</dt>
+        <dd>{describeRanges(ipRanges)}</dd>
+        <dt>Rate limit</dt>
+        <dd>{describeLimit(limit)}</dd>
+        <dt>Expires</dt>
+        <dd>{describeRequestedExpiry(expiresAt)}</dd>
+      </dl>
+    </section>
+  );
+}
+
+/** The settings, without a date or a number that is not complete yet. */
+function readSettings(values: RestrictionValues): ReturnType<typeof toSettings> {
+  const hasDate = values.expiry !== "date" || !Number.isNaN(Date.parse(values.expiryDate));
+  const hasLimit =
+    Number(values.quota) > 0 && (values.window !== "other" || Number(values.windowSeconds) > 0);
+  return toSettings({
+    ...values,
+    ...(!hasDate && { expiry: "never" }),
+    ...(!hasLimit && { quota: "" }),
+  });
+}
