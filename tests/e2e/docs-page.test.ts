@@ -178,7 +178,7 @@ test.each(["light", "dark"] as const)(
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     }
     await page.getByRole("link", { name: "Back to the app" }).click();
-    await page.getByRole("heading", { name: "Create the operator’s account" }).waitFor();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await page.context().close();
   },
 );

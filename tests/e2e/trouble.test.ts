@@ -167,6 +167,8 @@ test("moves the focus to what a refusal is about", async () => {
   await page.keyboard.press("Enter");
   await alert.and(page.locator(":focus")).waitFor();
   await page.keyboard.press("Escape");
+  await dialog.getByText("Press Escape again to discard it.").waitFor();
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Delete Robot 0" }).click();
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();
   await alert.and(page.locator(":focus")).waitFor();
@@ -263,7 +265,7 @@ test("asks before Escape loses what was typed for a new key", async () => {
 });
 
 test("creates a key from a template, with every invalid field shown together", async () => {
-  const page = await openKeys("template", 0);
+  const page = await openKeys("template", 1);
   const dialog = dialogOf(page);
   await page.getByRole("button", { name: "New API key" }).click();
   await dialog.getByRole("combobox", { name: "Template" }).click();
@@ -284,6 +286,7 @@ test("creates a key from a template, with every invalid field shown together", a
   const { items } = await proceduresOf(page).apiKeys.list.query({});
   expect(items).toMatchObject([
     { name: "CI", limit: { quota: 7, windowSeconds: 60 }, workspaceIds: [expect.stringMatching(/^ws_/)] },
+    { name: "Robot 0" },
   ]);
 });
 
@@ -297,6 +300,6 @@ test("says when the server can't be reached or isn't ready, and loads the page a
   await page.route(ready, (route) => route.fulfill({ status: 503, body: "" }));
   await page.getByText("The server isn’t ready. Retrying…").waitFor();
   await page.unrouteAll({ behavior: "wait" });
-  await page.getByText("Retrying…").waitFor({ state: "detached" });
+  await page.getByText("The server isn’t ready. Retrying…").waitFor({ state: "detached" });
   await page.getByText("1 key", { exact: true }).waitFor();
 });
