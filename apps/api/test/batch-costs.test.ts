@@ -30,6 +30,7 @@ test("every procedure that costs more than 1 exists", () => {
   expect(names.filter((name) => batchCostOf(name) > 1).sort()).toEqual([
     "apiKeys.list",
     "audit.list",
+    "keyHistory.evaluate",
     "keyHistory.tryOut",
     "keyHistory.usage",
     "keyHistory.usageInBuckets",

@@ -1,3 +1,4 @@
+import type { KeyId } from "@latchkey/db/ids";
 import { runText } from "@latchkey/db/run-text";
 import type { Db } from "@latchkey/db/schema";
 import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./admission/found-facts.ts";
@@ -12,28 +13,34 @@ export interface Inspection {
   readonly remaining: number | null;
 }
 
+/** A key by one of its secrets, or by its ID, which stands for its current secret. */
+export type InspectedKey = { readonly token: string } | { readonly keyId: KeyId };
+
 /**
  * Judges a request as admission would, by the same facts and rules, without counting it.
  * @param db a connection in the admission role.
- * @returns undefined if no key has this secret.
+ * @returns undefined if there is no such key.
  */
 export async function inspectKey(
   db: Db,
-  token: string,
+  key: InspectedKey,
   circumstances: Circumstances,
 ): Promise<Inspection | undefined> {
-  if (!isWellFormedApiKey(token)) return undefined;
+  if ("token" in key && !isWellFormedApiKey(key.token)) return undefined;
   const { requirement } = circumstances;
   const workspaceId = typeof requirement === "object" ? requirement.workspaceId : undefined;
-  const hash = Buffer.from(digestKey(token), "base64");
-  const [row] = await runText<InspectedRow>(db, inspectText, [hash, workspaceId ?? null]);
+  const hash = "token" in key ? Buffer.from(digestKey(key.token), "base64") : null;
+  const keyId = "keyId" in key ? key.keyId : null;
+  const [row] = await runText<InspectedRow>(db, inspectText, [hash, workspaceId ?? null, keyId]);
   if (!row) return undefined;
   const facts = readFacts(row.found, workspaceId);
   return { facts, judgement: judge(facts, circumstances), remaining: row.remaining };
 }
 
 const inspectText = `
-with lookup as (select $1::bytea as hash, $2::uuid as workspace_id)
+with lookup as (
+  select coalesce($1::bytea, (select hash from api_keys where id = $3::uuid)) as hash, $2::uuid as workspace_id
+)
 select ${foundFacts} as found,
   case when key.limit_quota is not null then greatest(0, key.limit_quota - case
     when counter.window_ends_at > clock_timestamp()

@@ -8,6 +8,7 @@ export const maxBatchCost = 10;
 const costs: ReadonlyMap<string, number> = new Map([
   ["apiKeys.list", 5],
   ["audit.list", 5],
+  ["keyHistory.evaluate", 5],
   ["keyHistory.tryOut", 5],
   ["keyHistory.usage", 5],
   ["keyHistory.usageInBuckets", 5],

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import type { InspectedKey } from "@latchkey/auth/inspection";
 import { encodeId } from "@latchkey/db/ids";
 import type { KeyRefusal } from "@latchkey/db/key-history";
 import {
@@ -13,6 +14,7 @@ import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
 import { keyId } from "../fields.ts";
+import type { Explanation } from "../http/explain-request.ts";
 import { rejectedAs } from "../issues.ts";
 import {
   areBuckets,
@@ -23,7 +25,26 @@ import {
   usagePeriod,
 } from "../key-fields.ts";
 import { presentUsage, presentUsageBucket } from "../presenters/usage-bucket.ts";
-import { createRouter, sessionProcedure } from "./trpc.ts";
+import { type Context, createRouter, sessionProcedure } from "./trpc.ts";
+
+/** A request to evaluate. */
+const triedRequest = {
+  method: z.enum(["GET", "POST", "PATCH", "PUT", "DELETE"]),
+  path: z
+    .string()
+    .trim()
+    .max(2_048)
+    .regex(/^\/open(\/|$)/, "Enter a path that begins with /open/."),
+  /** The reader's own by default. */
+  address: z
+    .string()
+    .trim()
+    .refine(
+      (text) => isIP(text) !== 0,
+      rejectedAs("invalid_format", "Enter an IP address, for example 203.0.113.7."),
+    )
+    .optional(),
+};
 
 /** For reading about one of a person's own keys. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
 const ownKeyProcedure = sessionProcedure
@@ -81,35 +102,33 @@ export const keyHistoryRouter = createRouter({
       }));
     }),
 
-  /** What admission would say of a request, and why. The key is neither kept nor logged, and nothing is counted. */
+  /** What admission would decide about a request with a key that is pasted. No use is counted. */
   tryOut: sessionProcedure
-    .input(
-      z.strictObject({
-        key: z.string().trim().min(1, "Paste a key.").max(8_192),
-        method: z.enum(["GET", "POST", "PATCH", "PUT", "DELETE"]),
-        path: z
-          .string()
-          .trim()
-          .max(2_048)
-          .regex(/^\/open(\/|$)/, "Enter a path that begins with /open/."),
-        /** The reader's own unless told. */
-        address: z
-          .string()
-          .trim()
-          .refine(
-            (text) => isIP(text) !== 0,
-            rejectedAs("invalid_format", "Enter an address, such as 203.0.113.7."),
-          )
-          .optional(),
-      }),
-    )
-    .mutation(async ({ ctx, input }) => {
-      const address = input.address ?? ctx.address ?? undefined;
-      const path = input.path.replace(/[?#].*/s, "");
-      const { keyId: id, ...told } = await ctx.explain({ ...input, path, address });
-      return { ...told, keyId: id ? encodeId("key", id) : null };
+    .input(z.strictObject({ key: z.string().trim().min(1, "Paste a key.").max(8_192), ...triedRequest }))
+    .mutation(async ({ ctx, input: { key, ...request } }) => {
+      return presentVerdict(await ctx.explain(toTried(ctx, { token: key }, request)));
+    }),
+
+  /** The same for one of the user's own keys with its current secret, which isn't needed for it. */
+  evaluate: ownKeyProcedure
+    .input(z.strictObject({ id: z.string(), ...triedRequest }))
+    .mutation(async ({ ctx, input: { id: _id, ...request } }) => {
+      return presentVerdict(await ctx.explain(toTried(ctx, { keyId: ctx.keyId }, request)));
     }),
 });
+
+/** The query and the fragment of a path don't matter to admission. Without an IP address, it is the reader's own. */
+function toTried(
+  ctx: Pick<Context, "address">,
+  key: InspectedKey,
+  { method, path, address }: z.output<z.ZodObject<typeof triedRequest>>,
+) {
+  return { key, method, path: path.replace(/[?#].*/s, ""), address: address ?? ctx.address ?? undefined };
+}
+
+function presentVerdict({ keyId, ...verdict }: Explanation) {
+  return { ...verdict, keyId: keyId ? encodeId("key", keyId) : null };
+}
 
 function presentRefusal({ id, occurredAt, address, method, path, requestId, reason }: KeyRefusal) {
   return {

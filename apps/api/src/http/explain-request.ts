@@ -1,4 +1,4 @@
-import { inspectKey } from "@latchkey/auth/inspection";
+import { type InspectedKey, inspectKey } from "@latchkey/auth/inspection";
 import type { Outcome } from "@latchkey/auth/outcome";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
@@ -10,8 +10,8 @@ import type { FindRoute } from "./open-routes.ts";
 /** A request to try out. */
 export interface TriedRequest {
   readonly userId: UserId;
-  /** The whole secret. It is judged, and neither kept nor logged. */
-  readonly key: string;
+  /** The whole secret, which is neither stored nor logged; or the ID of a key, for its current secret. */
+  readonly key: InspectedKey;
   readonly method: string;
   /** With `/open` before it. */
   readonly path: string;
@@ -47,7 +47,7 @@ export function createExplainer(db: Db, findRoute: FindRoute): ExplainRequest {
       remaining: null,
     };
     const stranger = { ...about, keyId: undefined, outcome: "unknown" } as const;
-    if (readBearerToken(["Authorization", `Bearer ${key}`]) === undefined) {
+    if ("token" in key && readBearerToken(["Authorization", `Bearer ${key.token}`]) === undefined) {
       const explanation = "This is not of the form of a key: the request would be told to authenticate.";
       return { ...stranger, status: 401, explanation };
     }

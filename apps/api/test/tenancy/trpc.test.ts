@@ -31,6 +31,7 @@ const table = readTable(`
   keyHistory.addresses                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.explainRequest               UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   keyHistory.tryOut                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  keyHistory.evaluate                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   workspaces.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaces.create                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   workspaces.update                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -177,6 +178,10 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ ownersKey }) => ({ key: ownersKey.secret, method: "GET", path: "/open/me" }),
     shows: ({ ownersKey }, caller) =>
       caller === "owner" ? ['"outcome":"admitted"', ownersKey.id] : ['"outcome":"unknown"', '"keyId":null'],
+  },
+  "keyHistory.evaluate": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id, method: "GET", path: "/open/me" }),
+    shows: ({ ownersKey }) => ['"outcome":"admitted"', ownersKey.id],
   },
   "workspaces.get": { input: inOurs(), shows: ({ ours }) => [ours.id, ours.name] },
   "workspaces.create": {

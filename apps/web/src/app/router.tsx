@@ -7,6 +7,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { parseApiKeysSearch } from "../features/api-keys/api-keys-search.ts";
+import { parseKeyPageSearch } from "../features/api-keys/key-page-search.ts";
 import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
 import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
 import { parseMembersSearch } from "../features/members/members-search.ts";
@@ -174,7 +175,7 @@ const apiKeysRoute = createRoute({
 const apiKeyRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/api-keys/$keyId",
-  validateSearch: parseUsageRange,
+  validateSearch: parseKeyPageSearch,
   loader: ({ params: { keyId } }) =>
     void queryClient.prefetchQuery(trpc.apiKeys.get.queryOptions({ id: keyId })),
   component: lazyRouteComponent(() => import("../features/api-keys/key-page.tsx"), "KeyPage"),

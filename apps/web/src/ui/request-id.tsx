@@ -1,14 +1,30 @@
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { CopyButton } from "./copy-button.tsx";
 import classes from "./request-id.module.css";
 
-/** The id of a request, cut off where there is no room, and a button that copies all of it. */
-export function RequestId({ requestId }: { readonly requestId: string }): ReactElement {
+interface RequestIdProps {
+  readonly requestId: string;
+  /** Whether the request was rejected with a key of the reader's, so that there is a page that explains it. */
+  readonly isExplained?: boolean;
+}
+
+/** The ID of a request, cut off if there is no room, and a button that copies all of it. */
+export function RequestId({ requestId, isExplained = false }: RequestIdProps): ReactElement {
+  const code = (
+    <code className={classes.code} title={requestId}>
+      {requestId}
+    </code>
+  );
   return (
     <span className={classes.requestId}>
-      <code className={classes.code} title={requestId}>
-        {requestId}
-      </code>
+      {isExplained ? (
+        <Link className={classes.link} to="/account/requests/$requestId" params={{ requestId }}>
+          {code}
+        </Link>
+      ) : (
+        code
+      )}
       <CopyButton text={requestId} label={`Copy request ID ${requestId}`} />
     </span>
   );

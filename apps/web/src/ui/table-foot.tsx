@@ -7,10 +7,11 @@ import { findLastPage, type PageSize, pageSizes } from "./table-search.ts";
 
 interface TableFootProps {
   readonly page: number;
-  readonly size: PageSize;
+  readonly size: number;
   readonly total: number;
   readonly onPage: (page: number) => void;
-  readonly onSize: (size: PageSize) => void;
+  /** Absent if the page size is fixed. */
+  readonly onSize?: (size: PageSize) => void;
 }
 
 /** Below a table: which rows it shows, how many per page, and the buttons for other pages. Nothing for a short list. */
@@ -19,20 +20,22 @@ export function TableFoot({ page, size, total, onPage, onSize }: TableFootProps)
   const lastPage = findLastPage(total, size);
   return (
     <div className={classes.foot}>
-      <span className={classes.size}>
-        Rows per page
-        <Select
-          w={72}
-          aria-label="Rows per page"
-          allowDeselect={false}
-          data={pageSizes.map(String)}
-          value={String(size)}
-          onChange={(value) => {
-            const next = pageSizes.find((one) => String(one) === value);
-            if (next) onSize(next);
-          }}
-        />
-      </span>
+      {onSize && (
+        <span className={classes.size}>
+          Rows per page
+          <Select
+            w={72}
+            aria-label="Rows per page"
+            allowDeselect={false}
+            data={pageSizes.map(String)}
+            value={String(size)}
+            onChange={(value) => {
+              const next = pageSizes.find((one) => String(one) === value);
+              if (next) onSize(next);
+            }}
+          />
+        </span>
+      )}
       <span className={classes.range}>
         Page {formatCount(page)} of {formatCount(lastPage)}
       </span>

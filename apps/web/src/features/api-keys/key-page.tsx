@@ -12,8 +12,8 @@ import { AddressesSection } from "./addresses-section.tsx";
 import { DangerSection } from "./danger-section.tsx";
 import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
 import { FactsSection } from "./facts-section.tsx";
-import classes from "./key-page.module.css";
-import { KeyTags } from "./key-tags.tsx";
+import { KeyBanner } from "./key-banner.tsx";
+import { KeyStatusBadges } from "./key-status-badges.tsx";
 import { RefusalsSection } from "./refusals-section.tsx";
 import { RestrictionsSection } from "./restrictions-section.tsx";
 import { RotateDialog } from "./rotate-dialog.tsx";
@@ -59,7 +59,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
     <>
       <PageHeader
         title={apiKey.name}
-        tags={<KeyTags apiKey={apiKey} />}
+        tags={<KeyStatusBadges apiKey={apiKey} />}
         explanation={<bdi>{apiKey.description || "Restrictions, usage and secrets of this key."}</bdi>}
         action={
           <Group gap={8} wrap="nowrap">
@@ -76,18 +76,15 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
           </Group>
         }
       />
+      <KeyBanner apiKey={apiKey} />
       {apiKey.rotatedOutUse && <RotatedOutNotice use={apiKey.rotatedOutUse} />}
-      <div className={classes.columns}>
-        <FactsSection apiKey={apiKey} />
-        <RestrictionsSection apiKey={apiKey} />
-      </div>
+      <RestrictionsSection apiKey={apiKey} />
+      <SecretsSection apiKey={apiKey} />
       <UsageSection apiKey={apiKey} />
       <RefusalsSection keyId={apiKey.id} />
-      <div className={classes.columns}>
-        <SecretsSection apiKey={apiKey} />
-        <AddressesSection keyId={apiKey.id} />
-      </div>
-      <TryItSection />
+      <TryItSection keyId={apiKey.id} />
+      <AddressesSection keyId={apiKey.id} />
+      <FactsSection apiKey={apiKey} />
       <DangerSection apiKey={apiKey} />
       <EditApiKeyDialog apiKey={edited} onClose={() => setEdited(undefined)} />
       <RotateDialog apiKey={apiKey} isOpen={isRotateOpen} onClose={rotation.close} />
@@ -100,10 +97,7 @@ function Loading(): ReactElement {
     <div aria-busy="true" role="status" aria-label="Loading the key">
       <Skeleton h={20} w={220} my={4} />
       <Skeleton h={12} w={320} mt={10} mb={32} maw="100%" />
-      <div className={classes.columns}>
-        <Skeleton h={190} mt={32} mb={32} />
-        <Skeleton h={190} mt={32} mb={32} />
-      </div>
+      <Skeleton h={190} mt={32} mb={32} />
       <Skeleton h={260} mb={32} />
       <Skeleton h={200} />
     </div>

@@ -1,33 +1,59 @@
-import { Button, Skeleton } from "@mantine/core";
-import { useDisclosure, useMediaQuery } from "@mantine/hooks";
-import type { ReactElement } from "react";
+import { Select, Skeleton } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { type ReactElement, useState } from "react";
 import type { KeyRefusal } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import cardClasses from "../../ui/cards.module.css";
 import { EventCard } from "../../ui/event-card.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { None } from "../../ui/none.tsx";
+import { outcomeTitle } from "../../ui/outcome-titles.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
 import { Section } from "../../ui/section.tsx";
 import tableClasses from "../../ui/table.module.css";
+import { TableFoot } from "../../ui/table-foot.tsx";
+import { findLastPage } from "../../ui/table-search.ts";
 import pageClasses from "./key-page.module.css";
 import classes from "./refusals-section.module.css";
 import { useKeyRefusals } from "./use-key-page.ts";
 
-const shownAtFirst = 10;
+const pageSize = 10;
+const anyReason = { value: "any", label: "Any reason" };
 
-/** The last 100 requests with a key that were not let in, and why. */
+/** The last 100 rejected requests with a key, and why they were rejected. */
 export function RefusalsSection({ keyId }: { readonly keyId: string }): ReactElement {
   const query = useKeyRefusals(keyId);
   const failure = useLoadingFailure(query);
-  const [hasAll, all] = useDisclosure(false);
+  const [reason, setReason] = useState<string>();
+  const [page, setPage] = useState(1);
   const isNarrow = useMediaQuery("(max-width: 959px)", undefined, { getInitialValueInEffect: false });
   const refusals = query.data;
-  const shown = hasAll ? refusals : refusals?.slice(0, shownAtFirst);
+  const matching = refusals?.filter((refusal) => reason === undefined || refusal.reason === reason);
+  const lastPage = findLastPage(matching?.length ?? 0, pageSize);
+  const current = Math.min(page, lastPage);
+  const shown = matching?.slice((current - 1) * pageSize, current * pageSize);
+  const reasons = [...new Set(refusals?.map((refusal) => refusal.reason))];
   const List = isNarrow ? Cards : Table;
   return (
-    <Section title="Why was it rejected?">
+    <Section
+      title="Rejected requests"
+      action={
+        reasons.length > 1 && (
+          <Select
+            w={240}
+            aria-label="Reason"
+            allowDeselect={false}
+            data={[anyReason, ...reasons.map((value) => ({ value, label: outcomeTitle(value) }))]}
+            value={reason ?? anyReason.value}
+            onChange={(value) => {
+              setReason(value === null || value === anyReason.value ? undefined : value);
+              setPage(1);
+            }}
+          />
+        )
+      }
+    >
       {failure ? (
         <FailurePanel
           title="Couldn’t load rejected requests"
@@ -41,18 +67,14 @@ export function RefusalsSection({ keyId }: { readonly keyId: string }): ReactEle
       ) : refusals.length === 0 ? (
         <div className={pageClasses.box}>
           <p className={pageClasses.empty}>
-            No request with this key was refused. The last 100 refusals stand here, each with its reason;
-            callers are never told it.
+            No request with this key was rejected. The last 100 rejected requests appear here, each with its
+            reason. Callers never learn the reason.
           </p>
         </div>
       ) : (
         <>
           <List refusals={shown ?? []} />
-          {refusals.length > shownAtFirst && (
-            <Button variant="default" mt={12} onClick={all.toggle}>
-              {hasAll ? `Show the latest ${shownAtFirst}` : `Show all ${refusals.length}`}
-            </Button>
-          )}
+          <TableFoot page={current} size={pageSize} total={matching?.length ?? 0} onPage={setPage} />
         </>
       )}
     </Section>
@@ -101,7 +123,7 @@ function Table({ refusals }: ListProps): ReactElement {
               </td>
               <td>{address ? <code className={pageClasses.mono}>{address}</code> : <None />}</td>
               <td>
-                <RequestId requestId={requestId} />
+                <RequestId requestId={requestId} isExplained />
               </td>
             </tr>
           ))}

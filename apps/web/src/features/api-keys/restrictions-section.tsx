@@ -15,11 +15,13 @@ import {
 import { RestrictionEditForm } from "./restrictions/restriction-edit-form.tsx";
 
 const app = getRouteApi("/app");
+const route = getRouteApi("/app/account/api-keys/$keyId");
 
 /** What a key is held to, and the form that changes it. */
 export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const { workspaces } = app.useRouteContext().session;
-  const [isEditing, editing] = useDisclosure(false);
+  const { edit } = route.useSearch();
+  const [isEditing, editing] = useDisclosure(edit === "restrictions");
   const editButton = useRef<HTMLButtonElement>(null);
   const close = () => {
     editing.close();

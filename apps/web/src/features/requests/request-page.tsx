@@ -1,4 +1,4 @@
-import { Skeleton } from "@mantine/core";
+import { Button, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -82,12 +82,48 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
           </code>
         </dd>
       </dl>
+      <Remedy refusal={refusal} />
       <p className={sectionClasses.note}>
         {isLimited
           ? "The caller received 429 with Retry-After."
           : "The caller received only “Insufficient access”."}
       </p>
     </section>
+  );
+}
+
+/** What the owner of the key can change so that such a request is allowed. */
+const remedies: Readonly<Record<string, string>> = {
+  limited: "Change the rate limit",
+  disabled: "Enable the key",
+  expired: "Change the expiry",
+  "rotated-out": "Rotate the key",
+  address: "Change the IP ranges",
+  narrowed: "Change the restrictions",
+  "workspace-not-in-key": "Change the workspaces",
+  "permission-not-in-key": "Change the permissions",
+};
+
+/** Nothing for a reason that the key's settings have no part in, and for a deleted key. */
+function Remedy({ refusal: { reason, key } }: { readonly refusal: RequestExplanation }): ReactElement | null {
+  const label = remedies[reason];
+  if (label === undefined || key.isDeleted) return null;
+  const isRestriction = !["disabled", "rotated-out"].includes(reason);
+  return (
+    <Button
+      variant="default"
+      mt={12}
+      renderRoot={(props) => (
+        <Link
+          {...props}
+          to="/account/api-keys/$keyId"
+          params={{ keyId: key.id }}
+          search={isRestriction ? { edit: "restrictions" } : {}}
+        />
+      )}
+    >
+      {label}
+    </Button>
   );
 }
 
@@ -107,8 +143,8 @@ function NotFound(): ReactElement {
     <section className={emptyClasses.panel}>
       <h2 className={emptyClasses.title}>No rejected request with this ID</h2>
       <p className={emptyClasses.words}>
-        None of your keys was refused in a request of this id. The last 100 refusals are kept for each key;
-        older ones are gone.
+        None of your keys was rejected in a request with this ID. The last 100 rejected requests are kept for
+        each key.
       </p>
       <Link to="/account/api-keys">Go to your API keys</Link>
     </section>

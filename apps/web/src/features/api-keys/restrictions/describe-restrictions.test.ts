@@ -3,10 +3,10 @@ import type { ApiKey } from "../../../server/trpc.ts";
 import { describeLimit, describePermissions, describeWidening } from "./describe-restrictions.ts";
 
 test.each([
-  [null, "No limit"],
-  [{ quota: 1, windowSeconds: 1 }, "1 request a second"],
-  [{ quota: 1_000, windowSeconds: 3_600 }, "1,000 requests an hour"],
-  [{ quota: 5, windowSeconds: 90 }, "5 requests in 90 s"],
+  [null, "No rate limit"],
+  [{ quota: 1, windowSeconds: 1 }, "1 request per second"],
+  [{ quota: 1_000, windowSeconds: 3_600 }, "1,000 requests per hour"],
+  [{ quota: 5, windowSeconds: 90 }, "5 requests per 90 seconds"],
 ])("says %j as “%s”", (limit, words) => {
   expect(describeLimit(limit)).toBe(words);
 });

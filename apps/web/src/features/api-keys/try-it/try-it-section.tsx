@@ -1,17 +1,18 @@
-import { type ReactElement, useId } from "react";
-import classes from "../../../ui/section.module.css";
+import type { ReactElement } from "react";
+import sectionClasses from "../../../ui/section.module.css";
+import { Section } from "../../../ui/section.tsx";
 import { TryIt } from "./try-it.tsx";
 
-export function TryItSection(): ReactElement {
-  const id = useId();
+/** Evaluates the key of the page against a request. Its secret isn't needed. */
+export function TryItSection({ keyId }: { readonly keyId: string }): ReactElement {
   return (
-    <section className={classes.section} aria-labelledby={id}>
-      <h2 className={classes.heading} id={id}>
-        Try it
-      </h2>
-      <div className={classes.box}>
-        <TryIt />
+    <Section title="Try it">
+      <div className={sectionClasses.box}>
+        <p className={sectionClasses.note}>
+          Shows whether a request with this key would be allowed, and why. No use is counted.
+        </p>
+        <TryIt keyId={keyId} />
       </div>
-    </section>
+    </Section>
   );
 }

@@ -14,8 +14,13 @@ import { Verdict } from "./verdict.tsx";
 const methods = ["GET", "POST", "PATCH", "PUT", "DELETE"] as const;
 const initialValues = { key: "", method: "GET", path: "/open/global/config", address: "" };
 
-/** Asks what a request with a key would be answered. The key is in the field and in the call, and nowhere else. */
-export function TryIt(): ReactElement {
+interface TryItProps {
+  /** The key to evaluate, by its ID; without it, a key is pasted. */
+  readonly keyId?: string;
+}
+
+/** Shows what admission would decide about a request. A pasted key is in the field and in the call, and nowhere else. */
+export function TryIt({ keyId }: TryItProps): ReactElement {
   const wanted = useRef<TriedRequest>(undefined);
   const ask = useMutation({
     // The key is not a variable of the mutation, because those stay in the mutation cache.
@@ -23,7 +28,9 @@ export function TryIt(): ReactElement {
       const request = wanted.current;
       wanted.current = undefined;
       if (!request) throw new Error("The check was not run.");
-      return await trpcClient.keyHistory.tryOut.mutate(request);
+      if (keyId === undefined) return await trpcClient.keyHistory.tryOut.mutate(request);
+      const { key: _key, ...rest } = request;
+      return await trpcClient.keyHistory.evaluate.mutate({ id: keyId, ...rest });
     },
     gcTime: 0,
   });
@@ -31,10 +38,10 @@ export function TryIt(): ReactElement {
     name: "try-it",
     mode: "uncontrolled",
     initialValues,
-    // A verdict is about what was asked, and nothing that stands there now.
+    // A verdict is about the request that was sent, not about changed input.
     onValuesChange: () => ask.reset(),
     validate: {
-      key: (key) => (key.trim() === "" ? "Paste a key." : null),
+      key: (key) => (keyId === undefined && key.trim() === "" ? "Paste a key." : null),
       path: (path) =>
         /^\/open(\/|$)/.test(path.trim())
           ? null
@@ -47,7 +54,7 @@ export function TryIt(): ReactElement {
       className={classes.form}
       noValidate
       autoComplete="off"
-      aria-label="Try a key"
+      aria-label={keyId === undefined ? "Try a key" : "Try this key"}
       onSubmit={form.onSubmit(({ key, method, path, address }) => {
         if (ask.isPending) return;
         wanted.current = {
@@ -59,20 +66,22 @@ export function TryIt(): ReactElement {
         ask.mutate(undefined, { onError: (error) => showIssues(form, error) });
       }, focusFirstError(form.getInputNode))}
     >
-      <SecretField
-        {...form.getInputProps("key")}
-        key={form.key("key")}
-        label="API key"
-        description="The key is checked but neither stored nor logged, and no use is counted."
-        placeholder="lk_…"
-        classNames={{ innerInput: classes.mono ?? "" }}
-        autoComplete="off"
-        data-1p-ignore
-        data-lpignore="true"
-        data-bwignore
-        spellCheck={false}
-        data-autofocus
-      />
+      {keyId === undefined && (
+        <SecretField
+          {...form.getInputProps("key")}
+          key={form.key("key")}
+          label="API key"
+          description="The key is checked but neither stored nor logged, and no use is counted."
+          placeholder="lk_…"
+          classNames={{ innerInput: classes.mono ?? "" }}
+          autoComplete="off"
+          data-1p-ignore
+          data-lpignore="true"
+          data-bwignore
+          spellCheck={false}
+          data-autofocus
+        />
+      )}
       <div className={classes.row}>
         <Select
           {...form.getInputProps("method")}
@@ -108,7 +117,7 @@ export function TryIt(): ReactElement {
         Try it
       </Button>
       <div className={classes.answer} role="status">
-        {ask.data && <Verdict verdict={ask.data} />}
+        {ask.data && <Verdict verdict={ask.data} hasLink={keyId === undefined} />}
       </div>
     </form>
   );

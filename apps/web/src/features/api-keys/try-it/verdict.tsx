@@ -13,9 +13,16 @@ const words: Readonly<Record<number, string>> = {
   429: "Rate limited",
 };
 
-/** What a request would be answered, and why. */
-export function Verdict({ verdict }: { readonly verdict: RequestVerdict }): ReactElement {
-  const { status, explanation, permission, remaining, keyId } = verdict;
+interface VerdictProps {
+  readonly verdict: RequestVerdict;
+  /** Whether to link to the page of the key. */
+  readonly hasLink: boolean;
+}
+
+/** What admission would decide about a request, and why. */
+export function Verdict({ verdict, hasLink }: VerdictProps): ReactElement {
+  const { status, explanation, permission, remaining } = verdict;
+  const keyId = hasLink ? verdict.keyId : null;
   return (
     <div className={classes.verdict} data-outcome={outcomeOf(status)}>
       <p className={classes.head}>

@@ -1,0 +1,10 @@
+import { expect, test } from "vitest";
+import { parseKeyPageSearch } from "./key-page-search.ts";
+
+test("reads the range and the form to open, and drops anything else", () => {
+  expect(parseKeyPageSearch({ range: "7d", edit: "restrictions" })).toEqual({
+    range: "7d",
+    edit: "restrictions",
+  });
+  expect(parseKeyPageSearch({ range: "1d", edit: "name" })).toEqual({});
+});
