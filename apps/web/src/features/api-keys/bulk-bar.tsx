@@ -17,14 +17,14 @@ const actions = {
     verb: "Disable",
     done: "disabled",
     consequence:
-      "Scripts and services that use these keys are rejected from their next request until you enable the keys again.",
+      "Scripts and services that use the selected keys are rejected from their next request until you enable the keys again.",
     run: (id: string) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
   },
   delete: {
     verb: "Delete",
     done: "deleted",
     consequence:
-      "Scripts and services that use these keys are rejected from their next request. This can’t be undone.",
+      "Scripts and services that use the selected keys are rejected from their next request. This can’t be undone.",
     run: (id: string) => trpcClient.apiKeys.delete.mutate({ id }),
   },
 } as const satisfies Record<BulkAction, object>;
@@ -96,8 +96,7 @@ function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): Reac
       <p className={dialogClasses.words}>{consequence}</p>
       <p className={dialogClasses.words}>
         <bdi>{[first, second, third].flatMap((key) => key?.name ?? []).join(", ")}</bdi>
-        {apiKeys.length > 3 && ` and ${apiKeys.length - 3} more`}.{" "}
-        {used === 0 ? "None of them was ever used." : `${countOf(used, "has", "have")} been used.`}
+        {apiKeys.length > 3 && ` and ${apiKeys.length - 3} more`}. {describeUse(used, apiKeys.length)}
       </p>
       {isBusy && (
         <p role="status" className={dialogClasses.words}>
@@ -113,6 +112,13 @@ function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): Reac
       />
     </Modal>
   );
+}
+
+function describeUse(used: number, total: number): string {
+  if (total === 1) return used === 0 ? "It was never used." : "It has been used.";
+  return used === 0
+    ? "None of them was ever used."
+    : `${used} of them ${used === 1 ? "has" : "have"} been used.`;
 }
 
 /** Changes keys a few at a time. If one fails, the others are changed all the same, and the failure is shown. */

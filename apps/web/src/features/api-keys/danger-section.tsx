@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
+import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
@@ -51,7 +52,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
             <strong>Delete this key</strong>
             Its next request is rejected, and its page is deleted. This can’t be undone.
           </p>
-          <Button variant="default" flex="none" onClick={deletion.open}>
+          <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
             Delete key
           </Button>
         </div>

@@ -56,7 +56,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
           </dd>
           <dt>IP ranges</dt>
           <dd>{describeRanges(apiKey.ipRanges)}</dd>
-          <dt>Limit</dt>
+          <dt>Rate limit</dt>
           <dd>{describeLimit(apiKey.limit)}</dd>
         </dl>
       )}

@@ -8,6 +8,7 @@ import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import dialogClasses from "../../ui/dialog.module.css";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { None } from "../../ui/none.tsx";
@@ -84,7 +85,7 @@ export function SettingsPage(): ReactElement {
                   <strong>Delete this workspace</strong>
                   Its members and audit log are deleted, and no API key can access it. This can’t be undone.
                 </p>
-                <Button variant="default" flex="none" onClick={deletion.open}>
+                <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
                   Delete workspace
                 </Button>
               </div>
