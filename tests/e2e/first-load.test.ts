@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace } from "./call.ts";
+import { setStage } from "./set-stage.ts";
+
+// What a browser without a cache loads for each page.
+
+const stage = setStage();
+
+test("each page loads with at most 20 requests and 400 kB", async () => {
+  const { page: visitor } = await stage.browser.open();
+  await enter(visitor, stage.baseUrl);
+  const { slug } = await getWorkspace(visitor);
+  const cookies = await visitor.context().cookies();
+  const loads: Record<string, { readonly requests: number; readonly bytes: number }> = {};
+  for (const path of [
+    "/account/api-keys",
+    "/account/security",
+    `/w/${slug}`,
+    `/w/${slug}/api-keys`,
+    `/w/${slug}/members`,
+    `/w/${slug}/audit`,
+    `/w/${slug}/settings`,
+  ]) {
+    const { page } = await stage.browser.open();
+    await page.context().addCookies(cookies);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Network.enable");
+    let [requests, bytes] = [0, 0];
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      requests += 1;
+      bytes += encodedDataLength;
+    });
+    await page.goto(stage.baseUrl + path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.waitForLoadState("networkidle");
+    loads[path] = { requests, bytes };
+    await page.context().close();
+  }
+  const tooMuch = Object.entries(loads).filter(([, { requests, bytes }]) => requests > 20 || bytes > 400_000);
+  expect(tooMuch).toEqual([]);
+  console.info(`first load: ${JSON.stringify(loads)}`);
+});
