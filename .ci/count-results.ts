@@ -1,17 +1,17 @@
 import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** The part of Vitest's JSON report that counts. */
+/** The part of Vitest's JSON report that is used. */
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  /** False too where a file could not be loaded, so that none of its tests ran. */
+  /** Also false if a test file failed to load, so that none of its tests ran. */
   readonly success: boolean;
   readonly testResults: readonly {
     readonly name: string;
-    /** Why the file could not be loaded; empty where it could. */
+    /** Why the file failed to load; empty if it loaded. */
     readonly message: string;
     readonly assertionResults: readonly TestResult[];
   }[];
@@ -23,11 +23,11 @@ interface TestResult {
   readonly failureMessages: readonly string[];
 }
 
-/** The most lines that are printed of one failure: a property's message has its counterexample below the first line. */
+/** The maximum number of lines per failure. The message of a property-based test has its counterexample after line 1. */
 const maxLines = 15;
 
 const root = join(import.meta.dirname, "..");
-/** Every package that has tests leaves a report; one that is missing means tests that did not run. */
+/** Every package with tests writes a report, so a missing report means that tests didn't run. */
 const packages = globSync("{apps,packages}/*/vitest.config.ts", { cwd: root }).map((path) =>
   join(path, ".."),
 );
@@ -51,7 +51,7 @@ for (const path of expected) {
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 
-/** A text for each test that did not pass, and each file that was not loaded. */
+/** A text for each failed test, and each test file that failed to load. */
 function listFailures(report: Report): string[] {
   return report.testResults.flatMap(({ name, message, assertionResults }) => {
     const file = relative(root, name);
@@ -74,7 +74,7 @@ function shorten(text: string): string {
 
 function readReport(path: string): Report | undefined {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Report; // Vitest wrote it.
+    return JSON.parse(readFileSync(path, "utf8")) as Report; // Written by Vitest.
   } catch {
     return undefined;
   }

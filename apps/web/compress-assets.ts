@@ -4,10 +4,13 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Plugin } from "vite";
 
-/** Near the best, at a tenth of its time. */
+/** Compresses almost as well as the maximum, 11, in a tenth of the time. */
 const brotliQuality = 9;
 
-/** Writes a `.br` and a `.gz` beside every script and style sheet; the server sends those to whoever takes them. */
+/**
+ * Writes a `.br` and a `.gz` file for every script and style sheet. The server sends them to
+ * clients that accept them.
+ */
 export function compressAssets(): Plugin {
   return {
     name: "latchkey:compress-assets",

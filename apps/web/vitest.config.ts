@@ -2,9 +2,10 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    // Days of charts begin at midnight of the reader. This zone changes its clocks.
+    // Charts by day start at midnight in the user's time zone. This zone has daylight saving time.
     env: { TZ: "America/New_York" },
-    // A fresh module registry for each file would cost as much as the tests; no module keeps state that another file meets.
+    // A new module registry per file would take as long as the tests. No module keeps state that
+    // affects another file.
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },

@@ -5,8 +5,8 @@ export default defineConfig({
     // Excludes the copies of tests that mutation testing makes in .results.
     include: ["src/**/*.test.ts"],
     globalSetup: "@latchkey/db/testing/global-setup",
-    // A fresh module registry per file would take as long as the tests. No module has state that another file could
-    // see.
+    // A new module registry per file would take as long as the tests. No module keeps state that affects another
+    // file.
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },

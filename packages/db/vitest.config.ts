@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     globalSetup: "./test/global-setup.ts",
-    // A fresh module registry per file would take as long as the tests. No module has state that another file could
-    // see.
+    // A new module registry per file would take as long as the tests. No module keeps state that affects another
+    // file.
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },

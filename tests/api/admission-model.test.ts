@@ -1,10 +1,10 @@
 import { test } from "vitest";
-import { checkStories } from "../support/admission-model/check-stories.ts";
+import { checkScenarios } from "../support/admission-model/check-scenarios.ts";
 
-// Keys are created, renamed, deleted, held to this and that, rotated and used, users disabled and enabled, given roles and
-// taken out, the database's clock set forward and back, in random order and at the same time, over two nodes on one
-// database. A model says what each answer may be.
+// Random concurrent actions on two nodes of one database: keys are created, renamed, deleted, restricted, rotated
+// and used; users are disabled, enabled, given roles and removed; the database's clock is set forward and back. A
+// model defines the possible responses.
 
-test("no random story, told to two nodes, has an answer that is stale or a use that is not counted once", async () => {
-  await checkStories({ runs: 15 });
+test("random histories on two nodes have no stale response, and each use is counted once", async () => {
+  await checkScenarios({ runs: 15 });
 }, 480_000);

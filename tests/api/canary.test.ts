@@ -11,23 +11,23 @@ import {
   signUp,
 } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
-import type { Place } from "../support/place.ts";
 import { connectionTo, eventually, getPostmaster } from "../support/postmaster.ts";
-import { createPreparedPlace } from "../support/prepared-place.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
+import type { TestInstance } from "../support/test-instance.ts";
 
-// A key is used in every way that could leave a trace of it, and then looked for.
+// Uses a key in every way that could leave a trace of it, and then searches for it.
 
-let place: Place;
+let instance: TestInstance;
 let node: ProductNode;
 let account: Account;
 let created: CreatedKey;
-/** What nobody but the key's owner may have: all of the secret behind the part that is shown in lists. */
+/** The secret part of the key: everything after the first characters, which lists show. */
 let hidden: string;
 
 beforeAll(async () => {
-  place = await createPreparedPlace({ LOG_LEVEL: "debug" });
-  node = await place.start();
+  instance = await createPreparedInstance({ LOG_LEVEL: "debug" });
+  node = await instance.start();
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "canary");
   hidden = created.key.slice(12);
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
 async function provoke(): Promise<void> {
@@ -55,7 +55,7 @@ async function provoke(): Promise<void> {
   await fetch(`${baseUrl}/${key}?key=${key}`, { headers: { Cookie: `latchkey-session=${key}` } });
   await callOpen(baseUrl, `${key.slice(0, -1)}~`);
   const { cookie } = account;
-  // Pasted where it does not belong: not a name, not an id, not a procedure, not a search.
+  // The key in wrong places: as a name, an ID, a procedure and a search text.
   const misplaced = { name: "x".repeat(200), description: key, userId: key };
   await callProcedure(baseUrl, { path: "apiKeys.create", kind: "mutation", input: misplaced, cookie });
   await callProcedure(baseUrl, { path: "apiKeys.delete", kind: "mutation", input: { id: key }, cookie });
@@ -66,15 +66,15 @@ async function provoke(): Promise<void> {
     kind: "mutation",
     input: { email: account.email, password: key },
   });
-  expect((await place.command(["key", "delete", key])).stdout).not.toContain(hidden);
-  // With Postgres gone under it, the statements that fail carry the key's digest and the search.
-  process.kill(await getPostmaster(place.cluster), "SIGKILL");
+  expect((await instance.command(["key", "delete", key])).stdout).not.toContain(hidden);
+  // While Postgres is killed, the failing statements contain the key's digest and the search text.
+  process.kill(await getPostmaster(instance.cluster), "SIGKILL");
   await Promise.all([
     callOpen(baseUrl, key),
     callProcedure(baseUrl, { path: "apiKeys.list", kind: "query", input: { search: key }, cookie }),
   ]);
   await eventually("it is back", async () => (await callOpen(baseUrl, key)).status === 200, 20_000);
-  // Each connection of a pool finds out for itself that its Postgres is gone.
+  // Each connection of a pool detects separately that its Postgres has ended.
   await eventually(
     "the key is deleted",
     () =>
@@ -87,8 +87,8 @@ async function provoke(): Promise<void> {
   expect((await callOpen(baseUrl, key)).status).toBe(403);
 }
 
-test("no table has it", async () => {
-  const db = openDatabase(await connectionTo(place.cluster), { applicationName: "test", role: "login" });
+test("no table contains it", async () => {
+  const db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test", role: "login" });
   try {
     const tables = await db.introspection.getTables();
     expect(tables.map(({ name }) => name)).toEqual(
@@ -102,7 +102,7 @@ test("no table has it", async () => {
         .execute();
       const text = rows.flatMap((row) => Object.values(row).map(toText)).join("\n");
       if (name === "api_keys") expect(text).toContain(created.key.slice(0, 9));
-      // Its details are in JSON columns.
+      // The details are in JSON columns.
       if (name === "audit_events") expect(text).toContain("Ada Lovelace’s workspace");
       expect(text, name).not.toContain(hidden);
     }
@@ -111,22 +111,22 @@ test("no table has it", async () => {
   }
 });
 
-/** A value as text: bytes as the characters that they might be, JSON with everything in it. */
+/** Returns a value as text: bytes as characters, JSON with all of its members. */
 function toText(value: unknown): string {
   if (Buffer.isBuffer(value)) return value.toString("latin1");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-test("nothing that the node printed has it, at its most talkative and in its errors", () => {
+test("the node's output doesn't contain it, with all logs enabled and in its errors", () => {
   expect(node.output()).toContain('"level":50');
   expect(node.output()).not.toContain(hidden);
 });
 
-test("no file of the data directory has it: not Postgres's log, not its write-ahead log, nothing else", async () => {
+test("no file of the data directory contains it, including Postgres's log and write-ahead log", async () => {
   await node.stop();
-  const files = await readdir(place.dataDirectory, { recursive: true, withFileTypes: true });
+  const files = await readdir(instance.dataDirectory, { recursive: true, withFileTypes: true });
   const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
-  expect(paths).toContain(join(place.cluster, "postgres.log"));
+  expect(paths).toContain(join(instance.cluster, "postgres.log"));
   const traces: string[] = [];
   for (const path of paths) if ((await readFile(path)).includes(hidden)) traces.push(path);
   expect(traces).toEqual([]);

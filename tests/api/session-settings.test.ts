@@ -2,11 +2,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
 import { callOpen } from "../support/open-call.ts";
-import type { Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
-import { createPreparedPlace } from "../support/prepared-place.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
+import type { TestInstance } from "../support/test-instance.ts";
 
-// The settings of every kind of connection that a node opens, as Postgres reports them: an event trigger publishes them at
+// The settings of every kind of connection that a node opens, as Postgres reports them: an event trigger publishes
+// them at
 // each login. The expected values are literals, so that a change to the product's constants fails this test.
 
 interface Login {
@@ -32,7 +33,7 @@ begin
 end $$;
 create event trigger publish_login on login execute function publish_login();`;
 
-/** Every connection has these. */
+/** All connections have these. */
 const common = { client_encoding: "UTF8", fsync: "on", synchronous_commit: "on" };
 
 const pool = { ...common, statement_timeout: "5s", idle_in_transaction_session_timeout: "10s" };
@@ -71,17 +72,17 @@ const expected: readonly Login[] = [
   },
 ];
 
-let place: Place;
+let instance: TestInstance;
 let inspector: Awaited<ReturnType<typeof open>>;
 /** By name and role. */
 const logins = new Map<string, Login>();
 const keyOf = ({ name, role }: Login): string => `${name} as ${role}`;
 
 beforeAll(async () => {
-  place = await createPreparedPlace();
+  instance = await createPreparedInstance();
   // The first node creates the database and keeps Postgres running.
-  await place.start();
-  inspector = await open(await connectionTo(place.cluster));
+  await instance.start();
+  inspector = await open(await connectionTo(instance.cluster));
   inspector.on("notification", ({ payload = "" }) => {
     const login = JSON.parse(payload) as Login; // As published.
     logins.set(keyOf(login), login);
@@ -92,11 +93,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await inspector?.end();
-  await place?.close();
+  await instance?.close();
 });
 
 test("every kind of connection has its role and its settings", async () => {
-  const node = await place.start();
+  const node = await instance.start();
   const account = await signUp(node.baseUrl);
   const { key } = await createKey(node.baseUrl, account, "first");
   expect((await callOpen(node.baseUrl, key, "/open/workspaces")).status).toBe(200);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CreatedKey, createKey, deleteKey, readUsageCount } from "../support/account.ts";
-import { countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
+import { countStatuses } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
-// Two nodes on one database. Nothing passes between them but what Postgres holds.
+// Two nodes on one database. They communicate only through Postgres.
 
 let nodes: TwoNodes;
 
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const newKey = (name: string): Promise<CreatedKey> => createKey(nodes.left.baseUrl, nodes.account, name);
 
-test("a key deleted through one node is refused by both on the next request, under load, twenty times over", async () => {
+test("a key deleted on one node is rejected by both on the next request, under load, in twenty rounds", async () => {
   const rounds = 20;
   let admitted = 0;
   let refused = 0;
@@ -27,7 +27,7 @@ test("a key deleted through one node is refused by both on the next request, und
     const { id, key } = await newKey(`round ${round}`);
     const load = startLoad({ baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl], key, connections: 16 });
     await load.reached(100);
-    // Half of the rounds delete through the node that others know the key from, half through the other.
+    // Half of the rounds delete on the node that remembers the key, half on the other node.
     await deleteKey(round % 2 === 0 ? nodes.left.baseUrl : nodes.right.baseUrl, nodes.account, id);
     const deletedAt = performance.now();
     const next = await Promise.all([callOpen(nodes.left.baseUrl, key), callOpen(nodes.right.baseUrl, key)]);
@@ -45,16 +45,16 @@ test("a key deleted through one node is refused by both on the next request, und
   );
 });
 
-test("a key deleted by the command is refused by both nodes on the next request", async () => {
+test("a key deleted by the command is rejected by both nodes on the next request", async () => {
   const { id, key } = await newKey("for the command");
   for (const { baseUrl } of [nodes.left, nodes.right])
     expect((await callOpen(baseUrl, key)).status).toBe(200);
-  expect((await nodes.place.command(["key", "delete", id])).status).toBe(0);
+  expect((await nodes.instance.command(["key", "delete", id])).status).toBe(0);
   for (const { baseUrl } of [nodes.left, nodes.right])
     expect((await callOpen(baseUrl, key)).status).toBe(403);
 });
 
-test("the usage count is exactly the number of admitted requests, of 200 connections over both nodes", async () => {
+test("the usage count is exactly the number of admitted requests, with 200 connections to both nodes", async () => {
   const { id, key } = await newKey("counted");
   const load = startLoad({
     baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl],
@@ -68,7 +68,7 @@ test("the usage count is exactly the number of admitted requests, of 200 connect
   const { "200": admitted = 0, ...others } = countStatuses(load.outcomes);
   expect(admitted).toBeGreaterThan(0);
   expect(Object.keys(others).filter((status) => status !== "503")).toEqual([]);
-  // A 503 may have been counted; without one, nothing is open.
+  // A request that got 503 may have been counted. Without one, the count is exact.
   expect(others).toEqual({});
   expect(await readUsageCount(nodes.left.baseUrl, nodes.account, id)).toBe(admitted);
   console.info(`exact count: ${admitted} in ${Math.round(tookMs)} ms over 200 connections`);

@@ -3,40 +3,41 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createApiKey } from "@latchkey/auth/key-format";
 import { authSecret, startNode } from "../support/product.ts";
-import { type Ground, openGround, urlOf } from "./ground/ground.ts";
-import { seedLatchkey } from "./ground/seed-latchkey.ts";
-import { Callers } from "./load/callers.ts";
+import { type BenchCluster, startBenchCluster, urlOf } from "./database/bench-cluster.ts";
+import { seedLatchkey } from "./database/seed-latchkey.ts";
+import { LoadClients } from "./load/load-clients.ts";
 import { readProcessorMicroseconds } from "./measure/processor-time.ts";
 import { median, percentile } from "./measure/statistics.ts";
 import { renderTable } from "./report/tables.ts";
 
-// `pnpm bench:compare`: how much more or less one checkout admits than another. All run at once and are loaded in turns
-// of a fraction of a second: a machine that is slow for some seconds is so for all of them, and a difference of a
-// twentieth shows that `pnpm bench` cannot tell from chance. What it says of a checkout against itself is its error.
+// `pnpm bench:compare`: compares the throughput of checkouts. All of them run at the same time, and the load
+// alternates between them every fraction of a second. A machine that slows down for some seconds slows down all of
+// them, so that a difference of 5 %, which `pnpm bench` can't distinguish from noise, is visible. To measure the
+// error, compare a checkout with itself.
 
 const usage = `pnpm bench:compare [options] DIRECTORY...
-  Each a checkout with its dependencies installed and a built web app; the others are held against the first.
+  DIRECTORY is a checkout with installed dependencies and a built web app. All are compared with the first.
   --connections A,B numbers of connections (64,256)
-  --turns N         how many turns each has (50)
-  --keys N          how many keys are used (1)
+  --turns N         number of turns per checkout (50)
+  --keys N          number of keys (1)
 `;
 
 const turnMs = 160;
-/** Of a turn, until it is at full load. */
+/** The first part of a turn, which isn't counted. */
 const startMs = 40;
 const warmUpMs = 5_000;
 
-interface Contestant {
+interface Checkout {
   readonly directory: string;
   readonly baseUrl: string;
   readonly pid: number;
 }
 
-/** What became of one turn. */
+/** The result of one turn. */
 interface Turn {
   readonly requests: number;
   readonly requestsPerSecond: number;
-  /** Processor time of the server's process. */
+  /** The processor time of the server process. */
   readonly nodeMicroseconds: number;
 }
 
@@ -44,7 +45,7 @@ interface CompareOptions {
   readonly connections: readonly number[];
   readonly turns: number;
   readonly keys: number;
-  /** Ends it and every process of it. */
+  /** Ends the comparison and its processes. */
   readonly signal: AbortSignal;
 }
 
@@ -53,34 +54,38 @@ async function compare(
   { connections, turns, keys, signal }: CompareOptions,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const ground = await openGround();
-  stack.defer(ground.close);
+  const cluster = await startBenchCluster();
+  stack.defer(cluster.close);
   const secrets = Array.from({ length: keys }, () => createApiKey().secret);
-  const contestants: Contestant[] = [];
-  for (const [place, directory] of directories.entries()) {
+  const checkouts: Checkout[] = [];
+  for (const [index, directory] of directories.entries()) {
     signal.throwIfAborted();
-    const databaseUrl = await prepare(ground, `checkout_${place + 1}`, secrets);
+    const databaseUrl = await prepareDatabase(cluster, `checkout_${index + 1}`, secrets);
     const node = await startNode({ DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret }, { directory });
     stack.defer(async () => {
       await node.stop();
     });
-    contestants.push({ directory, baseUrl: node.baseUrl, pid: node.pid });
+    checkouts.push({ directory, baseUrl: node.baseUrl, pid: node.pid });
   }
   for (const count of connections) {
-    const measured = await takeTurns(contestants, { secrets, connections: count, turns, signal });
-    console.info(`\n${count} connections\n\n${describe(contestants, measured)}`);
+    const measured = await takeTurns(checkouts, { secrets, connections: count, turns, signal });
+    console.info(`\n${count} connections\n\n${describe(checkouts, measured)}`);
   }
 }
 
-async function prepare(ground: Ground, name: string, secrets: readonly string[]): Promise<string> {
-  const address = await ground.createDatabase(name);
+async function prepareDatabase(
+  cluster: BenchCluster,
+  name: string,
+  secrets: readonly string[],
+): Promise<string> {
+  const address = await cluster.createDatabase(name);
   await seedLatchkey(address, { secrets, storedKeys: secrets.length });
   return urlOf(address);
 }
 
-/** @returns what became of the turns of each. */
+/** @returns the turns of each checkout. */
 async function takeTurns(
-  contestants: readonly Contestant[],
+  checkouts: readonly Checkout[],
   options: {
     readonly secrets: readonly string[];
     readonly connections: number;
@@ -90,38 +95,38 @@ async function takeTurns(
 ): Promise<Turn[][]> {
   const { signal } = options;
   using stack = new DisposableStack();
-  const parties: { readonly pid: number; readonly callers: Callers; readonly measured: Turn[] }[] = [];
-  for (const { baseUrl, pid } of contestants) {
-    const callers = await Callers.connect(baseUrl, options.secrets, options.connections);
-    stack.defer(() => callers.close());
-    callers.begin();
+  const runners: { readonly pid: number; readonly clients: LoadClients; readonly measured: Turn[] }[] = [];
+  for (const { baseUrl, pid } of checkouts) {
+    const clients = await LoadClients.connect(baseUrl, options.secrets, options.connections);
+    stack.defer(() => clients.close());
+    clients.begin();
     await delay(warmUpMs, undefined, { signal });
-    await callers.end();
-    parties.push({ pid, callers, measured: [] });
+    await clients.end();
+    runners.push({ pid, clients, measured: [] });
   }
   for (let turn = 0; turn < options.turns; turn += 1) {
-    for (const { pid, callers, measured } of turn % 2 === 0 ? parties : parties.toReversed()) {
-      callers.begin();
+    for (const { pid, clients, measured } of turn % 2 === 0 ? runners : runners.toReversed()) {
+      clients.begin();
       await delay(startMs, undefined, { signal });
       const from = {
         at: performance.now(),
-        answered: callers.answered,
+        answered: clients.answered,
         cpu: await readProcessorMicroseconds(pid),
       };
       await delay(turnMs - startMs, undefined, { signal });
-      const requests = callers.answered - from.answered;
+      const requests = clients.answered - from.answered;
       const seconds = (performance.now() - from.at) / 1_000;
       const nodeMicroseconds = (await readProcessorMicroseconds(pid)) - from.cpu;
-      await callers.end();
+      await clients.end();
       measured.push({ requests, requestsPerSecond: requests / seconds, nodeMicroseconds });
     }
   }
-  return parties.map(({ measured }) => measured);
+  return runners.map(({ measured }) => measured);
 }
 
-function describe(contestants: readonly Contestant[], measured: readonly Turn[][]): string {
-  const rows = contestants.map(({ directory }, place) => {
-    const turns = measured[place] ?? [];
+function describe(checkouts: readonly Checkout[], measured: readonly Turn[][]): string {
+  const rows = checkouts.map(({ directory }, index) => {
+    const turns = measured[index] ?? [];
     const ratios = turns.map(
       ({ requestsPerSecond }, turn) =>
         requestsPerSecond / (measured[0]?.[turn]?.requestsPerSecond ?? Number.NaN),
@@ -137,7 +142,10 @@ function describe(contestants: readonly Contestant[], measured: readonly Turn[][
       ).toFixed(1),
     ];
   });
-  return renderTable(["checkout", "requests/s", "to the first", "half of the turns", "node µs"], rows);
+  return renderTable(
+    ["checkout", "requests/s", "ratio to the first", "middle half of the turns", "node µs"],
+    rows,
+  );
 }
 
 function sum(values: readonly number[]): number {
@@ -147,10 +155,10 @@ function sum(values: readonly number[]): number {
 function readNumber(name: string, text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0) return number;
-  throw new Error(`--${name} takes whole numbers.\n${usage}`);
+  throw new Error(`--${name}: expected a positive integer.\n${usage}`);
 }
 
-/** The first signal ends it the orderly way: every process it started, and all that it stored, goes. */
+/** The first signal ends the comparison, stops every process that it started and deletes its data. */
 const interruption = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => interruption.abort(new Error(`Ended by ${name}.`)));
@@ -162,11 +170,13 @@ try {
     allowPositionals: true,
     options: { connections: text, turns: text, keys: text },
   });
-  if (positionals.length < 2) throw new Error(`Name two checkouts or more.\n${usage}`);
+  if (positionals.length < 2) throw new Error(`At least two checkouts are required.\n${usage}`);
   await compare(
     positionals.map((directory) => resolve(directory)),
     {
-      connections: (values.connections ?? "64,256").split(",").map((one) => readNumber("connections", one)),
+      connections: (values.connections ?? "64,256")
+        .split(",")
+        .map((number) => readNumber("connections", number)),
       turns: readNumber("turns", values.turns ?? "50"),
       keys: readNumber("keys", values.keys ?? "1"),
       signal: interruption.signal,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs wrk, which makes the load of `pnpm bench`, where it is not there yet.
+# Installs wrk, the load generator of `pnpm bench`, if it is missing.
 set -euo pipefail
 command -v wrk >/dev/null && exit 0
 trap "echo 'The benchmark needs wrk. Install it, then try again.' >&2" ERR

@@ -3,64 +3,70 @@ import pg from "pg";
 import type { Page } from "playwright-core";
 import { type Account, callProcedure, signIn, signUp } from "../support/account.ts";
 import { startBrowser } from "../support/browser.ts";
-import { createPlace } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
+import { createTestInstance } from "../support/test-instance.ts";
 import { median } from "./measure/statistics.ts";
 import { renderTable } from "./report/tables.ts";
 
-// `pnpm bench:keys`: how long somebody with 100,000 keys waits for their list: for the call by itself, in the app that
-// stands open, and on a page that is loaded anew.
+// `pnpm bench:keys`: measures how long a user with 100,000 keys waits for their list: the call alone, the list in
+// the open app, and the list in a new page.
 
 const keys = 100_000;
-const times = 15;
+const repetitions = 15;
 const pageSize = 25;
 const lastPage = keys / pageSize;
 
-/** For how long the search field waits for more to be typed. */
+/** How long the search field waits after the last key press, in milliseconds. */
 const typingMilliseconds = 200;
 
-/** What the list is asked for. */
-interface Look {
+/** A query of the list. */
+interface ListQuery {
   readonly page: number;
   readonly search: string;
 }
 
-/** One look after the other, all different, because the app shows at once what it has shown before. */
-interface Looks {
+/** A series of queries. All are different, because the app shows cached results immediately. */
+interface QuerySeries {
   readonly what: string;
-  readonly at: (time: number) => Look;
+  readonly at: (time: number) => ListQuery;
 }
 
-const steps: readonly Looks[] = [
-  { what: "the next page, from the first on", at: (time) => ({ page: 2 + time, search: "" }) },
+const steps: readonly QuerySeries[] = [
+  { what: "the next page, at the beginning", at: (time) => ({ page: 2 + time, search: "" }) },
   { what: "the next page, in the middle", at: (time) => ({ page: lastPage / 2 + time, search: "" }) },
   {
-    what: "the next page, up to the last",
-    at: (time) => ({ page: lastPage - times + 1 + time, search: "" }),
+    what: "the next page, at the end",
+    at: (time) => ({ page: lastPage - repetitions + 1 + time, search: "" }),
   },
 ];
 
-const searches: readonly Looks[] = [
-  // To the API all of these are the same.
-  { what: "a search that every key fits", at: (time) => ({ page: 1, search: capitalize("number", time) }) },
-  { what: "a search that one key fits", at: (time) => ({ page: 1, search: `number ${keyFound(time)}` }) },
-  { what: "a search that no key fits", at: (time) => ({ page: 1, search: `nowhere ${time}` }) },
+const searches: readonly QuerySeries[] = [
+  // The API ignores case, so all of these find the same keys.
+  {
+    what: "a search that every key matches",
+    at: (time) => ({ page: 1, search: capitalize("number", time) }),
+  },
+  {
+    what: "a search that one key matches",
+    at: (time) => ({ page: 1, search: `number ${matchingKey(time)}` }),
+  },
+  { what: "a search that no key matches", at: (time) => ({ page: 1, search: `nowhere ${time}` }) },
 ];
 
-function keyFound(time: number): number {
+function matchingKey(time: number): number {
   return 77_777 + time;
 }
 
-/** Puts the letters in upper case that are 1 in the binary number. */
+/** Converts the letters to upper case whose bit in the number is 1. */
 function capitalize(text: string, binary: number): string {
-  return [...text].map((letter, place) => ((binary >> place) & 1 ? letter.toUpperCase() : letter)).join("");
+  return [...text].map((letter, index) => ((binary >> index) & 1 ? letter.toUpperCase() : letter)).join("");
 }
 
-function inputOf({ page, search }: Look) {
+function inputOf({ page, search }: ListQuery) {
   return { ...(search && { search }), page, pageSize };
 }
 
-/** Gives everybody there is so many keys, past the product, which would take its time. */
+/** Inserts the keys of every user with SQL, because creating them through the API would take too long. */
 async function seed(cluster: string): Promise<void> {
   const client = new pg.Client(clientConfig(await connectionTo(cluster), "seed"));
   await client.connect();
@@ -79,25 +85,25 @@ async function seed(cluster: string): Promise<void> {
   }
 }
 
-async function timeCall(baseUrl: string, { cookie }: Account, look: Look): Promise<number> {
+async function timeCall(baseUrl: string, { cookie }: Account, query: ListQuery): Promise<number> {
   const startedAt = performance.now();
-  const input = inputOf(look);
+  const input = inputOf(query);
   const { status } = await callProcedure(baseUrl, { path: "apiKeys.list", kind: "query", input, cookie });
-  if (status !== 200) throw new Error(`The list was answered ${status}.`);
+  if (status !== 200) throw new Error(`The list call returned ${status}.`);
   return performance.now() - startedAt;
 }
 
-/** Moments of one wait, by the browser's clock. */
+/** The times of one wait, by the browser's clock. */
 interface Wait {
-  /** Of the last click or key press. */
+  /** The time of the last click or key press. */
   readonly actedAt: number;
-  readonly askedAt: number;
+  readonly requestedAt: number;
   readonly paintedAt: number;
 }
 
 /**
- * Runs in the page, before anything else there. A list counts as seen once the frame with it is painted: the frame
- * is made after the animation frame callbacks, and no other task runs before that is done.
+ * Runs in the page before any other script. A list counts as painted when the task after its animation frame callbacks
+ * runs: the browser renders the frame between the two.
  */
 const watchList = `
   let actedAt = 0;
@@ -117,36 +123,36 @@ const watchList = `
   });
   window.list = waitForList();`;
 
-/** Runs in the page: the wait, once it is over. Fails if the list came from what the app had in store. */
-function readWait(look: Look): string {
+/** Runs in the page and returns the finished wait. Fails if the list came from the app's cache. */
+function readWait(query: ListQuery): string {
   return `(async () => {
-    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("No list in sight.")), 10_000));
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("The list wasn't shown.")), 10_000));
     const wait = await Promise.race([list, late]);
-    const isOfList = ({ name }) => decodeURIComponent(name).includes(${JSON.stringify(JSON.stringify(inputOf(look)))});
+    const isOfList = ({ name }) => decodeURIComponent(name).includes(${JSON.stringify(JSON.stringify(inputOf(query)))});
     const request = performance.getEntriesByType("resource").find(isOfList);
-    if (!request) throw new Error("The list came without being asked for.");
-    return { ...wait, askedAt: request.startTime };
+    if (!request) throw new Error("The list was shown without a request.");
+    return { ...wait, requestedAt: request.startTime };
   })()`;
 }
 
-/** What the list of a look begins with, or what stands in its place. */
-function titleOf({ page, search }: Look): string {
+/** The first key of a query's list, or the title of the empty list. */
+function titleOf({ page, search }: ListQuery): string {
   if (search.startsWith("nowhere")) return `No key matches “${search}”`;
   const [number] = /\d+/.exec(search) ?? [(page - 1) * pageSize + 1];
   return `Key number ${number}`;
 }
 
-/** Does what is to lead to the list, and answers how long it took to be seen. */
-async function watch(page: Page, look: Look, lead: () => Promise<void>): Promise<Wait> {
-  await page.evaluate(`void (window.list = waitForList(${JSON.stringify(titleOf(look))}))`);
-  await lead();
-  return await page.evaluate<Wait>(readWait(look));
+/** Performs an action that shows a list, and returns the times of the wait. */
+async function watch(page: Page, query: ListQuery, action: () => Promise<void>): Promise<Wait> {
+  await page.evaluate(`void (window.list = waitForList(${JSON.stringify(titleOf(query))}))`);
+  await action();
+  return await page.evaluate<Wait>(readWait(query));
 }
 
-/** From the click for the next page until that is painted. */
-async function timeSteps(page: Page, baseUrl: string, { at }: Looks): Promise<number[]> {
+/** Measures the time from the click on "Next page" until the page is painted. */
+async function timeSteps(page: Page, baseUrl: string, { at }: QuerySeries): Promise<number[]> {
   const { page: first } = at(0);
-  await page.goto(addressOf(baseUrl, { page: first - 1, search: "" }));
+  await page.goto(urlOf(baseUrl, { page: first - 1, search: "" }));
   const next = page.getByRole("navigation", { name: "Pages", exact: true }).getByLabel("Next page");
   return await repeat(async (time) => {
     const { actedAt, paintedAt } = await watch(page, at(time), () => next.click());
@@ -154,22 +160,22 @@ async function timeSteps(page: Page, baseUrl: string, { at }: Looks): Promise<nu
   });
 }
 
-/** From when the field waits no longer, which is a moment after the last key press, until what was found is painted. */
-async function timeSearch(page: Page, look: Look): Promise<number> {
+/** Measures the time from the end of the search field's wait until the results are painted. */
+async function timeSearch(page: Page, query: ListQuery): Promise<number> {
   const field = page.getByLabel("Search API keys");
   await field.selectText();
-  const { actedAt, paintedAt } = await watch(page, look, () => field.pressSequentially(look.search));
+  const { actedAt, paintedAt } = await watch(page, query, () => field.pressSequentially(query.search));
   return paintedAt - actedAt - typingMilliseconds;
 }
 
-/** From asking for the list until it is painted, which has the app start in between. */
-async function timeLoad(page: Page, baseUrl: string, look: Look): Promise<number> {
-  await page.goto(addressOf(baseUrl, look));
-  const { askedAt, paintedAt } = await page.evaluate<Wait>(readWait(look));
-  return paintedAt - askedAt;
+/** Measures the time from the request for the list until it is painted, in a new page. */
+async function timeLoad(page: Page, baseUrl: string, query: ListQuery): Promise<number> {
+  await page.goto(urlOf(baseUrl, query));
+  const { requestedAt, paintedAt } = await page.evaluate<Wait>(readWait(query));
+  return paintedAt - requestedAt;
 }
 
-function addressOf(baseUrl: string, { page, search }: Look): string {
+function urlOf(baseUrl: string, { page, search }: ListQuery): string {
   const query = new URLSearchParams({
     ...(search && { q: search }),
     ...(page > 1 && { page: String(page) }),
@@ -177,18 +183,18 @@ function addressOf(baseUrl: string, { page, search }: Look): string {
   return `${baseUrl}/account/api-keys?${query}`;
 }
 
-async function repeat<Result>(what: (time: number) => Promise<Result>): Promise<Result[]> {
+async function repeat<Result>(measure: (time: number) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
-  for (let time = 0; time < times; time += 1) results.push(await what(time));
+  for (let time = 0; time < repetitions; time += 1) results.push(await measure(time));
   return results;
 }
 
 await using stack = new AsyncDisposableStack();
-const place = await createPlace();
-stack.defer(() => place.close());
-const { baseUrl } = await place.start();
+const instance = await createTestInstance();
+stack.defer(() => instance.close());
+const { baseUrl } = await instance.start();
 const account = await signUp(baseUrl);
-await seed(place.cluster);
+await seed(instance.cluster);
 const browser = await startBrowser();
 stack.defer(() => browser.stop());
 const { page } = await browser.open();
@@ -198,8 +204,9 @@ const [name = "", value = ""] = cookie.split("=");
 await page.context().addCookies([{ name, value, url: baseUrl }]);
 
 const inApp: number[][] = [];
-for (const looks of steps) inApp.push(await timeSteps(page, baseUrl, looks));
-// In turns, so that the list before is always another: keys that stay where they are would be quick.
+for (const series of steps) inApp.push(await timeSteps(page, baseUrl, series));
+// Alternates between the searches, so that the list before always differs: rows that don't change would be painted
+// faster.
 const rounds = await repeat(async (time) => {
   const round: number[] = [];
   for (const { at } of searches) round.push(await timeSearch(page, at(time)));
@@ -213,5 +220,5 @@ for (const [index, { what, at }] of [...steps, ...searches].entries()) {
   const loads = await repeat((time) => timeLoad(page, baseUrl, at(time)));
   rows.push([what, ...[calls, inApp[index] ?? [], loads].map((measured) => median(measured).toFixed(0))]);
 }
-console.info(`${keys.toLocaleString("en")} keys of one user; medians of ${times}, in milliseconds.\n`);
-console.info(renderTable(["", "the call", "in the app", "loaded anew"], rows));
+console.info(`${keys.toLocaleString("en")} keys of one user; medians of ${repetitions}, in milliseconds.\n`);
+console.info(renderTable(["", "call alone", "in the open app", "in a new page"], rows));

@@ -1,32 +1,32 @@
 import { parseArgs } from "node:util";
 import { type SubjectName, subjectNames } from "./subjects.ts";
 
-/** What a run of the benchmark does. */
+/** The options of a run of the benchmark. */
 export interface BenchOptions {
   readonly rounds: number;
-  /** How many turns of a second each measurement has, between such turns of bare Koa. */
+  /** The number of turns per measurement. A turn takes one second and runs between two turns of bare Koa. */
   readonly turns: number;
-  /** How long the same load goes before it. */
+  /** How long the same load runs before the first turn. */
   readonly warmUpSeconds: number;
   readonly connections: readonly number[];
   readonly subjects: readonly SubjectName[];
-  /** Requests after which a node's memory is read; 0 leaves it out. */
+  /** The number of requests after which the memory of a node is measured; 0 to skip it. */
   readonly memoryRequests: number;
   /** Whether docs/benchmarks.md is written. */
   readonly isWritten: boolean;
-  /** How it was called, for the report. */
+  /** The command line, for the report. */
   readonly command: string;
 }
 
 export const usage = `pnpm bench [options]
-  --rounds N        how often everything is measured (7)
-  --turns N         how many turns of a second each measurement has (1), each after a second that is not counted
-  --warm-up N       how long the same load goes before it, in seconds (5)
+  --rounds N        number of rounds; each measures every case (7)
+  --turns N         number of turns per measurement, one second each, after a second that isn't counted (1)
+  --warm-up N       duration of the load before the first turn, in seconds (5)
   --connections A,B numbers of connections (1,64,256)
   --only A,B        of ${subjectNames.join(", ")}
-  --memory N        requests after which memory is read, 0 for none (1000000)
-  --quick           one round of one turn, without better-auth, the million and memory
-  --write           writes docs/benchmarks.md, which otherwise only a run without options does
+  --memory N        requests after which memory is measured, 0 to skip (1000000)
+  --quick           one round of one turn, without better-auth, the million keys and memory
+  --write           write docs/benchmarks.md, which is the default without options
 `;
 
 const quick = {
@@ -37,14 +37,14 @@ const quick = {
   only: "node:http,koa,latchkey:one,latchkey:many",
 };
 /**
- * V8 goes on compiling for some five seconds of full load, longest where there is most code. Processes of one code differ
- * by a tenth, so that more rounds, each with fresh ones, tell more than more turns of the same.
+ * V8 compiles for about five seconds under full load, and longer for more code. Processes that run the same code
+ * differ by 10 %, so more rounds, each with new processes, are more accurate than more turns.
  */
 const full = { rounds: "7", turns: "1", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
 
 /**
- * Undefined when asked for help.
- * @throws an Error, with what is wrong, for what the command line does not allow.
+ * Returns undefined for `--help`.
+ * @throws an Error that explains what is wrong with the command line.
  */
 export function readOptions(args: readonly string[]): BenchOptions | undefined {
   const text = { type: "string" } as const;
@@ -80,12 +80,12 @@ export function readOptions(args: readonly string[]): BenchOptions | undefined {
 function readNumber(name: string, text: string, least = 1): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < least)
-    throw new Error(`--${name} takes whole numbers.\n${usage}`);
+    throw new Error(`--${name}: expected an integer of at least ${least}.\n${usage}`);
   return number;
 }
 
 function readSubject(name: string): SubjectName {
   const subject = subjectNames.find((known) => known === name);
-  if (!subject) throw new Error(`There is no ${name} to measure.\n${usage}`);
+  if (!subject) throw new Error(`--only: unknown subject ${name}.\n${usage}`);
   return subject;
 }

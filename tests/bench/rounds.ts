@@ -1,13 +1,13 @@
-import type { Ground } from "./ground/ground.ts";
+import type { BenchCluster } from "./database/bench-cluster.ts";
 import { measureFlushMicroseconds } from "./measure/flush.ts";
 import { type Measurement, measure } from "./measure/measure.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Prepared } from "./subjects.ts";
 
-/** Everything measured once. */
+/** One measurement of every case. */
 export interface Round {
   readonly measurements: readonly Measurement[];
-  /** One flush of the disk's, in microseconds. */
+  /** The duration of one flush to disk, in microseconds. */
   readonly flushMicroseconds: number;
 }
 
@@ -17,23 +17,23 @@ export interface RoundsOptions extends BenchOptions {
 }
 
 /**
- * Measures everything, round after round, in an order that turns round each time: a machine that gets slower or
- * faster meanwhile favours nobody.
+ * Measures every case in each round. Each round reverses the order, so that a machine that becomes slower or faster
+ * during the run favors no case.
  */
 export async function runRounds(
-  ground: Ground,
-  { subjects, yardstick }: Prepared,
+  cluster: BenchCluster,
+  { subjects, reference }: Prepared,
   options: RoundsOptions,
 ): Promise<Round[]> {
   const { connections, warmUpSeconds, turns, signal, onMeasurement } = options;
   const forward = connections.flatMap((count) => subjects.map((subject) => ({ subject, count })));
   const rounds: Round[] = [];
   for (let round = 0; round < options.rounds; round += 1) {
-    const flushMicroseconds = measureFlushMicroseconds(ground.directory);
+    const flushMicroseconds = measureFlushMicroseconds(cluster.directory);
     const measurements: Measurement[] = [];
     for (const { subject, count } of round % 2 === 0 ? forward : forward.toReversed()) {
-      const measuring = { connections: count, warmUpSeconds, turns, yardstick, signal };
-      const measurement = await measure(ground, subject, measuring);
+      const measuring = { connections: count, warmUpSeconds, turns, reference, signal };
+      const measurement = await measure(cluster, subject, measuring);
       onMeasurement(measurement);
       measurements.push(measurement);
     }

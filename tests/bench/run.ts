@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectRoot } from "../support/product.ts";
-import { openGround } from "./ground/ground.ts";
+import { startBenchCluster } from "./database/bench-cluster.ts";
 import { measureMemory } from "./measure/memory.ts";
 import { type BenchOptions, readOptions, usage } from "./options.ts";
 import { describeMachine } from "./report/machine.ts";
@@ -10,35 +10,35 @@ import { describeMeasurement } from "./report/tables.ts";
 import { runRounds } from "./rounds.ts";
 import { prepareSubjects } from "./subjects.ts";
 
-// `pnpm bench`: measures admission beside what people could use in its place, and writes docs/benchmarks.md.
+// `pnpm bench`: compares admission with alternatives, and writes docs/benchmarks.md.
 
 const say = (line: string): void => console.info(line);
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<void> {
   const startedAt = performance.now();
   await using stack = new AsyncDisposableStack();
-  const ground = await openGround();
-  stack.defer(ground.close);
-  const { settings } = ground;
+  const cluster = await startBenchCluster();
+  stack.defer(cluster.close);
+  const { settings } = cluster;
   const settingsLine = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   say(`Postgres: ${settingsLine.join(", ")}`);
-  const prepared = await prepareSubjects(ground, options.subjects, { say, signal });
+  const prepared = await prepareSubjects(cluster, options.subjects, { say, signal });
   const onMeasurement = (measurement: Parameters<typeof describeMeasurement>[0]): void =>
     say(describeMeasurement(measurement));
-  const rounds = await runRounds(ground, prepared, { ...options, signal, onMeasurement });
+  const rounds = await runRounds(cluster, prepared, { ...options, signal, onMeasurement });
   const many = prepared.subjects.find(({ name }) => name === "latchkey:many");
   const memory =
     many && options.memoryRequests > 0
       ? await measureMemory(many, options.memoryRequests, signal)
       : undefined;
-  const machine = await describeMachine(ground);
+  const machine = await describeMachine(cluster);
   const minutes = (performance.now() - startedAt) / 60_000;
   const report = composeReport({ options, machine, settings, rounds, memory, minutes, date: new Date() });
   if (options.isWritten) await writeFile(join(projectRoot, "docs/benchmarks.md"), report);
   say(`\n${report}`);
 }
 
-/** The first signal ends the run the orderly way: every process it started, and all that it stored, goes. */
+/** The first signal ends the run, stops every process that it started and deletes its data. */
 const interruption = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => interruption.abort(new Error(`Ended by ${name}.`)));

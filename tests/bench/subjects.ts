@@ -1,13 +1,15 @@
 import { createApiKey } from "@latchkey/auth/key-format";
 import { callOpen } from "../support/open-call.ts";
 import { authSecret, startNode } from "../support/product.ts";
-import { type DatabaseAddress, type Ground, urlOf } from "./ground/ground.ts";
-import { seedBetterAuth } from "./ground/seed-better-auth.ts";
-import { type Bounds, seedLatchkey } from "./ground/seed-latchkey.ts";
-import { type Answer, recordAnswer, requireSameAnswer } from "./servers/answer.ts";
+import { type BenchCluster, type DatabaseConnection, urlOf } from "./database/bench-cluster.ts";
+import { seedBetterAuth } from "./database/seed-better-auth.ts";
+import { type Restrictions, seedLatchkey } from "./database/seed-latchkey.ts";
+import { type ReferenceResponse, recordResponse, requireSameResponse } from "./servers/reference-response.ts";
 import { type RunningServer, startPeer } from "./servers/start-peer.ts";
 
-/** In the order of the report, and of each round: what is held against another is measured soon after it. */
+/**
+ * In the order of the report and of each round. Subjects that are compared are measured shortly after one another.
+ */
 export const subjectNames = [
   "node:http",
   "koa",
@@ -15,7 +17,7 @@ export const subjectNames = [
   "latchkey:one-limited",
   "latchkey:many",
   "latchkey:many-limited",
-  "latchkey:many-narrowed",
+  "latchkey:many-restricted",
   "latchkey:million",
   "better-auth:one",
   "better-auth:many",
@@ -23,82 +25,82 @@ export const subjectNames = [
 
 export type SubjectName = (typeof subjectNames)[number];
 
-/** A server with what it holds: one row of the report. */
+/** A server with its data: one row of the report. */
 export interface Subject {
   readonly name: SubjectName;
-  /** What the load presents, each as often as the others. */
+  /** The keys that the load uses, equally often. */
   readonly keys: readonly string[];
-  /** Where uses are counted; undefined for a server without a database. */
-  readonly store: { readonly address: DatabaseAddress; readonly countSql: string } | undefined;
-  /** Whether a node is to have met each key once before it is measured. */
+  /** The database that counts uses; undefined for a server without a database. */
+  readonly store: { readonly address: DatabaseConnection; readonly countSql: string } | undefined;
+  /** Whether each key must be used once before the measurement. */
   readonly remembersKeys: boolean;
   readonly start: () => Promise<RunningServer>;
 }
 
-/** All that is measured, and bare Koa, which all of it is held against. */
+/** The subjects, and bare Koa as the reference. */
 export interface Prepared {
   readonly subjects: readonly Subject[];
-  readonly yardstick: Subject;
+  readonly reference: Subject;
 }
 
 export const manyKeys = 20_000;
 export const millionKeys = 1_000_000;
 
 /**
- * Stores what the subjects named need, and makes them ready to be started.
- * @throws an Error when one of them answers something else than the product, or lets an unknown key pass.
+ * Prepares the data of these subjects.
+ * @throws an Error if the response of a subject differs from Latchkey's, or if it accepts an unknown key.
  */
 export async function prepareSubjects(
-  ground: Ground,
+  cluster: BenchCluster,
   names: readonly SubjectName[],
   {
     say,
     signal,
   }: {
-    /** Hears of what takes its time. */
+    /** Reports the progress. */
     readonly say: (line: string) => void;
     readonly signal: AbortSignal;
   },
 ): Promise<Prepared> {
   const secrets = Array.from({ length: manyKeys }, () => createApiKey().secret);
   const first = secrets.slice(0, 1);
-  const stocks: Record<SubjectName, Pick<Preparation, "keys" | "storedKeys" | "bounds">> = {
+  const datasets: Record<SubjectName, Pick<Preparation, "keys" | "storedKeys" | "restrictions">> = {
     "node:http": { keys: first, storedKeys: 0 },
     koa: { keys: first, storedKeys: 0 },
     "latchkey:one": { keys: first, storedKeys: 1 },
     "latchkey:many": { keys: secrets, storedKeys: manyKeys },
     "latchkey:million": { keys: secrets, storedKeys: millionKeys },
-    "latchkey:one-limited": { keys: first, storedKeys: 1, bounds: "limited" },
-    "latchkey:many-limited": { keys: secrets, storedKeys: manyKeys, bounds: "limited" },
-    "latchkey:many-narrowed": { keys: secrets, storedKeys: manyKeys, bounds: "narrowed" },
+    "latchkey:one-limited": { keys: first, storedKeys: 1, restrictions: "limited" },
+    "latchkey:many-limited": { keys: secrets, storedKeys: manyKeys, restrictions: "limited" },
+    "latchkey:many-restricted": { keys: secrets, storedKeys: manyKeys, restrictions: "restricted" },
     "better-auth:one": { keys: first, storedKeys: 1 },
     "better-auth:many": { keys: secrets, storedKeys: manyKeys },
   };
-  const answer = await takeAnswer(ground, secrets);
+  const response = await recordReference(cluster, secrets);
   const subjects: Subject[] = [];
   for (const name of names) {
     signal.throwIfAborted();
-    const stock = stocks[name];
-    const { storedKeys } = stock;
+    const dataset = datasets[name];
+    const { storedKeys } = dataset;
     if (storedKeys > 0) say(`storing ${storedKeys.toLocaleString("en")} keys for ${name}`);
-    subjects.push(await prepareSubject(ground, { name, ...stock, answer }));
+    subjects.push(await prepareSubject(cluster, { name, ...dataset, response }));
   }
-  const yardstick = await prepareSubject(ground, { name: "koa", ...stocks.koa, answer });
-  await ground.admin.query("checkpoint");
-  return { subjects, yardstick };
+  const reference = await prepareSubject(cluster, { name: "koa", ...datasets.koa, response });
+  await cluster.admin.query("checkpoint");
+  return { subjects, reference };
 }
 
 interface Preparation {
   readonly name: SubjectName;
   readonly keys: readonly string[];
   readonly storedKeys: number;
-  /** What the keys are held to; nothing unless told. */
-  readonly bounds?: Bounds;
-  readonly answer: Answer;
+  /** The restrictions of the keys; none by default. */
+  readonly restrictions?: Restrictions;
+  readonly response: ReferenceResponse;
 }
 
-async function prepareSubject(ground: Ground, preparation: Preparation): Promise<Subject> {
-  const { name, keys, storedKeys, bounds, answer } = preparation;
+async function prepareSubject(cluster: BenchCluster, preparation: Preparation): Promise<Subject> {
+  const { name, keys, storedKeys, restrictions, response } = preparation;
   if (name === "koa" || name === "node:http") {
     const script = name === "koa" ? "koa.ts" : "node-http.ts";
     return {
@@ -106,21 +108,21 @@ async function prepareSubject(ground: Ground, preparation: Preparation): Promise
       keys,
       store: undefined,
       remembersKeys: false,
-      start: () => startSame(script, preparation),
+      start: () => startVerifiedPeer(script, preparation),
     };
   }
-  const address = await ground.createDatabase(name);
+  const address = await cluster.createDatabase(name);
   if (name === "better-auth:one" || name === "better-auth:many") {
     await seedBetterAuth(address, keys);
     const countSql = `select coalesce(sum("requestCount"), 0)::float8 as uses from apikey`;
-    const start = () => startPeer("better-auth.ts", { answer, database: address });
+    const start = () => startPeer("better-auth.ts", { response, database: address });
     await withServer(start, async ({ baseUrl }) => {
-      requireSameAnswer(await recordAnswer(baseUrl, keys[0] ?? ""), answer);
-      await requireRefusal(baseUrl);
+      requireSameResponse(await recordResponse(baseUrl, keys[0] ?? ""), response);
+      await requireRejection(baseUrl);
     });
     return { name, keys, store: { address, countSql }, remembersKeys: false, start };
   }
-  await seedLatchkey(address, { secrets: keys, storedKeys, bounds });
+  await seedLatchkey(address, { secrets: keys, storedKeys, restrictions });
   const countSql = "select coalesce(sum(use_count), 0)::float8 as uses from key_counters";
   return {
     name,
@@ -131,16 +133,16 @@ async function prepareSubject(ground: Ground, preparation: Preparation): Promise
   };
 }
 
-/** The product, exactly as it runs. */
-async function startLatchkey(address: DatabaseAddress): Promise<RunningServer> {
+/** Starts Latchkey as in production. */
+async function startLatchkey(address: DatabaseConnection): Promise<RunningServer> {
   return await startNode({ DATABASE_URL: urlOf(address), AUTH_SECRET: authSecret });
 }
 
-/** A peer without a database, once it has proved that it answers what the product does. */
-async function startSame(script: string, { answer, keys }: Preparation): Promise<RunningServer> {
-  const peer = await startPeer(script, { answer });
+/** Starts a peer without a database, and checks that its response equals Latchkey's. */
+async function startVerifiedPeer(script: string, { response, keys }: Preparation): Promise<RunningServer> {
+  const peer = await startPeer(script, { response });
   try {
-    requireSameAnswer(await recordAnswer(peer.baseUrl, keys[0] ?? ""), answer);
+    requireSameResponse(await recordResponse(peer.baseUrl, keys[0] ?? ""), response);
     return peer;
   } catch (error) {
     await peer.stop();
@@ -148,18 +150,21 @@ async function startSame(script: string, { answer, keys }: Preparation): Promise
   }
 }
 
-/** One real answer of the product's, which the others then give too. */
-async function takeAnswer(ground: Ground, secrets: readonly string[]): Promise<Answer> {
-  const address = await ground.createDatabase("answer");
+/** Records a response of Latchkey, which the peers then return. */
+async function recordReference(
+  cluster: BenchCluster,
+  secrets: readonly string[],
+): Promise<ReferenceResponse> {
+  const address = await cluster.createDatabase("reference");
   await seedLatchkey(address, { secrets: secrets.slice(0, 1), storedKeys: 1 });
   const start = () => startLatchkey(address);
   return await withServer(start, async ({ baseUrl }) => {
-    await requireRefusal(baseUrl);
-    return await recordAnswer(baseUrl, secrets[0] ?? "");
+    await requireRejection(baseUrl);
+    return await recordResponse(baseUrl, secrets[0] ?? "");
   });
 }
 
-/** Starts a server, and stops it when it has been used. */
+/** Starts a server, and stops it after use. */
 export async function withServer<T>(
   start: () => Promise<RunningServer>,
   use: (server: RunningServer) => Promise<T>,
@@ -172,8 +177,8 @@ export async function withServer<T>(
   }
 }
 
-/** @throws an Error when a well-formed key that nobody has stored is let through. */
-async function requireRefusal(baseUrl: string): Promise<void> {
+/** @throws an Error if the server accepts a well-formed key that isn't stored. */
+async function requireRejection(baseUrl: string): Promise<void> {
   const { status } = await callOpen(baseUrl, createApiKey().secret);
-  if (status !== 403) throw new Error(`${baseUrl} answers an unknown key with ${status}.`);
+  if (status !== 403) throw new Error(`${baseUrl} returns ${status} for an unknown key.`);
 }

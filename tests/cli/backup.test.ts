@@ -4,21 +4,21 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, deleteKey, readUsageCount, signIn, signUp } from "../support/account.ts";
-import { runCommandHere } from "../support/command.ts";
+import { runCommandInProcess } from "../support/command.ts";
 import { open } from "../support/inspection.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, eventually, findPostmaster } from "../support/postmaster.ts";
-import { createPreparedPlace } from "../support/prepared-place.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { type ProductNode, runCommand, spawnCommand } from "../support/product.ts";
-import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// A backup of an instance whose server runs and is being used, and what is restored from it elsewhere.
+// Backs up an instance whose server runs under load, and restores the backup elsewhere.
 
-let place: Place;
+let instance: TestInstance;
 let node: ProductNode;
 let account: Account;
-/** A backup that was made under load, and one key of it. */
+/** A backup that was made under load, and one of its keys. */
 let file: string;
 let keys: UsedKey[];
 
@@ -32,12 +32,12 @@ interface UsedKey {
 }
 
 beforeAll(async () => {
-  place = await createPreparedPlace();
-  node = await place.start();
+  instance = await createPreparedInstance();
+  node = await instance.start();
   account = await signUp(node.baseUrl);
   const workspace = ["--owner", account.email, "--name", "Described", "--description", "Line 1\nLine 2"];
-  expectText(await place.command(["workspace", "create", ...workspace]));
-  file = join(place.directory, "latchkey.backup");
+  expectText(await instance.command(["workspace", "create", ...workspace]));
+  file = join(instance.directory, "latchkey.backup");
   keys = await Promise.all(
     Array.from({ length: 4 }, async (_, number) => ({
       ...(await createKey(node.baseUrl, account, `used ${number}`)),
@@ -50,10 +50,10 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
-/** Uses keys, and creates and deletes others, until it is told to stop. */
+/** Uses keys, and creates and deletes others, until it is stopped. */
 function startLoad(): { readonly stop: () => Promise<void> } {
   let isOver = false;
   async function use(key: UsedKey): Promise<void> {
@@ -82,7 +82,7 @@ test("backs up an instance under load, to a file that only its owner can read", 
   const load = startLoad();
   await eventually("each key was used", async () => keys.every(({ answered }) => answered > 20), 20_000);
   for (const key of keys) key.answeredBefore = key.answered;
-  const result = expectResult(await place.command(["backup", file, "--json"]));
+  const result = expectResult(await instance.command(["backup", file, "--json"]));
   for (const key of keys) key.sentAfter = key.sent;
   await load.stop();
   const { size, mode } = await stat(file);
@@ -94,21 +94,21 @@ test("backs up an instance under load, to a file that only its owner can read", 
   });
   expect(mode & 0o777).toBe(0o600);
   await expect(access(`${file}.partial`)).rejects.toThrow("ENOENT");
-  // Secrets that a backup has no use for.
+  // Secrets that a backup doesn't need.
   const text = gunzipSync(await readFile(file)).toString();
   for (const { key } of keys) expect(text).not.toContain(key);
   expect(text).not.toContain(account.password);
-  expect(text).not.toContain((await readFile(join(place.dataDirectory, "auth-secret"), "utf8")).trim());
+  expect(text).not.toContain((await readFile(join(instance.dataDirectory, "auth-secret"), "utf8")).trim());
 });
 
 test("prints aligned text without --json", async () => {
-  const text = expectText(await place.command(["backup", join(place.directory, "text.backup")]));
+  const text = expectText(await instance.command(["backup", join(instance.directory, "text.backup")]));
   expect(text).toMatch(/^File {6}\S+text\.backup\nSnapshot {2}\S+Z\nRows {6}\d+\nSize {6}\d+ bytes\n$/);
 });
 
-test("restored elsewhere, keys work, accounts sign in, and counts are those of one moment", async () => {
+test("after a restore elsewhere, keys work, users can sign in, and counts are consistent", async () => {
   const late = await createKey(node.baseUrl, account, "made after the backup");
-  const other = await createPlace();
+  const other = await createTestInstance();
   try {
     const ending = await other.command(["restore", file, "--json"]);
     expect(ending).toMatchObject({
@@ -124,13 +124,13 @@ test("restored elsewhere, keys work, accounts sign in, and counts are those of o
 
     const restored = await other.start();
     const client = await open(await connectionTo(other.cluster));
-    // Tables without foreign keys, whose rows are written in one transaction.
+    // These tables have no foreign keys, but their rows are written in one transaction.
     const { rows } = await client.query(`
       select count(*) filter (where k.id is null)::int as "countersWithoutKey",
         count(*) filter (where c.key_id is null)::int as "keysWithoutCounter", count(*) > 4 as "hasPassing"
       from api_keys k full join key_counters c on c.key_id = k.id`);
     expect(rows).toEqual([{ countersWithoutKey: 0, keysWithoutCounter: 0, hasPassing: true }]);
-    // History is written after the counts, and never before them.
+    // History is written after the counts, never before.
     const ahead = await client.query(`
       select from key_counters c
       join (select key_id, sum(count) from key_usage_hours where outcome = 'admitted' group by 1) h using (key_id)
@@ -167,31 +167,31 @@ test("restored elsewhere, keys work, accounts sign in, and counts are those of o
   }
 });
 
-test("never replaces a file, and leaves none where it fails", async () => {
+test("never replaces a file, and leaves no file if it fails", async () => {
   const before = await readFile(file);
   const exists = {
     status: 1,
     code: "CONFLICT",
     message: /latchkey\.backup exists; choose another name/,
   } as const;
-  expectFailure(await place.command(["backup", file]), exists);
+  expectFailure(await instance.command(["backup", file]), exists);
   expect(await readFile(file)).toEqual(before);
 
-  const path = join(place.directory, "other.backup");
+  const path = join(instance.directory, "other.backup");
   await writeFile(`${path}.partial`, "another's");
   const partial = {
     ...exists,
     message: /other\.backup\.partial exists; another backup writes it, or was killed/,
   };
-  expectFailure(await place.command(["backup", path]), partial);
+  expectFailure(await instance.command(["backup", path]), partial);
   expect(await readFile(`${path}.partial`, "utf8")).toBe("another's");
 
-  expectFailure(await place.command(["backup", join(place.directory, "missing", "x")]), {
+  expectFailure(await instance.command(["backup", join(instance.directory, "missing", "x")]), {
     status: 1,
     code: "NOT_FOUND",
     message: /^There is no file or directory .*missing\/x\.partial\.$/,
   });
-  const nowhere = join(place.directory, "no-instance");
+  const nowhere = join(instance.directory, "no-instance");
   expectFailure(await runCommand(["backup", path.replace("other", "none")], { DATA_DIR: nowhere }), {
     status: 1,
     code: "NOT_FOUND",
@@ -201,10 +201,10 @@ test("never replaces a file, and leaves none where it fails", async () => {
   await expect(access(path)).rejects.toThrow("ENOENT");
 });
 
-test("a file that is missing, truncated, changed or no backup creates no database", async () => {
-  const target = join(place.directory, "target");
-  const restore = (path: string) => runCommandHere(["restore", path], { DATA_DIR: target });
-  const path = join(place.directory, "damaged.backup");
+test("a file that is missing, truncated, modified or not a backup creates no database", async () => {
+  const target = join(instance.directory, "target");
+  const restore = (path: string) => runCommandInProcess(["restore", path], { DATA_DIR: target });
+  const path = join(instance.directory, "damaged.backup");
   const whole = await readFile(file);
   const expectDamage = async (reason: RegExp): Promise<void> => {
     const message = new RegExp(`^${path} can't be restored\\. .*${reason.source}`);
@@ -219,12 +219,12 @@ test("a file that is missing, truncated, changed or no backup creates no databas
   await expectDamage(/It is truncated or damaged: incorrect (data|length) check\./);
   await writeFile(path, "no backup");
   await expectDamage(/It is truncated or damaged: incorrect header check\./);
-  expectFailure(await restore(join(place.directory, "none")), {
+  expectFailure(await restore(join(instance.directory, "none")), {
     status: 1,
     code: "NOT_FOUND",
     message: /^There is no file or directory /,
   });
-  expectFailure(await restore(place.directory), {
+  expectFailure(await restore(instance.directory), {
     status: 1,
     code: "BAD_REQUEST",
     message: /can't be read or written: EISDIR/,
@@ -232,12 +232,12 @@ test("a file that is missing, truncated, changed or no backup creates no databas
   await expect(access(target)).rejects.toThrow("ENOENT");
 });
 
-test("a backup that is interrupted leaves no file, and ends by the signal", async () => {
-  const path = join(place.directory, "interrupted.backup");
-  const client = await open(await connectionTo(place.cluster));
+test("an interrupted backup leaves no file, and exits by the signal", async () => {
+  const path = join(instance.directory, "interrupted.backup");
+  const client = await open(await connectionTo(instance.cluster));
   // The backup waits for this lock before its snapshot.
   await client.query("begin; lock table audit_events in access exclusive mode");
-  const child = spawnCommand(["backup", path], { DATA_DIR: place.dataDirectory });
+  const child = spawnCommand(["backup", path], { DATA_DIR: instance.dataDirectory });
   const closed = once(child, "close");
   const isWriting = () =>
     access(`${path}.partial`).then(

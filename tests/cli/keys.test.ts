@@ -1,32 +1,32 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callOpen } from "../support/open-call.ts";
-import type { Place } from "../support/place.ts";
-import { createPreparedPlace } from "../support/prepared-place.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
-import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
+import type { TestInstance } from "../support/test-instance.ts";
+import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// Keys from the command line that are held to less, rotated and disabled, in force at once for a server that runs.
+// Keys that the command restricts, rotates and disables; a running server applies the changes immediately.
 
 const password = "twelve characters or more";
 const email = "ada@example.com";
 
-let place: Place;
+let instance: TestInstance;
 let node: ProductNode;
 let workspaceId: string;
 
 beforeAll(async () => {
-  place = await createPreparedPlace();
-  node = await place.start();
+  instance = await createPreparedInstance();
+  node = await instance.start();
   const user = ["user", "create", "--email", email, "--name", "Ada", "--password-stdin", "--json"];
-  workspaceId = String(expectResult(await place.command(user, password)).workspaceId);
+  workspaceId = String(expectResult(await instance.command(user, password)).workspaceId);
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
 async function perform(...args: string[]): Promise<Record<string, unknown>> {
-  return expectResult(await place.command(["--json", ...args]));
+  return expectResult(await instance.command(["--json", ...args]));
 }
 
 async function createKey(...options: string[]): Promise<{ id: string; key: string }> {
@@ -38,7 +38,7 @@ async function statusOf(key: string, path = "/open/me"): Promise<number> {
   return (await callOpen(node.baseUrl, key, path)).status;
 }
 
-test("key create holds a key to what it is told", async () => {
+test("key create restricts a key as requested", async () => {
   const { key, id } = await createKey(
     ...["--expires-in", "1h", "--limit", "100/60s", "--workspace", workspaceId],
     ...["--permission", "workspace:read", "--permission", "members:read"],
@@ -59,7 +59,7 @@ test("key create holds a key to what it is told", async () => {
   expect(await statusOf(key, `/open/workspaces/${workspaceId}/audit-events`)).toBe(403);
 });
 
-test("a key that only reads, that comes from elsewhere, that is past its limit", async () => {
+test("rejects writes of a read-only key, other IP addresses, and requests over the rate limit", async () => {
   const reading = await createKey("--read-only");
   expect(await statusOf(reading.key, `/open/workspaces/${workspaceId}/audit-events`)).toBe(200);
   const elsewhere = await createKey("--ip", "203.0.113.0/24");
@@ -68,7 +68,7 @@ test("a key that only reads, that comes from elsewhere, that is past its limit",
   expect([await statusOf(limited.key), await statusOf(limited.key)]).toEqual([200, 429]);
 });
 
-test("key disable and key enable are in force on the next request", async () => {
+test("key disable and key enable apply to the next request", async () => {
   const { id, key } = await createKey("--expires-in", "30d");
   expect(await statusOf(key)).toBe(200);
   expect(await perform("key", "disable", id)).toMatchObject({ id, isDisabled: true });
@@ -77,7 +77,7 @@ test("key disable and key enable are in force on the next request", async () => 
   expect(await statusOf(key)).toBe(200);
 });
 
-test("key rotate gives a new secret, and keeps the old one good for as long as it is told", async () => {
+test("key rotate issues a new secret, and the former one stays valid for the requested overlap", async () => {
   const { id, key } = await createKey();
   const first = await perform("key", "rotate", id, "--overlap", "90m");
   expect(first).toEqual({ id, key: expect.stringMatching(/^lk_\w{36}$/) });
@@ -96,10 +96,10 @@ test("key rotate gives a new secret, and keeps the old one good for as long as i
 
 const unknown = "key_01h455vb4pex5vsknk084sn02q";
 
-test("key create rejects a workspace that the user is no member of, and creates no key", async () => {
+test("key create rejects a workspace that the user isn't a member of, and creates no key", async () => {
   const listIds = async () => (await listKeys()).map(({ id }) => id);
   const before = await listIds();
-  const ending = await place.command([
+  const ending = await instance.command([
     ...["--json", "key", "create", "--user", email, "--name", "Bad"],
     ...["--workspace", "ws_01h455vb4pex5vsknk084sn02q"],
   ]);
@@ -121,10 +121,10 @@ test.each([
   [["key", "edit", unknown, "--name", "n"]],
 ])("%j is not found", async (args) => {
   const message = /no such API key/;
-  expectFailure(await place.command(["--json", ...args]), { status: 1, code: "NOT_FOUND", message });
+  expectFailure(await instance.command(["--json", ...args]), { status: 1, code: "NOT_FOUND", message });
 });
 
-/** A key as the open API shows it, which the command shows too. */
+/** A key as the open API and the command show it. */
 async function readKey(id: string): Promise<Record<string, unknown>> {
   const { key } = await createKey();
   const { status, body } = await callOpen(node.baseUrl, key, `/open/api-keys/${id}`);
@@ -132,11 +132,11 @@ async function readKey(id: string): Promise<Record<string, unknown>> {
   return JSON.parse(body);
 }
 
-test("key show prints what the open API shows, and the owner", async () => {
+test("key show prints the key as in the open API, with the owner", async () => {
   const { id } = await createKey("--limit", "100/60s", "--ip", "203.0.113.0/24", "--read-only");
   const shown = await perform("key", "show", id);
   expect(shown).toEqual({ ...(await readKey(id)), userId: expect.stringMatching(/^usr_/) });
-  const text = expectText(await place.command(["key", "show", id]));
+  const text = expectText(await instance.command(["key", "show", id]));
   expect(text).toMatch(new RegExp(`^ID +${id}$`, "m"));
   expect(text).toMatch(/^Rate limit {3}100\/60s$/m);
   expect(text).toMatch(/^IP ranges {4}203\.0\.113\.0\/24$/m);
@@ -144,9 +144,9 @@ test("key show prints what the open API shows, and the owner", async () => {
   expect(text).not.toContain("lk_".padEnd(20));
 });
 
-test("key list has the keys of one user or of all, oldest first, and no deleted one", async () => {
+test("key list prints the keys of one user or of all users, oldest first, without deleted keys", async () => {
   const other = ["user", "create", "--email", "other@example.com", "--name", "Other", "--password-stdin"];
-  const { userId } = expectResult(await place.command(["--json", ...other], password));
+  const { userId } = expectResult(await instance.command(["--json", ...other], password));
   const { id: theirs } = await perform("key", "create", "--user", String(userId), "--name", "theirs");
   const { id: deleted } = await createKey();
   await perform("key", "delete", deleted);
@@ -158,12 +158,12 @@ test("key list has the keys of one user or of all, oldest first, and no deleted 
   expect(ids).toEqual([...new Set(ids)].sort());
   expect(ids).not.toContain(deleted);
   expect(all.filter((key) => key.userId !== userId)).toEqual(await listKeys("--user", email));
-  const lines = expectText(await place.command(["key", "list"])).split("\n");
+  const lines = expectText(await instance.command(["key", "list"])).split("\n");
   expect(lines[0]).toMatch(/^ID +STATUS +OWNER +SECRET +EXPIRES +LAST USED +USES +NAME$/);
   expect(lines.slice(1, -1).map((line) => line.split(" ")[0])).toEqual(ids);
 });
 
-test("key edit changes what it names and nothing else, on the next request", async () => {
+test("key edit changes only the given settings, from the next request", async () => {
   const { id, key } = await createKey("--limit", "100/60s");
   const before = await readKey(id);
   const changed = await perform(
@@ -180,7 +180,7 @@ test("key edit changes what it names and nothing else, on the next request", asy
   expect(await statusOf(key, `/open/workspaces/${workspaceId}/members`)).toBe(403);
   const renamed = await perform("key", "edit", id, "--name", "Renamed");
   expect(renamed).toEqual({ ...changed, name: "Renamed", version: Number(changed.version) + 1 });
-  const text = expectText(await place.command(["key", "show", id]));
+  const text = expectText(await instance.command(["key", "show", id]));
   expect(text).toMatch(/^Description {2}One\n {13}Two$/m);
 });
 
@@ -192,7 +192,7 @@ test("key edit expands access only with --expand-access, and lists what would be
   const before = await readKey(id);
   const clear = ["--no-expiry", "--no-limit", "--all-workspaces", "--all-permissions", "--no-read-only"];
   const edit = ["key", "edit", id, ...clear, "--any-ip"];
-  expectFailure(await place.command(edit), {
+  expectFailure(await instance.command(edit), {
     status: 1,
     code: "UNPROCESSABLE_CONTENT",
     message:

@@ -4,36 +4,36 @@ import { createId, decodeId, encodeId } from "@latchkey/db/ids";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callOpen } from "../support/open-call.ts";
-import type { Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
-import { createPreparedPlace } from "../support/prepared-place.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
-import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
+import type { TestInstance } from "../support/test-instance.ts";
+import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// Members from the command line, in force at once for a server that runs.
+// Members that the command adds, changes and removes; a running server applies the changes immediately.
 
 const password = "twelve characters or more";
 
-let place: Place;
+let instance: TestInstance;
 let node: ProductNode;
 
 beforeAll(async () => {
-  place = await createPreparedPlace();
-  node = await place.start();
+  instance = await createPreparedInstance();
+  node = await instance.start();
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
 async function perform(args: readonly string[]): Promise<Record<string, unknown>> {
-  return expectResult(await place.command(["--json", ...args]));
+  return expectResult(await instance.command(["--json", ...args]));
 }
 
 interface Person {
   readonly email: string;
   readonly userId: string;
-  /** The workspace that they came with, which they own. */
+  /** The first workspace of the user, which they own. */
   readonly workspaceId: string;
 }
 
@@ -43,7 +43,7 @@ async function createPerson(): Promise<Person> {
   people += 1;
   const email = `person-${people}@example.com`;
   const user = ["user", "create", "--email", email, "--name", "Somebody", "--password-stdin", "--json"];
-  const { userId, workspaceId } = expectResult(await place.command(user, password));
+  const { userId, workspaceId } = expectResult(await instance.command(user, password));
   return { email, userId: String(userId), workspaceId: String(workspaceId) };
 }
 
@@ -74,7 +74,7 @@ const remove = (workspaceId: string, person: Pick<Person, "email">): string[] =>
 const unknownWorkspace = "ws_01h455vb4pex5vsknk084sn02q";
 const nobody = { email: "nobody@example.com" };
 
-test("member add lets a user's key in, and member remove out, on the very next request", async () => {
+test("member add and member remove apply to a user's key from the next request", async () => {
   const [owner, guest] = [await createPerson(), await createPerson()];
   const { workspaceId } = owner;
   const [key, ownersKey] = [await createKey(guest), await createKey(owner)];
@@ -92,7 +92,7 @@ test("member add lets a user's key in, and member remove out, on the very next r
   const removed = await perform(remove(workspaceId, guest));
   expect(removed).toEqual({ workspaceId, userId: guest.userId });
   expect(await callOpen(node.baseUrl, key, path)).toMatchObject({ status: 403, code: "FORBIDDEN" });
-  // Their own workspace is theirs as before, and the owner's is the owner's.
+  // The users' own workspaces don't change.
   expect(await callOpen(node.baseUrl, key, `/open/workspaces/${guest.workspaceId}`)).toMatchObject({
     status: 200,
   });
@@ -120,18 +120,18 @@ test.each(["owner", "admin", "member", "viewer"])("member add gives the role %s"
 
 test("without --json the output is aligned lines", async () => {
   const [{ workspaceId }, guest] = [await createPerson(), await createPerson()];
-  const added = await place.command(add(workspaceId, { email: guest.email.toUpperCase() }, "member"));
+  const added = await instance.command(add(workspaceId, { email: guest.email.toUpperCase() }, "member"));
   expect(expectText(added).split("\n").slice(0, 4)).toEqual([
     `Workspace ID  ${workspaceId}`,
     `User ID       ${guest.userId}`,
     "Role          member",
     "Status        active",
   ]);
-  const removed = await place.command(remove(workspaceId, guest));
+  const removed = await instance.command(remove(workspaceId, guest));
   expect(expectText(removed)).toBe(`Removed  ${guest.userId} from ${workspaceId}\n`);
 });
 
-test("a user ID serves as well as an email address", async () => {
+test("accepts a user ID instead of an email address", async () => {
   const [{ workspaceId }, guest] = [await createPerson(), await createPerson()];
   const byId = { email: guest.userId };
   expect(await perform(add(workspaceId, byId, "viewer"))).toMatchObject({ email: guest.email });
@@ -139,7 +139,7 @@ test("a user ID serves as well as an email address", async () => {
   expect(await perform(remove(workspaceId, byId))).toEqual({ workspaceId, userId: guest.userId });
 });
 
-test("member role applies to the next request, and is on the audit log", async () => {
+test("member role applies to the next request, and is in the audit log", async () => {
   const [owner, guest] = [await createPerson(), await createPerson()];
   const { workspaceId } = owner;
   const [key, ownersKey] = [await createKey(guest), await createKey(owner)];
@@ -157,10 +157,10 @@ test("member role applies to the next request, and is on the audit log", async (
     before: { role: "viewer" },
     after: { role: "admin" },
   });
-  expectFailure(await place.command(changeRole(workspaceId, owner, "viewer")), lastOwner);
+  expectFailure(await instance.command(changeRole(workspaceId, owner, "viewer")), lastOwner);
 });
 
-test("member list has every member, in the order in which they joined, as the open API shows them", async () => {
+test("member list prints all members in the order in which they joined, as in the open API", async () => {
   const [owner, first, second] = [await createPerson(), await createPerson(), await createPerson()];
   const { workspaceId } = owner;
   await perform(add(workspaceId, second, "viewer"));
@@ -175,13 +175,13 @@ test("member list has every member, in the order in which they joined, as the op
   );
   const shown = JSON.parse(body).data as object[]; // The open API's own shape.
   expect(data).toEqual(shown.map((member) => ({ workspaceId, ...member })));
-  const text = expectText(await place.command(["member", "list", "--workspace", workspaceId]));
+  const text = expectText(await instance.command(["member", "list", "--workspace", workspaceId]));
   expect(text.split("\n")[0]).toMatch(/^USER ID +ROLE +STATUS +JOINED +EMAIL +NAME$/);
 });
 
-test("member list goes on beyond a page", async () => {
+test("member list continues beyond one page", async () => {
   const { workspaceId } = await createPerson();
-  const connection = await connectionTo(place.cluster);
+  const connection = await connectionTo(instance.cluster);
   const ids = Array.from({ length: 230 }, () => createId("user"));
   const db = openDatabase(connection, { applicationName: "test" });
   await db
@@ -201,25 +201,25 @@ test("member list goes on beyond a page", async () => {
   expect(listed.slice(1).sort()).toEqual(ids.map((id) => encodeId("user", id)).sort());
 });
 
-test("an unknown workspace and an unknown user are not found, in words", async () => {
+test("reports an unknown workspace and an unknown user", async () => {
   const owner = await createPerson();
   const noWorkspace = {
     status: 1,
     code: "NOT_FOUND",
     message: /no workspace ws_01h455vb4pex5vsknk084sn02q/,
   } as const;
-  expectFailure(await place.command(add(unknownWorkspace, owner, "viewer")), noWorkspace);
-  expectFailure(await place.command(remove(unknownWorkspace, owner)), noWorkspace);
-  expectFailure(await place.command(changeRole(unknownWorkspace, owner, "viewer")), noWorkspace);
-  expectFailure(await place.command(["member", "list", "--workspace", unknownWorkspace]), noWorkspace);
+  expectFailure(await instance.command(add(unknownWorkspace, owner, "viewer")), noWorkspace);
+  expectFailure(await instance.command(remove(unknownWorkspace, owner)), noWorkspace);
+  expectFailure(await instance.command(changeRole(unknownWorkspace, owner, "viewer")), noWorkspace);
+  expectFailure(await instance.command(["member", "list", "--workspace", unknownWorkspace]), noWorkspace);
   const noUser = { status: 1, code: "NOT_FOUND", message: /no user .*nobody@example\.com/ } as const;
-  expectFailure(await place.command(add(owner.workspaceId, nobody, "viewer")), noUser);
-  expectFailure(await place.command(remove(owner.workspaceId, nobody)), noUser);
+  expectFailure(await instance.command(add(owner.workspaceId, nobody, "viewer")), noUser);
+  expectFailure(await instance.command(remove(owner.workspaceId, nobody)), noUser);
 });
 
-test("who is a member already is not added again, and keeps their role", async () => {
+test("an existing member isn't added again, and keeps their role", async () => {
   const owner = await createPerson();
-  expectFailure(await place.command(add(owner.workspaceId, owner, "viewer")), {
+  expectFailure(await instance.command(add(owner.workspaceId, owner, "viewer")), {
     status: 1,
     code: "CONFLICT",
     message: /member already/,
@@ -232,9 +232,9 @@ test("who is a member already is not added again, and keeps their role", async (
   expect(JSON.parse(body)).toMatchObject({ role: "owner" });
 });
 
-test("who is no member cannot be removed", async () => {
+test("a user who isn't a member can't be removed", async () => {
   const [owner, stranger] = [await createPerson(), await createPerson()];
-  expectFailure(await place.command(remove(owner.workspaceId, stranger)), {
+  expectFailure(await instance.command(remove(owner.workspaceId, stranger)), {
     status: 1,
     code: "NOT_FOUND",
     message: /no such member/,
@@ -243,43 +243,43 @@ test("who is no member cannot be removed", async () => {
 
 const lastOwner = { status: 1, code: "CONFLICT", message: /last owner/ } as const;
 
-test("the last owner cannot be removed, and one of two can", async () => {
+test("the last owner can't be removed, and one of two can", async () => {
   const [owner, second] = [await createPerson(), await createPerson()];
-  expectFailure(await place.command(remove(owner.workspaceId, owner)), lastOwner);
+  expectFailure(await instance.command(remove(owner.workspaceId, owner)), lastOwner);
   await perform(add(owner.workspaceId, second, "owner"));
   await perform(remove(owner.workspaceId, owner));
-  expectFailure(await place.command(remove(owner.workspaceId, second)), lastOwner);
+  expectFailure(await instance.command(remove(owner.workspaceId, second)), lastOwner);
 });
 
-test("of two owners removed at once one stays", async () => {
+test("if two owners are removed at the same time, one remains", async () => {
   const [owner, second] = [await createPerson(), await createPerson()];
   await perform(add(owner.workspaceId, second, "owner"));
   const endings = await Promise.all(
-    [owner, second].map((person) => place.command(remove(owner.workspaceId, person))),
+    [owner, second].map((person) => instance.command(remove(owner.workspaceId, person))),
   );
   expect(endings.map(({ status }) => status).sort()).toEqual([0, 1]);
   const refused = endings.find(({ status }) => status === 1);
   if (refused) expectFailure(refused, lastOwner);
 });
 
-test("user disable refuses whom others would be left without as an owner, and changes nothing", async () => {
+test("user disable rejects the only owner of a workspace with other members, and changes nothing", async () => {
   const [owner, guest] = [await createPerson(), await createPerson()];
   const key = await createKey(owner);
   await perform(add(owner.workspaceId, guest, "admin"));
-  expectFailure(await place.command(["user", "disable", owner.email]), lastOwner);
+  expectFailure(await instance.command(["user", "disable", owner.email]), lastOwner);
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
-  // Who owns nothing there may go, and then the owner is alone.
+  // A user who owns nothing there can be disabled, and then the owner is the only member.
   await perform(["user", "disable", guest.email]);
   await perform(remove(owner.workspaceId, guest));
   await perform(["user", "disable", owner.email]);
   expect((await callOpen(node.baseUrl, key)).status).toBe(403);
 });
 
-test("user disable works beside another owner, unless that one is disabled too", async () => {
+test("user disable works if there is another owner who isn't disabled", async () => {
   const [owner, second] = [await createPerson(), await createPerson()];
   await perform(add(owner.workspaceId, second, "owner"));
   await perform(["user", "disable", second.email]);
-  expectFailure(await place.command(["user", "disable", owner.email]), lastOwner);
+  expectFailure(await instance.command(["user", "disable", owner.email]), lastOwner);
   await perform(["user", "enable", second.email]);
   expect(await perform(["user", "disable", owner.userId])).toMatchObject({ isDisabled: true });
 });

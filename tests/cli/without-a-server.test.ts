@@ -8,35 +8,35 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { signIn } from "../support/account.ts";
-import { runCommandHere } from "../support/command.ts";
+import { runCommandInProcess } from "../support/command.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, eventually, findPostmaster } from "../support/postmaster.ts";
-import { type Ending, runCommand, spawnCommand } from "../support/product.ts";
-import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
+import { type ProcessResult, runCommand, spawnCommand } from "../support/product.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// The command alone with a data directory: it starts Postgres for itself and leaves nothing running.
+// The command without a server: it starts Postgres and leaves nothing running.
 
 const password = "twelve characters or more";
 const email = "first@example.com";
 
-let place: Place;
+let instance: TestInstance;
 
 beforeAll(async () => {
-  place = await createPlace();
+  instance = await createTestInstance();
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
-/** A process, where what ends is the process. */
-const runProcess = (args: readonly string[]): Promise<Ending> =>
-  runCommand(args, { DATA_DIR: place.dataDirectory });
+/** A separate process, for tests of how the process exits. */
+const runProcess = (args: readonly string[]): Promise<ProcessResult> =>
+  runCommand(args, { DATA_DIR: instance.dataDirectory });
 
 async function perform(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
-  const result = expectResult(await place.command([...args, "--json"], input));
-  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  const result = expectResult(await instance.command([...args, "--json"], input));
+  expect(await findPostmaster(instance.cluster)).toBeUndefined();
   return result;
 }
 
@@ -56,25 +56,25 @@ test("--version prints the version", async () => {
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
 });
 
-test("without a database the command says so and creates none", async () => {
+test("without a database, the command fails with an explanation and creates none", async () => {
   expectFailure(await runProcess(["key", "list"]), {
     status: 1,
     code: "NOT_FOUND",
     message:
-      `There is no Latchkey database in ${place.dataDirectory}. ` +
+      `There is no Latchkey database in ${instance.dataDirectory}. ` +
       "Set DATA_DIR to an existing one, or create it with `latchkey migrate`.",
   });
-  await expect(access(place.dataDirectory)).rejects.toThrow("ENOENT");
+  await expect(access(instance.dataDirectory)).rejects.toThrow("ENOENT");
 });
 
-test("the database of DATABASE_URL is not filled either, except by migrate and user create", async () => {
+test("doesn't create the schema in DATABASE_URL either, except for migrate and user create", async () => {
   const cluster = await startTestCluster();
   try {
     await createDatabase(cluster.connection, "empty");
     const { host, user, password: secret } = cluster.connection;
     const url = `postgres://${user}:${secret}@${encodeURIComponent(host)}/empty`;
     const run = (args: readonly string[], input?: string) =>
-      runCommandHere(args, { DATABASE_URL: url }, input);
+      runCommandInProcess(args, { DATABASE_URL: url }, input);
     expectFailure(await run(["key", "list"]), {
       status: 1,
       code: "NOT_FOUND",
@@ -93,20 +93,20 @@ test("the database of DATABASE_URL is not filled either, except by migrate and u
   }
 });
 
-test("migrate creates the database, says so on stderr, and stops Postgres again", async () => {
+test("migrate creates the database, reports it on stderr, and stops Postgres", async () => {
   const { status, stdout, stderr } = await runProcess(["migrate", "--json"]);
   expect({ status, stderr }).toEqual({
     status: 0,
-    stderr: `Created a Latchkey database in ${place.dataDirectory}.\n`,
+    stderr: `Created a Latchkey database in ${instance.dataDirectory}.\n`,
   });
   expect(JSON.parse(stdout).applied).toEqual(expect.arrayContaining(["0001-ground-floor"]));
-  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  expect(await findPostmaster(instance.cluster)).toBeUndefined();
   expect(await perform(["migrate"])).toEqual({ applied: [] });
-  expect(expectText(await place.command(["migrate"]))).toBe("Applied  none\n");
+  expect(expectText(await instance.command(["migrate"]))).toBe("Applied  none\n");
 });
 
-test("user create creates the database too, and says so", async () => {
-  const other = await createPlace();
+test("user create also creates the database, and reports it", async () => {
+  const other = await createTestInstance();
   try {
     const create = ["user", "create", "--email", email, "--name", "First", "--password-stdin", "--json"];
     const { status, stderr } = await other.command(create, password);
@@ -117,47 +117,47 @@ test("user create creates the database too, and says so", async () => {
   }
 });
 
-test("lists of an empty instance are empty, and stop Postgres again", async () => {
+test("lists of an empty instance are empty, and the commands stop Postgres", async () => {
   for (const [group, text] of [
     ["workspace", "No workspaces.\n"],
     ["user", "No users.\n"],
     ["key", "No API keys.\n"],
   ] as const) {
     expect(await perform([group, "list"])).toEqual({ data: [] });
-    expect(expectText(await place.command([group, "list"]))).toBe(text);
-    expect(await findPostmaster(place.cluster)).toBeUndefined();
+    expect(expectText(await instance.command([group, "list"]))).toBe(text);
+    expect(await findPostmaster(instance.cluster)).toBeUndefined();
   }
 });
 
-test("a command that is interrupted stops the Postgres that it started, and ends by the signal", async () => {
-  const child = spawnCommand(["workspace", "list"], { DATA_DIR: place.dataDirectory });
+test("an interrupted command stops the Postgres that it started, and exits by the signal", async () => {
+  const child = spawnCommand(["workspace", "list"], { DATA_DIR: instance.dataDirectory });
   const closed = once(child, "close");
   const printed = text(child.stderr);
-  const isRunning = async () => (await findPostmaster(place.cluster)) !== undefined;
+  const isRunning = async () => (await findPostmaster(instance.cluster)) !== undefined;
   await eventually("Postgres starts", isRunning, 20_000);
   child.kill("SIGTERM");
   expect(await closed, await printed).toEqual([null, "SIGTERM"]);
-  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  expect(await findPostmaster(instance.cluster)).toBeUndefined();
 });
 
-test("the first user is the operator and the second is not; a server that starts later knows them and their keys", async () => {
+test("only the first user is the operator; a server that starts later accepts the users and their keys", async () => {
   const create = (address: string) =>
     perform(["user", "create", "--email", address, "--name", "First", "--password-stdin"], `${password}\n`);
   await create(email);
   await create("second@example.com");
   const { key } = await perform(["key", "create", "--user", email, "--name", "first"]);
 
-  const node = await place.start();
+  const node = await instance.start();
   expect((await signIn(node.baseUrl, { email, password })).status).toBe(200);
   expect((await callOpen(node.baseUrl, String(key))).status).toBe(200);
-  const db = openDatabase(await connectionTo(place.cluster), { applicationName: "test" });
+  const db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test" });
   const operators = await db.selectFrom("users").select("email").where("is_operator", "=", true).execute();
   await db.destroy();
   expect(operators).toEqual([{ email }]);
   expect(await node.stop()).toBe(0);
 });
 
-function expectUnavailable(ending: Ending, message: RegExp): void {
+function expectUnavailable(ending: ProcessResult, message: RegExp): void {
   expect(ending.stdout).toBe("");
   expect(ending.stderr).not.toContain("never-to-be-printed");
   expect(JSON.parse(ending.stderr)).toEqual({
@@ -167,7 +167,7 @@ function expectUnavailable(ending: Ending, message: RegExp): void {
   expect(ending.tookMs).toBeLessThan(10_000);
 }
 
-test("a database that cannot be reached is an error with status 1, soon", async () => {
+test("an unreachable database is an error with status 1, without a long wait", async () => {
   const mute = createServer((socket) => socket.on("error", () => undefined));
   mute.listen(0, "127.0.0.1");
   await once(mute, "listening");
@@ -175,12 +175,12 @@ test("a database that cannot be reached is an error with status 1, soon", async 
   const at = (where: number) => ({
     DATABASE_URL: `postgres://latchkey:never-to-be-printed@127.0.0.1:${where}/latchkey`,
   });
-  expectUnavailable(await runCommandHere(["migrate"], at(1)), /ECONNREFUSED/);
-  expectUnavailable(await runCommandHere(["migrate"], at(port)), /timeout/);
+  expectUnavailable(await runCommandInProcess(["migrate"], at(1)), /ECONNREFUSED/);
+  expectUnavailable(await runCommandInProcess(["migrate"], at(port)), /timeout/);
   mute.close();
 });
 
-test("a variable that is off is an error with status 1 that names it", async () => {
+test("an invalid variable is an error with status 1 that names it", async () => {
   const ending = await runCommand(["migrate"], { DATABASE_URL: "mysql://127.0.0.1/x" });
   expect(JSON.parse(ending.stderr)).toEqual({
     error: { code: "BAD_REQUEST", message: expect.stringMatching(/^DATABASE_URL must be/) },

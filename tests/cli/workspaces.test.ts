@@ -3,26 +3,26 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
-import { runCommandHere } from "../support/command.ts";
+import { runCommandInProcess } from "../support/command.ts";
 import { callOpen } from "../support/open-call.ts";
-import type { Place } from "../support/place.ts";
-import { createPreparedPlace } from "../support/prepared-place.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { bareEnvironment, type ProductNode, projectRoot } from "../support/product.ts";
-import { expectFailure, expectResult, expectText } from "./expect-ending.ts";
+import type { TestInstance } from "../support/test-instance.ts";
+import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// Workspaces from the command line, beside a server that runs.
+// Workspaces that the command creates, changes and deletes while a server runs.
 
 const password = "twelve characters or more";
 const grace = "grace@example.com";
 const ada = "ada@example.com";
 
-let place: Place;
+let instance: TestInstance;
 let node: ProductNode;
 
 beforeAll(async () => {
-  // One test makes more workspaces for one user than the default quota allows.
-  place = await createPreparedPlace({ MAX_WORKSPACES_PER_USER: "1000" });
-  node = await place.start();
+  // One test creates more workspaces for one user than the default quota allows.
+  instance = await createPreparedInstance({ MAX_WORKSPACES_PER_USER: "1000" });
+  node = await instance.start();
   for (const [email, workspace] of [
     [grace, "Navy"],
     [ada, "Engines"],
@@ -33,11 +33,11 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
 async function perform(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
-  return expectResult(await place.command(["--json", ...args], input));
+  return expectResult(await instance.command(["--json", ...args], input));
 }
 
 const create = (owner: string, name: string): string[] => [
@@ -61,14 +61,14 @@ async function list(): Promise<readonly Listed[]> {
   return data as readonly Listed[]; // What the tests below look at.
 }
 
-test("workspace create keeps to the quota of its own environment", async () => {
-  const variables = { DATA_DIR: place.dataDirectory, MAX_WORKSPACES_PER_USER: "1" };
-  const ending = await runCommandHere(["--json", ...create(ada, "Too many")], variables);
+test("workspace create enforces the quota of its environment variables", async () => {
+  const variables = { DATA_DIR: instance.dataDirectory, MAX_WORKSPACES_PER_USER: "1" };
+  const ending = await runCommandInProcess(["--json", ...create(ada, "Too many")], variables);
   const message = /^The limit for workspaces owned by one user \(1\) is reached\./;
   expectFailure(ending, { status: 1, code: "UNPROCESSABLE_CONTENT", message });
 });
 
-test("workspace create makes a workspace whose owner has it in the web app at once", async () => {
+test("workspace create creates a workspace that its owner sees in the web app immediately", async () => {
   const session = await signIn(node.baseUrl, { email: grace, password });
   const created = await perform(create("Grace@Example.com", "Bug Hunters"));
   expect(created).toEqual({
@@ -92,7 +92,7 @@ test("workspace create makes a workspace whose owner has it in the web app at on
   });
 });
 
-test("a second workspace of the same name has an address of its own", async () => {
+test("a second workspace with the same name gets another slug", async () => {
   const first = await perform(create(grace, "Twins"));
   const second = await perform(create(ada, "Twins"));
   expect(first.slug).toBe("twins");
@@ -100,7 +100,7 @@ test("a second workspace of the same name has an address of its own", async () =
 });
 
 test("workspace create without --json prints aligned lines", async () => {
-  const text = expectText(await place.command([...create(ada, "Notes"), "--description", "What to keep"]));
+  const text = expectText(await instance.command([...create(ada, "Notes"), "--description", "What to keep"]));
   const [id, ...lines] = text.split("\n");
   expect(id).toMatch(/^ID {11}ws_\w{26}$/);
   expect(lines.map((line) => line.replace(/\S+Z$/, "…"))).toEqual([
@@ -113,7 +113,7 @@ test("workspace create without --json prints aligned lines", async () => {
   ]);
 });
 
-test("workspace create is on the audit log, as the command's doing", async () => {
+test("workspace create is in the audit log, with the command as the actor", async () => {
   const { id: workspaceId } = await perform(create(ada, "Audited"));
   const { key } = await perform(["key", "create", "--user", ada, "--name", "auditor"]);
   const response = await fetch(`${node.baseUrl}/open/workspaces/${workspaceId}/audit-events`, {
@@ -127,9 +127,9 @@ test("workspace create is on the audit log, as the command's doing", async () =>
   });
 });
 
-test("an unknown owner gets no workspace", async () => {
+test("rejects an unknown owner", async () => {
   const before = await list();
-  expectFailure(await place.command(create("nobody@example.com", "n")), {
+  expectFailure(await instance.command(create("nobody@example.com", "n")), {
     status: 1,
     code: "NOT_FOUND",
     message: /no user nobody@example\.com/,
@@ -139,7 +139,7 @@ test("an unknown owner gets no workspace", async () => {
 
 const unknown = "ws_01h455vb4pex5vsknk084sn02q";
 
-test("workspace edit changes what it names and keeps the slug, on the audit log", async () => {
+test("workspace edit changes only the given fields, keeps the slug, and is in the audit log", async () => {
   const created = await perform([...create(ada, "Before"), "--description", "First"]);
   expect(created).toMatchObject({ name: "Before", description: "First" });
   const id = String(created.id);
@@ -148,7 +148,7 @@ test("workspace edit changes what it names and keeps the slug, on the audit log"
   expect((await list()).find((workspace) => workspace.id === id)).toEqual(described);
   const cleared = await perform(["workspace", "edit", id, "--description", ""]);
   expect(cleared).toEqual({ ...created, description: "", version: 3 });
-  // The former name of the command.
+  // The former name of the subcommand.
   const renamed = await perform(["workspace", "rename", id, "--name", "After"]);
   expect(renamed).toEqual({ ...cleared, name: "After", version: 4 });
   const { key } = await perform(["key", "create", "--user", ada, "--name", "reader"]);
@@ -164,7 +164,7 @@ test("workspace edit changes what it names and keeps the slug, on the audit log"
       after: { description: "" },
     },
   ]);
-  expectFailure(await place.command(["workspace", "edit", unknown, "--name", "n"]), {
+  expectFailure(await instance.command(["workspace", "edit", unknown, "--name", "n"]), {
     status: 1,
     code: "NOT_FOUND",
     message: `There is no workspace ${unknown}.`,
@@ -176,12 +176,12 @@ test("workspace delete needs the slug, and applies to the next request", async (
   const { key } = await perform(["key", "create", "--user", ada, "--name", "reader"]);
   const status = async () => (await callOpen(node.baseUrl, String(key), `/open/workspaces/${id}`)).status;
   const remove = ["workspace", "delete", String(id)];
-  expectFailure(await place.command(remove), {
+  expectFailure(await instance.command(remove), {
     status: 2,
     code: "BAD_REQUEST",
     message: /'--confirm <slug>' not specified/,
   });
-  expectFailure(await place.command([...remove, "--confirm", "Short Lived"]), {
+  expectFailure(await instance.command([...remove, "--confirm", "Short Lived"]), {
     status: 1,
     code: "BAD_REQUEST",
     message: '--confirm: "Short Lived" is not the slug of the workspace. Expected short-lived.',
@@ -190,14 +190,14 @@ test("workspace delete needs the slug, and applies to the next request", async (
   expect(await perform([...remove, "--confirm", String(slug)])).toEqual({ id });
   expect(await status()).toBe(403);
   expect((await list()).map((workspace) => workspace.id)).not.toContain(id);
-  expectFailure(await place.command([...remove, "--confirm", String(slug)]), {
+  expectFailure(await instance.command([...remove, "--confirm", String(slug)]), {
     status: 1,
     code: "NOT_FOUND",
     message: `There is no workspace ${id}.`,
   });
 });
 
-test("workspace list has the workspaces of everybody, with the number of their members", async () => {
+test("workspace list prints the workspaces of all users, with the number of their members", async () => {
   const { id: workspaceId } = await perform(create(ada, "Both, and “both”"));
   const member = ["member", "add", "--workspace", String(workspaceId), "--user", grace, "--role", "viewer"];
   await perform(member);
@@ -221,7 +221,7 @@ test("workspace list has the workspaces of everybody, with the number of their m
 
 test("workspace list without --json is a table", async () => {
   const workspaces = await list();
-  const lines = expectText(await place.command(["workspace", "list"])).split("\n");
+  const lines = expectText(await instance.command(["workspace", "list"])).split("\n");
   expect(lines[0]).toMatch(/^ID +MEMBERS +CREATED +SLUG +NAME$/);
   expect(lines.slice(1, -1).map((line) => line.split(/ {2,}/))).toEqual(
     workspaces.map(({ id, memberCount, createdAt, slug, name }) => [
@@ -231,7 +231,7 @@ test("workspace list without --json is a table", async () => {
   );
 });
 
-test("workspace list leaves none out and repeats none, in the order of their ids, however many there are", async () => {
+test("workspace list omits and repeats none, in the order of their IDs, with any number of workspaces", async () => {
   const { key } = await perform(["key", "create", "--user", grace, "--name", "maker"]);
   const made: string[] = [];
   for (let count = 1; count <= 230; count += 1) {
@@ -251,7 +251,7 @@ test("workspace list leaves none out and repeats none, in the order of their ids
 });
 
 test.each(["", "--json"])(
-  "who stops reading workspace list %s early ends it without a complaint",
+  "a reader that stops reading workspace list %s early ends it without an error",
   async (option) => {
     const command = `"$NODE" "$LATCHKEY" workspace list ${option}`;
     const { stdout, stderr } = await promisify(execFile)(
@@ -262,7 +262,7 @@ test.each(["", "--json"])(
           ...bareEnvironment,
           NODE: process.execPath,
           LATCHKEY: join(projectRoot, "apps/api/src/cli/latchkey.ts"),
-          DATA_DIR: place.dataDirectory,
+          DATA_DIR: instance.dataDirectory,
         },
       },
     );

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpenApi, createKey, signUp } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-const stage = setStage();
+const environment = prepareEnvironment();
 
 const wide = { width: 1280, height: 800 };
 const narrow = { width: 375, height: 740 };
@@ -14,18 +14,18 @@ const settings: readonly (BrowserContextOptions & { readonly words: string })[] 
   { words: "on a phone", viewport: narrow, isMobile: true, hasTouch: true },
 ];
 
-/** 20 s on an idle machine. */
+/** Takes 20 s on an idle machine. */
 const timeout = 240_000;
 
 test.each(settings)(
   "axe finds nothing on any page, menu and dialog in light and dark, $words",
   { timeout },
   async ({ words, ...options }) => {
-    const { page } = await stage.browser.open(options);
+    const { page } = await environment.browser.open(options);
     const found: Record<string, readonly string[]> = {};
-    await visitEverything(page, `${words.replaceAll(" ", "-")}@example.com`, async (place) => {
+    await visitEverything(page, `${words.replaceAll(" ", "-")}@example.com`, async (pageName) => {
       const problems = await findProblemsInBothSchemes(page);
-      if (problems.length > 0) found[place] = problems;
+      if (problems.length > 0) found[pageName] = problems;
     });
     expect(found).toEqual({});
     await page.context().close();
@@ -35,7 +35,7 @@ test.each(settings)(
 async function visitEverything(
   page: Page,
   email: string,
-  check: (place: string) => Promise<void>,
+  check: (pageName: string) => Promise<void>,
 ): Promise<void> {
   const dialog = page.getByRole("dialog");
   const close = async () => {
@@ -44,15 +44,15 @@ async function visitEverything(
   };
   const isNarrow = page.viewportSize()?.width === narrow.width;
 
-  await page.goto(`${stage.baseUrl}/sign-in`);
+  await page.goto(`${environment.baseUrl}/sign-in`);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await check("sign-in");
-  await page.goto(`${stage.baseUrl}/sign-up`);
+  await page.goto(`${environment.baseUrl}/sign-up`);
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Enter your name.").waitFor();
   await check("sign-up with errors");
 
-  await signUp(page, stage.baseUrl, email);
+  await signUp(page, environment.baseUrl, email);
   await page.getByRole("link", { name: "New API key" }).waitFor();
   await check("overview");
   await page.getByRole("button", { name: "Account menu" }).click();
@@ -74,7 +74,7 @@ async function visitEverything(
   await dialog.getByLabel("Limit", { exact: true }).fill("none");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByText("Enter a whole number").waitFor();
-  await check("new key with restrictions that need work");
+  await check("new key with invalid restrictions");
   await dialog.getByRole("radio", { name: "All permissions of your role" }).check();
   await dialog.getByRole("radio", { name: "All workspaces" }).check();
   await dialog.getByLabel("Limit", { exact: true }).fill("1000");
@@ -89,7 +89,7 @@ async function visitEverything(
   await dialog.getByLabel("Name").waitFor();
   await check("edit dialog");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await page.getByText("“Backup” is saved.").waitFor();
+  await page.getByText("“Backup” was saved.").waitFor();
   await check("API keys with a message");
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog.getByRole("button", { name: "Delete", exact: true }).waitFor();
@@ -124,19 +124,19 @@ async function visitEverything(
   } else {
     await page.getByRole("button", { name: "Collapse sidebar" }).click();
     await page.getByRole("button", { name: "Expand sidebar" }).waitFor();
-    await check("folded navigation");
+    await check("collapsed sidebar");
   }
 
-  await page.goto(`${stage.baseUrl}/nowhere`);
+  await page.goto(`${environment.baseUrl}/nowhere`);
   await page.getByRole("heading", { name: "Page not found" }).waitFor();
   await check("page not found");
   await page.route("**/trpc/apiKeys.list*", (route) => route.fulfill({ status: 502, body: "" }));
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "Try again" }).waitFor();
   await check("failure");
 }
 
-async function visitKeyPage(page: Page, check: (place: string) => Promise<void>): Promise<void> {
+async function visitKeyPage(page: Page, check: (pageName: string) => Promise<void>): Promise<void> {
   const dialog = page.getByRole("dialog");
   const close = async () => {
     await page.keyboard.press("Escape");
@@ -147,11 +147,11 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   const { apiKeys } = proceduresOf(page);
   const { id, key } = await apiKeys.create.mutate({ name, settings });
   const requestId = `axe-${id}`;
-  await fetch(`${stage.baseUrl}/open/me`, {
+  await fetch(`${environment.baseUrl}/open/me`, {
     headers: { Authorization: `Bearer ${key}`, "X-Request-Id": requestId },
   });
   await apiKeys.rotate.mutate({ id, overlapSeconds: 0 });
-  await callOpenApi(stage.baseUrl, key);
+  await callOpenApi(environment.baseUrl, key);
   await apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
 
   await page.getByRole("link", { name }).click();
@@ -170,26 +170,26 @@ async function visitKeyPage(page: Page, check: (place: string) => Promise<void>)
   await page.getByRole("checkbox", { name: "Read only" }).uncheck();
   await page.getByRole("button", { name: "Save restrictions" }).click();
   await dialog.getByText("Expand this key’s access?").waitFor();
-  await check("confirmation of a widening");
+  await check("confirmation of expanded access");
   await close();
   await page.getByRole("button", { name: "Rotate" }).click();
   await dialog.getByRole("button", { name: "Rotate key" }).waitFor();
   await dialog.getByRole("radio", { name: "Custom duration" }).check();
   await dialog.getByRole("button", { name: "Rotate key" }).click();
   await dialog.getByText("Enter a whole number of hours").waitFor();
-  await check("rotation with an overlap to be typed");
+  await check("rotation with a custom overlap");
   await close();
   await page.getByRole("button", { name: "Revoke old secret" }).click();
   await dialog.getByText("Revoke the old secret?").waitFor();
-  await check("end of an overlap");
+  await check("revocation of an old secret");
   await close();
-  await page.goto(`${stage.baseUrl}/account/requests/${requestId}`);
+  await page.goto(`${environment.baseUrl}/account/requests/${requestId}`);
   await page.getByText("The key is restricted to IP ranges").waitFor();
-  await check("a refusal explained");
-  await page.goto(`${stage.baseUrl}/account/requests/nothing-0001`);
+  await check("an explained rejection");
+  await page.goto(`${environment.baseUrl}/account/requests/nothing-0001`);
   await page.getByText("No rejected request with this ID").waitFor();
-  await check("a request that is not known");
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await check("an unknown request");
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "Try it" }).click();
   await dialog.getByRole("button", { name: "Try it" }).click();
   await dialog.getByText("Paste a key.").waitFor();

@@ -2,13 +2,13 @@ import type { AppRouter } from "@latchkey/api/router";
 import { createTRPCClient, httpLink, type TRPCClient } from "@trpc/client";
 import type { Page } from "playwright-core";
 
-/** Calls procedures as the page does, with its session and without its dialogs. */
+/** Calls procedures with the page's session, without its dialogs. */
 export function proceduresOf(page: Page): TRPCClient<AppRouter> {
   return createTRPCClient<AppRouter>({
     links: [
       httpLink({
         url: "/trpc",
-        // What tRPC passes is plain data but for its signal, which is not passed on.
+        // tRPC passes plain data and a signal. The signal is not passed on.
         fetch: (url, options) => fetchInPage(page, String(url), options as PlainRequest),
       }),
     ],
@@ -33,7 +33,7 @@ async function fetchInPage(page: Page, url: string, request: PlainRequest): Prom
   return new Response(text, { status });
 }
 
-/** The first workspace of the person who is signed in. */
+/** The first workspace of the signed-in user. */
 export async function getWorkspace(page: Page): Promise<{ readonly id: string; readonly slug: string }> {
   const session = await proceduresOf(page).session.current.query();
   const [workspace] = session?.workspaces ?? [];

@@ -3,10 +3,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { type Product, startProduct } from "../support/prepared-place.ts";
+import { type Product, startProduct } from "../support/prepared-instance.ts";
 import { createKey, signUp } from "../support/visitor.ts";
 
-// A real browser's preflights and its rules on reading answers, for pages that other servers serve.
+// CORS in a real browser: preflight requests, and which responses pages of other origins can read.
 
 let pages: readonly { readonly server: Server; readonly origin: string }[];
 let product: Product;
@@ -30,7 +30,7 @@ afterAll(async () => {
   for (const { server } of pages) server.close();
 });
 
-/** An empty page on a port of its own, and so of an origin of its own. */
+/** Serves an empty page on a separate port, and therefore on a separate origin. */
 async function servePage() {
   const server = createServer((_req, res) =>
     res.setHeader("Content-Type", "text/html").end("<!doctype html>"),
@@ -41,7 +41,10 @@ async function servePage() {
   return { server, origin: `http://127.0.0.1:${port}` };
 }
 
-/** Calls the open API from a page, with headers that need a preflight; what the page can read of the answer. */
+/**
+ * Calls the open API from a page, with headers that need a preflight request. Returns what the page can read of the
+ * response.
+ */
 async function callFrom(origin: string) {
   const { page } = await browser.open();
   await page.goto(origin);
@@ -59,7 +62,7 @@ async function callFrom(origin: string) {
   );
 }
 
-test("a page of an allowed origin calls the open API, and no other page does", async () => {
+test("only pages of an allowed origin can call the open API", async () => {
   const [allowed, other] = pages;
   expect(await callFrom(allowed?.origin ?? "")).toEqual([200, "from-a-page"]);
   expect(await callFrom(other?.origin ?? "")).toBe("TypeError: Failed to fetch");

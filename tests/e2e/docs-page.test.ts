@@ -2,15 +2,15 @@ import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
 import { findAccessibilityProblems, findColorProblems } from "../support/accessibility.ts";
 import { createKey, signUp } from "../support/account.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-// The reference of the open API, as somebody with a new key meets it.
+// The reference page of the open API, for a user with a new key.
 
 let key: string;
-/** One visit in each color scheme, which tests share: loading the page takes seconds of processor time. */
+/** One visit per color scheme, shared by the tests, because loading the page takes seconds of processor time. */
 let visits: Readonly<Record<"light" | "dark", Visit>>;
 
-const stage = setStage(async ({ baseUrl }) => {
+const environment = prepareEnvironment(async ({ baseUrl }) => {
   key = (await createKey(baseUrl, await signUp(baseUrl), "Reference")).key;
   visits = { light: await openReference(baseUrl, "light"), dark: await openReference(baseUrl, "dark") };
 });
@@ -18,16 +18,16 @@ const stage = setStage(async ({ baseUrl }) => {
 interface Visit {
   readonly page: Page;
   readonly complaints: readonly string[];
-  /** Every address that the page asked for. */
+  /** The URLs of all requests of the page. */
   readonly asked: readonly string[];
   readonly script: Response;
 }
 
 const scriptAddress = /\/assets\/standalone-.+\.js$/;
 
-/** Opens the reference page behind `origin` at the top. */
+/** Opens the reference page of `origin` at the top. */
 async function openReference(origin: string, colorScheme: "light" | "dark"): Promise<Visit> {
-  const { page, complaints } = await stage.browser.open({
+  const { page, complaints } = await environment.browser.open({
     colorScheme,
     viewport: { width: 1280, height: 800 },
   });
@@ -44,7 +44,7 @@ async function showOperation(page: Page, anchor: string, title: string): Promise
   await page.getByRole("heading", { name: title }).waitFor();
 }
 
-/** Tries the operation that returns an instance's configuration; returns what the page shows beside the status. */
+/** Tries the operation that returns the configuration of the instance. Returns what the page shows. */
 async function tryCall(page: Page, secret: string, status: RegExp): Promise<string> {
   await showOperation(page, "tag/instance/GET/global/config", "Get the public configuration");
   await page.getByRole("button", { name: /Test Request.*get \/global\/config/s }).click();
@@ -66,7 +66,7 @@ async function closeClient(page: Page): Promise<void> {
 test("loads its script compressed, once", async () => {
   const { script, asked } = visits.light;
   const { "content-encoding": encoding, "cache-control": caching } = script.headers();
-  // Chromium accepts Brotli over HTTPS and from this machine only; both are compressed beforehand.
+  // Chromium accepts Brotli only over HTTPS and from loopback addresses. Both encodings are precompressed.
   expect(["br", "gzip"]).toContain(encoding);
   expect(caching).toBe("public, max-age=31536000, immutable");
   const { responseBodySize } = await script.request().sizes();
@@ -74,10 +74,10 @@ test("loads its script compressed, once", async () => {
   expect(asked.filter((address) => scriptAddress.test(address))).toHaveLength(1);
 });
 
-// First on its visits, while the page has rendered no more than what is looked at.
+// Runs first, while the page has rendered only what is checked.
 test.each(["light", "dark"] as const)("is accessible in %s at 1280 px and at 375 px", async (colorScheme) => {
   const { page } = visits[colorScheme];
-  // Colors are all that differs between the schemes.
+  // The schemes differ only in colors.
   const find = colorScheme === "light" ? findAccessibilityProblems : findColorProblems;
   const resize = async (width: number) => {
     await page.setViewportSize({ width, height: 800 });
@@ -96,20 +96,20 @@ test.each(["light", "dark"] as const)("tries a call with a key, on a %s system",
   const { page, complaints, asked } = visits[colorScheme];
   const shown = await tryCall(page, key, /Status:\s*200 OK/);
   expect(shown).toContain('"registration": "open"');
-  expect(asked).toContain(`${stage.baseUrl}/open/global/config`);
-  expect(asked.filter((address) => new URL(address).origin !== stage.baseUrl)).toEqual([]);
+  expect(asked).toContain(`${environment.baseUrl}/open/global/config`);
+  expect(asked.filter((address) => new URL(address).origin !== environment.baseUrl)).toEqual([]);
   expect(complaints).toEqual([]);
   expect(await page.evaluate("document.body.classList.contains('dark-mode')")).toBe(colorScheme === "dark");
 });
 
-test("tells who tries a key that is no good what the API says", async () => {
+test("shows the API's error for an invalid key", async () => {
   const shown = await tryCall(visits.light.page, "lk_nothing", /Status:\s*403 Forbidden/);
   expect(shown).toContain('"Insufficient access"');
 });
 
-test("calls the address it was opened at, and keeps no key", async () => {
-  const other = stage.baseUrl.replace("127.0.0.1", "localhost");
-  expect(other).not.toBe(stage.baseUrl);
+test("calls the origin it was opened from, and stores no key", async () => {
+  const other = environment.baseUrl.replace("127.0.0.1", "localhost");
+  expect(other).not.toBe(environment.baseUrl);
   const { page, asked } = await openReference(other, "light");
   await tryCall(page, key, /Status:\s*200 OK/);
   expect(asked).toContain(`${other}/open/global/config`);
@@ -121,14 +121,36 @@ test("calls the address it was opened at, and keeps no key", async () => {
   await page.context().close();
 });
 
-test("says of every operation which permission it needs", async () => {
+test("shows code samples in curl, JavaScript, Python and Go, with the URL of the instance", async () => {
+  const { page } = visits.light;
+  await showOperation(page, "tag/instance/GET/global/config", "Get the public configuration");
+  const sample = page.getByRole("group", { name: /Request Example for\s*get\s*\/global\/config/i });
+  for (const [option, marker] of [
+    ["Fetch", "fetch("],
+    ["Requests", "requests.get("],
+    ["NewRequest", "http.NewRequest("],
+    ["Curl", "curl "],
+  ] as const) {
+    await sample.getByTestId("client-picker").click();
+    expect((await page.getByRole("option").allTextContents()).toSorted()).toEqual(samples);
+    await page.getByRole("option", { name: option }).click();
+    await expect.poll(() => sample.locator("code").textContent()).toContain(marker);
+    const code = await sample.locator("code").textContent();
+    expect(code).toContain(`${environment.baseUrl}/open/global/config`);
+    expect(code).toContain("Bearer ");
+  }
+});
+
+const samples = ["Curl", "Fetch", "NewRequest", "Requests"];
+
+test("states the required permission of an operation", async () => {
   const { page } = visits.light;
   await showOperation(
     page,
     "tag/members/PATCH/workspaces/{workspaceId}/members/{userId}",
     "Change a member's role",
   );
-  await page.getByText("Needs members:manage.").first().waitFor();
+  await page.getByText("Requires members:manage.").first().waitFor();
 });
 
 test.each([
@@ -155,7 +177,7 @@ test.each([
   const headers = await (await sent).allHeaders();
   expect(headers.authorization).toBe(`Bearer ${key}`);
   expect(headers[header.toLowerCase()]).toBeUndefined();
-  // The example names a key that doesn't exist.
+  // The key of the example doesn't exist.
   const status = header === "If-Match" ? /Status:\s*403/ : /Status:\s*201/;
   await client
     .getByText(status)
@@ -167,10 +189,10 @@ test.each([
 });
 
 test.each(["light", "dark"] as const)(
-  "the page of errors is accessible in %s, and leads back to the app",
+  "the errors page is accessible in %s, and links back to the app",
   async (colorScheme) => {
-    const { page } = await stage.browser.open({ colorScheme });
-    await page.goto(`${stage.baseUrl}/docs/errors#FORBIDDEN`);
+    const { page } = await environment.browser.open({ colorScheme });
+    await page.goto(`${environment.baseUrl}/docs/errors#FORBIDDEN`);
     await page.getByRole("heading", { name: "FORBIDDEN HTTP 403" }).waitFor();
     for (const width of [1280, 375]) {
       await page.setViewportSize({ width, height: 800 });
@@ -183,11 +205,11 @@ test.each(["light", "dark"] as const)(
   },
 );
 
-test("takes the colors and the font of the app, and the scheme chosen there", async () => {
-  const { page } = await stage.browser.open({ colorScheme: "light" });
-  await page.goto(stage.baseUrl);
+test("uses the app's colors and font, and the color scheme chosen in the app", async () => {
+  const { page } = await environment.browser.open({ colorScheme: "light" });
+  await page.goto(environment.baseUrl);
   await page.evaluate("localStorage.setItem('latchkey.appearance', 'dark')");
-  await page.goto(`${stage.baseUrl}/docs`);
+  await page.goto(`${environment.baseUrl}/docs`);
   await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
   const look = await page.evaluate(
     "[getComputedStyle(document.querySelector('h1')).fontFamily, getComputedStyle(document.querySelector('h1')).color]",

@@ -2,15 +2,15 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { readQueryCaches } from "../support/query-caches.ts";
 import { callOpenApi, createKey, readClipboard, visitor } from "../support/visitor.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-// One visit from the first page to the last, told in steps: each test goes on where the one before ended.
+// One visit in steps: each test continues where the previous one ended.
 
 let page: Page;
 let complaints: readonly string[];
 let key: string;
 
-const stage = setStage(async ({ browser }) => {
+const environment = prepareEnvironment(async ({ browser }) => {
   ({ page, complaints } = await browser.open());
 });
 
@@ -18,8 +18,8 @@ const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole
 const dialog = () => page.getByRole("dialog");
 const mainPassword = () => page.getByLabel("Password");
 
-test("leads the first visitor to the setup of the operator's account, and says so", async () => {
-  await page.goto(stage.baseUrl);
+test("leads the first visitor to the setup of the operator's account, with an explanation", async () => {
+  await page.goto(environment.baseUrl);
   await page.getByRole("heading", { name: "Create the operator’s account" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/sign-up");
   await page.getByText("The first account becomes the operator").waitFor();
@@ -29,13 +29,13 @@ test("leads the first visitor to the setup of the operator's account, and says s
   await page.getByRole("button", { name: "Create account" }).waitFor();
 });
 
-test("says under each field what is missing, and how long a password is", async () => {
+test("shows under each field what is missing, and the minimum length of a password", async () => {
   await page.getByText("12 to 128 characters.").waitFor();
   await mainPassword().fill("too short");
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Enter your name.").waitFor();
   await page.getByText("Enter an email address, for example name@example.com.").waitFor();
-  await page.getByText("Use at least 12 characters; these are 9.").waitFor();
+  await page.getByText("Use at least 12 characters. You entered 9.").waitFor();
 });
 
 test("signs a newcomer up and shows the first steps", async () => {
@@ -48,7 +48,7 @@ test("signs a newcomer up and shows the first steps", async () => {
   expect(await page.title()).toContain("Latchkey");
 });
 
-test("leads to the API keys through the account menu", async () => {
+test("opens the API keys from the account menu", async () => {
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menu", { name: "Account menu" }).getByText(visitor.email).waitFor();
   await page.getByRole("menuitem", { name: "Your API keys" }).click();
@@ -56,7 +56,7 @@ test("leads to the API keys through the account menu", async () => {
   await page.getByText("No API keys yet").waitFor();
 });
 
-test("refuses a key without a name, in words", async () => {
+test("rejects a key without a name, with an error under the field", async () => {
   await page.getByRole("button", { name: "New API key" }).click();
   await dialog().getByRole("button", { name: "Create key" }).click();
   await dialog().getByText("Enter a name").waitFor();
@@ -80,20 +80,20 @@ test("shows a new key once, ready to copy", async () => {
   expect(await readClipboard(page)).toBe(key);
 });
 
-test("has the key in no address and in no cache while it is shown", async () => {
+test("keeps the secret out of URLs and caches while it is shown", async () => {
   const caches = await readQueryCaches(page);
   expect(caches).toContain("apiKeys");
   expect(caches).not.toContain(key);
   expect(await page.evaluate("location.href + JSON.stringify(history.state)")).not.toContain(key);
 });
 
-test("gives a curl line that works as it stands", async () => {
+test("shows a curl command that works unchanged", async () => {
   await dialog().getByRole("button", { name: "Copy command" }).click();
   const command = await readClipboard(page);
-  expect(command).toBe(`curl ${stage.baseUrl}/open/global/config -H "Authorization: Bearer ${key}"`);
+  expect(command).toBe(`curl ${environment.baseUrl}/open/global/config -H "Authorization: Bearer ${key}"`);
 });
 
-test("cannot bring the key back once it is closed, nor with a reload", async () => {
+test("can't show the secret again after the dialog is closed or the page is reloaded", async () => {
   await dialog().getByRole("button", { name: "Done" }).click();
   await row("Nightly backup").waitFor();
   expect(await page.content()).not.toContain(key);
@@ -103,23 +103,23 @@ test("cannot bring the key back once it is closed, nor with a reload", async () 
   expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(key);
 });
 
-test("counts each call while the page is open", async () => {
+test("updates the number of uses while the page is open", async () => {
   const cells = row("Nightly backup").getByRole("cell");
   const start = (await cells.getByText(/^lk_\w{3,9}…$/).textContent()) ?? "";
   expect(key).toContain(start.slice(0, -1));
   const facts = await cells.allTextContents();
   expect(facts).toContain("Active");
-  // It was never used, and expires after the suggested lifetime.
+  // The key was never used, and expires after the suggested lifetime.
   expect(facts.filter((text) => text === "Never")).toHaveLength(1);
   await cells.getByText("0", { exact: true }).waitFor();
-  for (const _ of [1, 2, 3]) expect((await callOpenApi(stage.baseUrl, key)).status).toBe(200);
+  for (const _ of [1, 2, 3]) expect((await callOpenApi(environment.baseUrl, key)).status).toBe(200);
   await cells.getByText("3", { exact: true }).waitFor();
   await expect
     .poll(async () => (await cells.allTextContents()).filter((text) => text === "Never").length)
     .toBe(0);
 });
 
-test("edits name and description, which is no use", async () => {
+test("edits name and description, which doesn't count as a use", async () => {
   await page.getByRole("button", { name: "Edit Nightly backup" }).click();
   await dialog().getByLabel("Name").fill("Backup");
   await dialog().getByLabel("Description").fill("Moved to the new server");
@@ -129,7 +129,7 @@ test("edits name and description, which is no use", async () => {
   await row("Backup").getByRole("cell", { name: "3", exact: true }).waitFor();
 });
 
-test("opens a key's page wherever its row is clicked, except on Delete", async () => {
+test("opens a key's page on a click anywhere in its row except on Delete", async () => {
   await row("Backup").getByRole("cell", { name: "3", exact: true }).click();
   await page.getByRole("heading", { name: "Backup", level: 1 }).waitFor();
   expect(new URL(page.url()).pathname).toMatch(/^\/account\/api-keys\/key_[a-z0-9]+$/);
@@ -139,7 +139,7 @@ test("opens a key's page wherever its row is clicked, except on Delete", async (
   await dialog().getByRole("button", { name: "Cancel" }).click();
 });
 
-test("finds a key among many and keeps the search in the address", async () => {
+test("finds a key among many and keeps the search in the URL", async () => {
   for (let number = 1; number <= 30; number += 1) await createKey(page, `Robot ${number}`);
   await page.getByText("1–25 of 31 keys").first().waitFor();
   await page.getByRole("searchbox", { name: "Search API keys" }).fill("backup");
@@ -153,7 +153,7 @@ test("finds a key among many and keeps the search in the address", async () => {
   await page.getByText("1–25 of 31 keys").first().waitFor();
 });
 
-test("shows the newest key first and pages through the rest", async () => {
+test("shows the newest key first, and the others on further pages", async () => {
   expect(await page.getByRole("rowheader").first().textContent()).toBe("Robot 30");
   await page.getByRole("button", { name: "Next page" }).first().click();
   await page.getByText("26–31 of 31 keys").first().waitFor();
@@ -165,7 +165,7 @@ test("shows the newest key first and pages through the rest", async () => {
   await page.getByText("26–31 of 31 keys").first().waitFor();
 });
 
-test("says before a deletion what stops working and when the key was last used", async () => {
+test("names the consequences and the last use before a deletion", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("heading", { name: "Delete “Backup”?" }).waitFor();
   const words = await dialog().textContent();
@@ -174,14 +174,14 @@ test("says before a deletion what stops working and when the key was last used",
   expect(words).toMatch(/Used\s*3 times/);
   await dialog().getByRole("button", { name: "Cancel" }).click();
   await dialog().waitFor({ state: "detached" });
-  expect((await callOpenApi(stage.baseUrl, key)).status).toBe(200);
+  expect((await callOpenApi(environment.baseUrl, key)).status).toBe(200);
 });
 
-test("refuses a key from the moment its deletion is confirmed", async () => {
+test("rejects a key from the moment its deletion is confirmed", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("“Backup” was deleted").waitFor();
-  const refusal = await callOpenApi(stage.baseUrl, key);
+  const refusal = await callOpenApi(environment.baseUrl, key);
   expect(refusal.status).toBe(403);
   expect(await refusal.json()).toMatchObject({
     error: { code: "FORBIDDEN", message: "Insufficient access" },
@@ -189,15 +189,15 @@ test("refuses a key from the moment its deletion is confirmed", async () => {
   await row("Backup").waitFor({ state: "detached" });
 });
 
-test("signs out, and in again to where it was going", async () => {
+test("signs out, and returns to the requested page after signing in again", async () => {
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign in" }).waitFor();
-  // Somebody has an account now.
+  // An account exists now.
   await page.getByRole("link", { name: "Create an account" }).waitFor();
-  await page.goto(stage.baseUrl);
+  await page.goto(environment.baseUrl);
   await page.waitForURL("**/sign-in");
-  await page.goto(`${stage.baseUrl}/account/api-keys?q=robot`);
+  await page.goto(`${environment.baseUrl}/account/api-keys?q=robot`);
   await page.getByLabel("Email").fill(visitor.email);
   await mainPassword().fill("a wrong password");
   const complaintsBefore = complaints.length;
@@ -208,9 +208,9 @@ test("signs out, and in again to where it was going", async () => {
   await mainPassword().fill(visitor.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByText("1–25 of 30 keys").first().waitFor();
-  expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys?q=robot`);
+  expect(page.url()).toBe(`${environment.baseUrl}/account/api-keys?q=robot`);
 });
 
-test("drew no complaint from the browser on the whole way", () => {
+test("caused no browser error during the whole visit", () => {
   expect(complaints.filter((complaint) => !complaint.includes("401"))).toEqual([]);
 });

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace } from "./call.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-// What a browser without a cache loads for each page.
+// What a browser with an empty cache loads for each page.
 
-const stage = setStage();
+const environment = prepareEnvironment();
 
 test("each page loads with at most 20 requests and 400 kB", async () => {
-  const { page: visitor } = await stage.browser.open();
-  await enter(visitor, stage.baseUrl);
+  const { page: visitor } = await environment.browser.open();
+  await enter(visitor, environment.baseUrl);
   const { slug } = await getWorkspace(visitor);
   const cookies = await visitor.context().cookies();
   const loads: Record<string, { readonly requests: number; readonly bytes: number }> = {};
@@ -22,7 +22,7 @@ test("each page loads with at most 20 requests and 400 kB", async () => {
     `/w/${slug}/audit`,
     `/w/${slug}/settings`,
   ]) {
-    const { page } = await stage.browser.open();
+    const { page } = await environment.browser.open();
     await page.context().addCookies(cookies);
     const session = await page.context().newCDPSession(page);
     await session.send("Network.enable");
@@ -31,7 +31,7 @@ test("each page loads with at most 20 requests and 400 kB", async () => {
       requests += 1;
       bytes += encodedDataLength;
     });
-    await page.goto(stage.baseUrl + path);
+    await page.goto(environment.baseUrl + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForLoadState("networkidle");
     loads[path] = { requests, bytes };

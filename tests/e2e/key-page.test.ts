@@ -2,9 +2,9 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-const stage = setStage();
+const environment = prepareEnvironment();
 
 interface Start {
   readonly page: Page;
@@ -13,25 +13,25 @@ interface Start {
   readonly key: string;
 }
 
-/** A newcomer on the page of a key that is held to `settings`. */
+/** Signs up a user and opens the page of a key with these settings. */
 async function openKey(name: string, settings: object = {}): Promise<Start> {
-  const { page, complaints } = await stage.browser.open();
-  await enter(page, stage.baseUrl, `${name}@example.com`);
+  const { page, complaints } = await environment.browser.open();
+  await enter(page, environment.baseUrl, `${name}@example.com`);
   const { id, key } = await proceduresOf(page).apiKeys.create.mutate({ name: "Deploy pipeline", settings });
-  await page.goto(`${stage.baseUrl}/account/api-keys/${id}`);
+  await page.goto(`${environment.baseUrl}/account/api-keys/${id}`);
   await page.getByRole("heading", { name: "Deploy pipeline", level: 1 }).waitFor();
   return { page, complaints, id, key };
 }
 
-/** The status of a request to the open API. */
+/** Returns the status of a request to the open API. */
 async function call(key: string, path = "/open/global/config", options: RequestInit = {}): Promise<number> {
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...options.headers };
-  const response = await fetch(`${stage.baseUrl}${path}`, { ...options, headers });
+  const response = await fetch(`${environment.baseUrl}${path}`, { ...options, headers });
   await response.arrayBuffer();
   return response.status;
 }
 
-/** The status of renaming a workspace with a key. */
+/** Renames a workspace with a key and returns the status. */
 async function rename(key: string, workspaceId: string, name: string): Promise<number> {
   return await call(key, `/open/workspaces/${workspaceId}`, {
     method: "PATCH",
@@ -42,7 +42,7 @@ async function rename(key: string, workspaceId: string, name: string): Promise<n
 const dialogOf = (page: Page) => page.getByRole("dialog");
 const section = (page: Page, name: string) => page.getByRole("region", { name });
 
-test("narrows a key to reading, and asks before it is widened again", async () => {
+test("restricts a key to reading, and asks before its access is expanded again", async () => {
   const { page, complaints, key } = await openKey("narrow");
   const { id: workspaceId } = await getWorkspace(page);
   expect(await rename(key, workspaceId, "Before")).toBe(200);
@@ -72,20 +72,20 @@ test("narrows a key to reading, and asks before it is widened again", async () =
   await dialogOf(page).getByRole("button", { name: "Expand access" }).click();
   await restrictions.getByRole("definition").getByText("All permissions of your role").waitFor();
   expect(await rename(key, workspaceId, "After")).toBe(200);
-  // The browser itself reports the two answers that asked for a confirmation.
+  // The browser reports the two responses that required a confirmation.
   expect(complaints.filter((complaint) => !complaint.includes("422"))).toEqual([]);
 });
 
-test("makes a key that is restricted from its first request on", async () => {
+test("creates a key that is restricted from its first request", async () => {
   const { page } = await openKey("born-narrow");
   await page.setViewportSize({ width: 1600, height: 900 });
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "New API key" }).click();
   const dialog = dialogOf(page);
   await dialog.getByLabel("Name", { exact: true }).fill("Deployment");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
   await dialog.getByLabel("IP ranges").fill("nowhere\n203.0.113.0/24");
-  // The line that is complete is checked while the next one is typed.
+  // A complete line is checked while the next line is typed.
   await dialog.getByText("Not an IP address or range: line 1 (nowhere).").waitFor();
   await page.mouse.click(5, 400);
   await dialog.getByLabel("Limit", { exact: true }).fill("2");
@@ -108,7 +108,7 @@ test("makes a key that is restricted from its first request on", async () => {
   await page.getByRole("img", { name: "2 allowed, 1 rate limited, 0 rejected" }).waitFor();
 });
 
-test("saves an edit to the version that was seen and to no other, and shows the one there is", async () => {
+test("saves an edit only if the key still has the version that was shown, and otherwise shows the current one", async () => {
   const { page, id } = await openKey("conflict");
   await page.getByRole("button", { name: "Edit" }).click();
   await dialogOf(page).getByLabel("Name", { exact: true }).fill("Mine");
@@ -121,7 +121,7 @@ test("saves an edit to the version that was seen and to no other, and shows the 
   await page.getByRole("heading", { name: "Ours", level: 1 }).waitFor();
 });
 
-test("rotates a key with the old secret still in use, and ends that at once", async () => {
+test("rotates a key with an overlap, and revokes the old secret", async () => {
   const { page, complaints, id, key: old } = await openKey("rotate");
   await page.getByRole("button", { name: "Rotate" }).click();
   await dialogOf(page).getByRole("radio", { name: "Custom duration" }).check();
@@ -146,7 +146,7 @@ test("rotates a key with the old secret still in use, and ends that at once", as
     ({ retiredAt, goodUntil }) => (Date.parse(goodUntil) - Date.parse(retiredAt)) / 3_600_000,
   );
   expect(overlap).toBeCloseTo(36, 3);
-  expect(await former.textContent()).toMatch(/good until .*\d{4}/);
+  expect(await former.textContent()).toMatch(/valid until .*\d{4}/);
   await secrets.getByRole("button", { name: "Revoke old secret" }).click();
   await dialogOf(page).getByText("Last used").waitFor();
   await dialogOf(page).getByRole("button", { name: "Revoke" }).click();
@@ -158,7 +158,7 @@ test("rotates a key with the old secret still in use, and ends that at once", as
   expect(complaints).toEqual([]);
 });
 
-test("explains a refusal by the id of its request, on the key's page and in the search", async () => {
+test("explains a rejected request by its ID, on the key's page and in the search", async () => {
   const { page, complaints, key } = await openKey("explain", { ipRanges: ["203.0.113.0/24"] });
   const requestId = "nightly-job-0042";
   expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
@@ -180,7 +180,7 @@ test("explains a refusal by the id of its request, on the key's page and in the 
   };
   await refused.getByRole("link", { name: requestId }).click();
   await page.waitForURL(`**/account/requests/${requestId}`);
-  // The explanation offers the setting that would allow such a request.
+  // The explanation links to the setting that would allow the request.
   await page.getByRole("link", { name: "Change the IP ranges" }).click();
   await page.getByRole("form", { name: "Restrictions" }).getByLabel("IP ranges").waitFor();
   await look(requestId);
@@ -193,20 +193,20 @@ test("explains a refusal by the id of its request, on the key's page and in the 
   expect(complaints).toEqual([]);
 });
 
-test("explains a refusal by a key that is deleted since, and leads to no page of it", async () => {
+test("explains a rejected request of a deleted key, without a link to its page", async () => {
   const { page, id, key } = await openKey("explain-deleted");
   await proceduresOf(page).apiKeys.delete.mutate({ id });
   const requestId = "nightly-job-0044";
   expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
-  await page.goto(`${stage.baseUrl}/account/requests/${requestId}`);
+  await page.goto(`${environment.baseUrl}/account/requests/${requestId}`);
   await page.getByText("The key was deleted.").waitFor();
   await page.getByRole("definition").getByText("Deploy pipeline").waitFor();
   expect(await page.getByRole("link", { name: "Deploy pipeline" }).count()).toBe(0);
 });
 
-test("explains to nobody but the key's user", async () => {
+test("explains a rejected request only to the owner of the key", async () => {
   const { page } = await openKey("stranger");
-  await page.goto(`${stage.baseUrl}/account/requests/nightly-job-0042`);
+  await page.goto(`${environment.baseUrl}/account/requests/nightly-job-0042`);
   await page.getByText("No rejected request with this ID").waitFor();
 });
 
@@ -220,14 +220,14 @@ test("disables a key until it is enabled again", async () => {
   expect(await call(key)).toBe(403);
   await page.getByRole("button", { name: "Enable key" }).click();
   await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
-  await dialogOf(page).getByText("From now on: Enabled").waitFor();
+  await dialogOf(page).getByText("After: Enabled").waitFor();
   await dialogOf(page).getByRole("button", { name: "Enable key" }).click();
   await page.getByRole("button", { name: "Disable key" }).waitFor();
   await status.waitFor({ state: "detached" });
   expect(await call(key)).toBe(200);
 });
 
-test("asks without the failure of the last time when it asks again", async () => {
+test("shows no previous failure when a confirmation is opened again", async () => {
   const { page } = await openKey("again");
   await page.getByRole("button", { name: "Rotate" }).click();
   await dialogOf(page).getByRole("radio", { name: "1 hour" }).check();
@@ -257,7 +257,7 @@ test("asks without the failure of the last time when it asks again", async () =>
   }
 });
 
-test("shows what a key is held to in the list, however long its name is", async () => {
+test("shows a key's restrictions in the list, even if its name is long", async () => {
   const { page, id } = await openKey("long", {
     isDisabled: true,
     isReadOnly: true,
@@ -266,7 +266,7 @@ test("shows what a key is held to in the list, however long its name is", async 
   const words = { name: "Long ".repeat(20).trim(), description: "Told of at length. ".repeat(9).trim() };
   await proceduresOf(page).apiKeys.update.mutate({ id, ...words });
   await page.setViewportSize({ width: 1600, height: 900 });
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   const cells = page.getByRole("row").filter({ hasText: "Long Long" }).getByRole("cell");
   for (const text of ["Disabled", "Read only; 1 IP range"]) {
     const shown = cells.getByText(text, { exact: true });
@@ -277,18 +277,18 @@ test("shows what a key is held to in the list, however long its name is", async 
   }
 });
 
-test("tells what a key would be answered, and keeps it nowhere", async () => {
+test("shows how a request with a key would be decided, and stores the key nowhere", async () => {
   const { page, id, key } = await openKey("try", {
     isReadOnly: true,
     limit: { quota: 40, windowSeconds: 86_400 },
   });
   expect(await call(key)).toBe(200);
   const { id: workspaceId } = await getWorkspace(page);
-  // The page of a key needs no secret.
+  // The key's page needs no secret.
   const form = page.getByRole("form", { name: "Try this key" });
   expect(await form.getByLabel("API key", { exact: true }).count()).toBe(0);
   await form.getByRole("button", { name: "Try it" }).click();
-  await form.getByText("The key is good for this request.").waitFor();
+  await form.getByText("The key is valid for this request.").waitFor();
   await form.getByText("39 requests").waitFor();
   await form.getByRole("combobox", { name: "Method" }).click();
   await page.getByRole("option", { name: "PATCH" }).click();
@@ -296,35 +296,35 @@ test("tells what a key would be answered, and keeps it nowhere", async () => {
   await form.getByRole("button", { name: "Try it" }).click();
   await form.getByText("the key is restricted to other permissions").waitFor();
   await form.getByText("workspace:update").waitFor();
-  expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys/${id}`);
+  expect(page.url()).toBe(`${environment.baseUrl}/account/api-keys/${id}`);
   await page.reload();
   await section(page, "Details").getByRole("definition").getByText("1", { exact: true }).waitFor();
 });
 
-test("tells of a key without a limit that it is good, from the page of all keys", async () => {
+test("shows that a key without a rate limit is valid, from the list of keys", async () => {
   const { page, key } = await openKey("try-free");
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "Try it" }).click();
   await dialogOf(page).getByLabel("API key", { exact: true }).fill(key);
   await dialogOf(page).getByLabel("API key", { exact: true }).press("Enter");
-  await dialogOf(page).getByText("The key is good for this request.").waitFor();
+  await dialogOf(page).getByText("The key is valid for this request.").waitFor();
   await page.keyboard.press("Escape");
   await dialogOf(page).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Try it" }).click();
   expect(await dialogOf(page).getByLabel("API key", { exact: true }).inputValue()).toBe("");
 });
 
-test("deletes a key from its page, which is then gone", async () => {
+test("deletes a key from its page, which then no longer exists", async () => {
   const { page, id, key } = await openKey("delete");
   await page.getByRole("button", { name: "Delete key" }).click();
   await dialogOf(page).getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("No API keys yet").waitFor();
   expect(await call(key)).toBe(403);
-  await page.goto(`${stage.baseUrl}/account/api-keys/${id}`);
+  await page.goto(`${environment.baseUrl}/account/api-keys/${id}`);
   await page.getByText("Key not found").waitFor();
 });
 
-test("shows rejected requests by page and by reason", async () => {
+test("pages and filters rejected requests", async () => {
   const { page, key } = await openKey("rejected", {
     ipRanges: ["203.0.113.0/24"],
     limit: { quota: 1, windowSeconds: 86_400 },
@@ -336,6 +336,6 @@ test("shows rejected requests by page and by reason", async () => {
   await rejected.getByRole("button", { name: "Next page" }).click();
   await rejected.getByText("Page 2 of 2").waitFor();
   expect(await rejected.getByRole("row").count()).toBe(3);
-  // One reason needs no filter.
+  // With one reason, there is no filter.
   expect(await rejected.getByRole("combobox", { name: "Reason" }).count()).toBe(0);
 });

@@ -1,23 +1,23 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { callOpenApi, readClipboard, visitor } from "../support/visitor.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
 let page: Page;
 
-const stage = setStage(async ({ browser }) => {
+const environment = prepareEnvironment(async ({ browser }) => {
   ({ page } = await browser.open());
 });
 
 const tabsAtMost = 40;
 
-/** What has the focus, as assistive technology would read it: role and name. */
+/** Returns the role and name of the focused element, as assistive technology reads them. */
 async function readFocus(): Promise<string> {
   const snapshot = await page.locator(":focus").ariaSnapshot();
   return snapshot.split("\n")[0] ?? "";
 }
 
-/** Presses Tab until what has the focus reads like `words`. */
+/** Presses Tab until the focused element's role and name include `words`. */
 async function tabTo(words: string): Promise<void> {
   const passed: string[] = [];
   while (passed.length < tabsAtMost) {
@@ -30,7 +30,7 @@ async function tabTo(words: string): Promise<void> {
 }
 
 test("signs up by keyboard alone", async () => {
-  await page.goto(`${stage.baseUrl}/sign-up`);
+  await page.goto(`${environment.baseUrl}/sign-up`);
   await page.locator("input:focus").waitFor();
   await page.keyboard.type(visitor.name);
   await page.keyboard.press("Tab");
@@ -39,7 +39,7 @@ test("signs up by keyboard alone", async () => {
   await page.keyboard.type("short");
   await page.keyboard.press("Enter");
   await page.getByText("Use at least 12 characters").waitFor();
-  // The field that needs work has the focus.
+  // The invalid field has the focus.
   await page.keyboard.press("Control+a");
   await page.keyboard.type(visitor.password);
   await page.keyboard.press("Enter");
@@ -49,7 +49,7 @@ test("signs up by keyboard alone", async () => {
 test("skips to the content", async () => {
   await page.getByText("New API key").waitFor();
   await page.keyboard.press("Tab");
-  expect(await readFocus()).toContain("Skip to the content");
+  expect(await readFocus()).toContain("Skip to content");
   await page.keyboard.press("Enter");
   await page.keyboard.press("Tab");
   expect(await readFocus()).toContain("New API key");
@@ -69,7 +69,7 @@ test("opens the API keys from the account menu", async () => {
   await page.getByText("No API keys yet").waitFor();
 });
 
-test("creates and copies a key, with the focus where the work is", async () => {
+test("creates and copies a key, with the focus on the next step", async () => {
   await page.getByRole("button", { name: "New API key" }).focus();
   await page.keyboard.press("Enter");
   await page.locator("input:focus").waitFor();
@@ -82,13 +82,13 @@ test("creates and copies a key, with the focus where the work is", async () => {
   await page.keyboard.press("Enter");
   await page.getByText("Copied").first().waitFor();
   const key = await readClipboard(page);
-  expect((await callOpenApi(stage.baseUrl, String(key))).status).toBe(200);
+  expect((await callOpenApi(environment.baseUrl, String(key))).status).toBe(200);
   await tabTo("Done");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
 
-test("asks before Escape loses a key that was not copied", async () => {
+test("asks before Escape discards a key that was not copied", async () => {
   await page.getByRole("button", { name: "New API key" }).focus();
   await page.keyboard.press("Enter");
   await page.locator("input:focus").waitFor();
@@ -101,7 +101,7 @@ test("asks before Escape loses a key that was not copied", async () => {
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
 
-test("edits a key and comes back to where it was", async () => {
+test("edits a key and returns the focus to the button", async () => {
   await page.getByRole("searchbox").focus();
   await tabTo("Edit Laptop");
   await page.keyboard.press("Enter");
@@ -128,7 +128,7 @@ test("deletes a key, but not with Enter alone", async () => {
   await page.locator("main:focus").waitFor();
 });
 
-test("finds keys, pages and actions with Ctrl K", async () => {
+test("finds keys, pages and actions with Ctrl+K", async () => {
   await page.keyboard.press("Control+k");
   await page.locator("input:focus").waitFor();
   await page.keyboard.type("scratch");

@@ -2,14 +2,14 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-// No text of a list is cut to less than 60 px or drawn over another, however wide the window is.
+// At every window width, no text of a list is clipped to less than 60 px or overlaps another.
 
 let page: Page;
 let slug: string;
 
-const stage = setStage(async ({ browser, baseUrl, command }) => {
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
   ({ page } = await browser.open());
   await signUp(page, baseUrl);
   const workspace = await getWorkspace(page);
@@ -37,7 +37,7 @@ const stage = setStage(async ({ browser, baseUrl, command }) => {
 
 const widths = [375, 480, 600, 640, 700, 768, 820, 900, 960, 1024, 1100, 1280, 1440, 1920, 2560];
 
-/** Text that is cut to less than 60 px, text over other text, and a page that scrolls sideways. */
+/** Finds text that is clipped to less than 60 px, text over other text, and horizontal scrolling of the page. */
 const findProblems = `(() => {
   const problems = [];
   const page = document.documentElement;
@@ -82,8 +82,8 @@ test.each([
   ["one's own keys", (): string => "/account/api-keys", "Rotating"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
-] as const)("lists have room for their text at every width: %s", async (_what, path, text) => {
-  await page.goto(stage.baseUrl + path());
+] as const)("lists neither clip nor overlap their text at any width: %s", async (_what, path, text) => {
+  await page.goto(environment.baseUrl + path());
   await page.getByText(text).first().waitFor();
   const found: Record<number, unknown> = {};
   for (const width of widths) {
@@ -96,9 +96,9 @@ test.each([
   expect(found).toEqual({});
 });
 
-test("a choice of columns, an order and a filter are kept in the URL", async () => {
+test("columns, sort order and filters are kept in the URL", async () => {
   await page.setViewportSize({ width: 1440, height: 900 });
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("link", { name: "Rotating" }).waitFor();
   await page.getByRole("button", { name: "Columns" }).click();
   await page.getByRole("menuitemcheckbox", { name: "Restrictions" }).click();
@@ -121,12 +121,12 @@ test("a choice of columns, an order and a filter are kept in the URL", async () 
 });
 
 test("selected keys are disabled and deleted together, after a confirmation", async () => {
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByText("2 keys selected").waitFor();
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Disable 2 keys?" });
-  await dialog.getByText("None of them was ever used.").waitFor();
+  await dialog.getByText("None of them has ever been used.").waitFor();
   await dialog.getByRole("button", { name: "Disable 2 keys" }).click();
   await page.getByText("2 keys were disabled.").waitFor();
   await expect.poll(() => page.getByRole("table").getByText("Disabled").count()).toBe(2);
@@ -137,6 +137,6 @@ test("selected keys are disabled and deleted together, after a confirmation", as
   await page.getByRole("button", { name: "Delete 1 key" }).click();
   await page.getByText("1 key was deleted.").waitFor();
   await page.getByRole("link", { name: "Rotating" }).waitFor({ state: "detached" });
-  await page.goto(`${stage.baseUrl}/account/security`);
+  await page.goto(`${environment.baseUrl}/account/security`);
   await page.getByText("Deleted the API key “Rotating”").waitFor();
 });

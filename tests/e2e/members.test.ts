@@ -3,9 +3,10 @@ import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { createKey, signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-// Ada owns a workspace; Grace, Linus and Margaret come and go. Each test goes on where the one before ended.
+// Ada owns a workspace. Grace, Linus and Margaret join and leave it. Each test continues where the previous one
+// ended.
 
 let ada: Page;
 let grace: Page;
@@ -15,7 +16,7 @@ let graceKey: string;
 const people = ["Grace Hopper", "Linus Torvalds", "Margaret Hamilton"];
 const emailOf = (name: string) => `${name.split(" ")[0]?.toLowerCase()}@example.com`;
 
-const stage = setStage(async ({ browser, baseUrl, command }) => {
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
   for (const name of people) {
     const options = ["--email", emailOf(name), "--name", name, "--password-stdin"];
     await command(["user", "create", ...options], visitor.password);
@@ -29,7 +30,7 @@ const stage = setStage(async ({ browser, baseUrl, command }) => {
 });
 
 async function signIn(page: Page, email: string): Promise<void> {
-  await page.goto(`${stage.baseUrl}/sign-in`);
+  await page.goto(`${environment.baseUrl}/sign-in`);
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -38,10 +39,10 @@ async function signIn(page: Page, email: string): Promise<void> {
 
 async function add(name: string, role: string): Promise<void> {
   const options = ["--workspace", workspace.id, "--user", emailOf(name), "--role", role];
-  await stage.command(["member", "add", ...options]);
+  await environment.command(["member", "add", ...options]);
 }
 
-const addressOf = (page: string) => `${stage.baseUrl}/w/${workspace.slug}/${page}`;
+const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
 const row = (page: Page, name: string) =>
   page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
 const roleOf = (page: Page, name: string) => page.getByRole("combobox", { name: `Role of ${name}` });
@@ -50,14 +51,14 @@ const focused = (page: Page) => page.locator(":focus");
 const names = async (page: Page) =>
   (await page.getByRole("rowheader").allTextContents()).map((text) => text.replace("You", ""));
 
-/** How the open API answers Grace's key when it asks for the audit log. */
+/** Returns the status of a request for the audit log with Grace's key. */
 async function askWithKey(): Promise<number> {
   const headers = { Authorization: `Bearer ${graceKey}` };
-  const address = `${stage.baseUrl}/open/workspaces/${workspace.id}/audit-events`;
+  const address = `${environment.baseUrl}/open/workspaces/${workspace.id}/audit-events`;
   return (await fetch(address, { headers })).status;
 }
 
-test("shows whom the command has added, and tells how to add somebody", async () => {
+test("shows members that the command has added, and how to add a member", async () => {
   await ada.goto(addressOf("members"));
   await ada.getByText("1 member", { exact: true }).waitFor();
   await ada.getByRole("button", { name: "Add a member" }).click();
@@ -74,7 +75,7 @@ test("shows whom the command has added, and tells how to add somebody", async ()
   await row(ada, "Ada Lovelace").getByText("You").waitFor();
 });
 
-test("keeps search, role and order in the address", async () => {
+test("keeps search, role and sort order in the URL", async () => {
   await ada.getByRole("searchbox", { name: "Search members" }).fill("HOPPER");
   await ada.getByText("1 member", { exact: true }).waitFor();
   expect(new URL(ada.url()).search).toBe("?q=HOPPER");
@@ -94,15 +95,15 @@ test("keeps search, role and order in the address", async () => {
   await ada.goto(addressOf("members"));
 });
 
-test("tells what each role may do", async () => {
-  await ada.getByRole("button", { name: "what each role may do" }).click();
+test("shows the permissions of each role", async () => {
+  await ada.getByRole("button", { name: "what each role can do" }).click();
   const line = dialogOf(ada).getByRole("row", { name: "Delete the workspace with everything in it" });
   expect(await line.getByRole("img", { name: "Yes" }).count()).toBe(1);
   await ada.keyboard.press("Escape");
   await dialogOf(ada).waitFor({ state: "detached" });
 });
 
-test("offers an admin what an admin may do, and nothing of the owner's", async () => {
+test("offers an admin the actions of an admin, and none that only owners have", async () => {
   await grace.goto(addressOf("members"));
   await grace.getByText("3 members", { exact: true }).waitFor();
   await grace.getByRole("button", { name: "Remove Linus Torvalds" }).waitFor();
@@ -116,10 +117,10 @@ test("offers an admin what an admin may do, and nothing of the owner's", async (
   expect(await askWithKey()).toBe(200);
 });
 
-test("changes a role by keyboard after a confirmation; keys lose it on the next request, pages on the next load", async () => {
+test("changes a role by keyboard after a confirmation; it applies to keys on the next request and to pages on the next load", async () => {
   await roleOf(ada, "Grace Hopper").focus();
   await ada.keyboard.press("Enter");
-  // Where the arrows begin is settled a moment after the list has opened.
+  // The list sets its first option a moment after it has opened.
   const underArrows = ada.locator("[data-combobox-selected]");
   for (let press = 1; press <= 4; press += 1) {
     await ada.keyboard.press("ArrowDown");
@@ -146,9 +147,9 @@ test("changes a role by keyboard after a confirmation; keys lose it on the next 
   expect(await grace.getByRole("link", { name: "Audit log" }).count()).toBe(0);
 });
 
-test("says to whom the audit log and the settings are closed why", async () => {
+test("tells members without the permission why they can't see the audit log and the settings", async () => {
   await grace.goto(addressOf("audit"));
-  await grace.getByText("You are a viewer here; owners and admins see who changed what.").waitFor();
+  await grace.getByText("You are a viewer here; only owners and admins can see who changed what.").waitFor();
   await grace.getByRole("link", { name: "Settings" }).click();
   await grace
     .getByText("only owners and admins can edit the workspace, and only owners can delete it.")
@@ -158,7 +159,7 @@ test("says to whom the audit log and the settings are closed why", async () => {
   await grace.getByRole("button", { name: "Copy workspace ID" }).waitFor();
 });
 
-test("says that somebody else changed the role first, and shows the role that they gave", async () => {
+test("reports that someone else changed the role first, and shows the new role", async () => {
   const { members } = proceduresOf(ada);
   const workspaceId = workspace.id;
   const [linus] = (await members.list.query({ workspaceId, search: "linus" })).items;
@@ -181,13 +182,13 @@ test("says that somebody else changed the role first, and shows the role that th
   await ada.getByText("“Linus Torvalds” is now an admin.").waitFor();
 });
 
-test("doesn't let the only owner leave or get another role, and says why, by keyboard too", async () => {
-  const reason = "The only owner can’t leave or get another role. Make another member an owner first.";
+test("doesn't let the only owner leave or change roles, and shows the reason, also by keyboard", async () => {
+  const reason = "The only owner can’t leave or change roles. Make another member an owner first.";
   expect(await roleOf(ada, "Ada Lovelace").count()).toBe(0);
   const leave = ada.getByRole("button", { name: "Leave the workspace" });
   expect(await leave.getAttribute("aria-disabled")).toBe("true");
   await leave.focus();
-  // A tooltip opens for a focus that comes by keyboard.
+  // A tooltip opens only if the focus was moved by keyboard.
   await ada.keyboard.press("Shift+Tab");
   await ada.getByRole("tooltip").filter({ hasText: reason }).waitFor();
   await ada.keyboard.press("Tab");
@@ -197,23 +198,25 @@ test("doesn't let the only owner leave or get another role, and says why, by key
   expect(await dialogOf(ada).count()).toBe(0);
 });
 
-test("says before a removal what stops for whom, and tells who looks at the workspace that it did", async () => {
+test("names the consequences before a removal, and notifies a removed member who has the workspace open", async () => {
   await add("Margaret Hamilton", "viewer");
-  const { page: margaret } = await stage.browser.open();
+  const { page: margaret } = await environment.browser.open();
   await signIn(margaret, emailOf("Margaret Hamilton"));
   await margaret.goto(addressOf("members"));
   await margaret.getByText("4 members", { exact: true }).waitFor();
   await ada.reload();
   await ada.getByRole("button", { name: "Remove Margaret Hamilton" }).click();
   await ada.getByRole("dialog", { name: "Remove “Margaret Hamilton”?" }).waitFor();
-  await dialogOf(ada).getByText("Their API keys stop reaching “Ada Lovelace’s workspace” at once").waitFor();
+  await dialogOf(ada)
+    .getByText("Their API keys lose access to “Ada Lovelace’s workspace” immediately")
+    .waitFor();
   await dialogOf(ada).getByText("margaret@example.com").waitFor();
   await dialogOf(ada).getByRole("button", { name: "Remove" }).click();
   await ada.getByText("“Margaret Hamilton” is no longer a member.").waitFor();
   await ada.getByText("3 members", { exact: true }).waitFor();
   await ada.locator("main:focus").waitFor();
 
-  // What is younger than a second is not asked for again.
+  // Data that is younger than one second is not fetched again.
   await margaret.waitForTimeout(1_100);
   await margaret.getByRole("link", { name: "Settings" }).click();
   await margaret.getByText("You are no longer a member of “Ada Lovelace’s workspace”").waitFor();
@@ -221,7 +224,7 @@ test("says before a removal what stops for whom, and tells who looks at the work
   await margaret.getByRole("heading", { name: "Margaret Hamilton’s workspace", level: 1 }).waitFor();
 });
 
-test("lets somebody leave, home and with a switcher that knows", async () => {
+test("lets a member leave, and returns to the overview without the workspace in the switcher", async () => {
   await grace.goto(addressOf("members"));
   await grace.getByRole("button", { name: "Leave the workspace" }).click();
   await dialogOf(grace).getByRole("button", { name: "Leave" }).click();
@@ -234,7 +237,7 @@ test("lets somebody leave, home and with a switcher that knows", async () => {
   await grace.getByRole("heading", { name: "Page not found" }).waitFor();
 });
 
-test("tells all of it in the audit log", async () => {
+test("shows all of these changes in the audit log", async () => {
   await ada.getByRole("link", { name: "Audit log" }).click();
   await ada.getByText("9 events").waitFor();
   const lines = await ada
@@ -278,17 +281,17 @@ const settings: readonly (BrowserContextOptions & { readonly words: string })[] 
 ];
 
 test.each(settings)(
-  "axe finds nothing in light and dark, and nothing is cut off, $words",
+  "axe finds nothing in light and dark, and nothing is clipped, $words",
   async ({ words: _, ...options }) => {
-    const { page, complaints } = await stage.browser.open(options);
+    const { page, complaints } = await environment.browser.open(options);
     await page.context().addCookies(await ada.context().cookies());
     const found: Record<string, unknown> = {};
-    const check = async (place: string) => {
+    const check = async (pageName: string) => {
       const problems = await findProblemsInBothSchemes(page);
       const overflow = await page.evaluate(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth",
       );
-      if (problems.length > 0 || overflow !== 0) found[place] = { problems, overflow };
+      if (problems.length > 0 || overflow !== 0) found[pageName] = { problems, overflow };
     };
     const close = async () => {
       await page.keyboard.press("Escape");
@@ -304,7 +307,7 @@ test.each(settings)(
     await dialogOf(page).waitFor();
     await check("confirmation of a role");
     await close();
-    for (const button of ["Remove Linus Torvalds", "Add a member", "what each role may do"]) {
+    for (const button of ["Remove Linus Torvalds", "Add a member", "what each role can do"]) {
       await page.getByRole("button", { name: button }).click();
       await dialogOf(page).waitFor();
       await check(button);
@@ -332,7 +335,7 @@ test.each(settings)(
   },
 );
 
-test("gives power away once somebody else has it, and loses the pages that went with it", async () => {
+test("lets an owner reduce their own role if there is another owner, and hides the pages that need the former role", async () => {
   await ada.goto(addressOf("members"));
   await roleOf(ada, "Linus Torvalds").click();
   await ada.getByRole("option", { name: "Owner" }).click();
@@ -354,7 +357,7 @@ test("shows more of a long audit log", async () => {
   for (let version = 1; version <= 59; version += 1) {
     await workspaces.rename.mutate({ workspaceId, name: `Busy ${version}`, version });
   }
-  await ada.goto(`${stage.baseUrl}/w/${slug}/audit`);
+  await ada.goto(`${environment.baseUrl}/w/${slug}/audit`);
   await ada.getByText("The latest 50 events").first().waitFor();
   await ada.getByRole("button", { name: "Show more" }).focus();
   await ada.keyboard.press("Enter");

@@ -1,16 +1,16 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { callOpenApi, createKey, signUp } from "../support/visitor.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
 let page: Page;
 
-const stage = setStage(async ({ browser }) => {
+const environment = prepareEnvironment(async ({ browser }) => {
   const viewport = { width: 375, height: 667 };
   ({ page } = await browser.open({ viewport, isMobile: true, hasTouch: true }));
 });
 
-/** How many pixels of the page lie beyond its right edge. */
+/** Returns how many pixels of the page are beyond its right edge. */
 async function readOverflow(): Promise<unknown> {
   return await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
@@ -18,10 +18,10 @@ async function readOverflow(): Promise<unknown> {
 const longWord = "averyveryverylongnamewithoutasinglespaceinitthatcouldpushthepagewide".repeat(1);
 
 test("fits sign-in and sign-up", async () => {
-  await page.goto(`${stage.baseUrl}/sign-in`);
+  await page.goto(`${environment.baseUrl}/sign-in`);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(await readOverflow()).toBe(0);
-  await signUp(page, stage.baseUrl);
+  await signUp(page, environment.baseUrl);
   expect(await readOverflow()).toBe(0);
 });
 
@@ -33,7 +33,7 @@ test("reaches the API keys through the drawer", async () => {
   expect(await readOverflow()).toBe(0);
 });
 
-test("creates a key and shows all of it", async () => {
+test("creates a key and shows all of its secret", async () => {
   await page.getByRole("button", { name: "New API key" }).tap();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("Phone");
@@ -51,11 +51,11 @@ test("creates a key and shows all of it", async () => {
   await dialog.getByRole("button", { name: "Done" }).tap();
 });
 
-test("shows keys as cards, however long their names are, and counts as they rise", async () => {
+test("shows keys as cards, even with long names, and updates their uses", async () => {
   const key = await createKey(page, longWord, longWord);
   await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();
   expect(await readOverflow()).toBe(0);
-  await callOpenApi(stage.baseUrl, key);
+  await callOpenApi(environment.baseUrl, key);
   await page.getByRole("listitem").filter({ hasText: longWord }).getByText("1", { exact: true }).waitFor();
 });
 
@@ -79,7 +79,7 @@ test("deletes a key", async () => {
   await page.getByText("1 key", { exact: true }).waitFor();
 });
 
-test("keeps what fingers must hit at least 28 px wide and high", async () => {
+test("makes all touch targets at least 28 px wide and high", async () => {
   const sizes = await page.getByRole("button").evaluateAll((buttons) =>
     buttons.map((button) => {
       const { width, height } = button.getBoundingClientRect();

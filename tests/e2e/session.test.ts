@@ -1,11 +1,11 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signIn as callSignIn } from "../support/account.ts";
-import { startProduct } from "../support/prepared-place.ts";
+import { startProduct } from "../support/prepared-instance.ts";
 import { createKey, enter, signUp, visitor } from "../support/visitor.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-const stage = setStage();
+const environment = prepareEnvironment();
 
 async function signIn(page: Page, email: string): Promise<void> {
   await page.getByLabel("Email").fill(email);
@@ -13,24 +13,24 @@ async function signIn(page: Page, email: string): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("leads to sign-in when a session ends while a page is open, and back to the same place", async () => {
-  const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, "ended@example.com");
+test("leads to sign-in when a session ends while a page is open, and back to the same page", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "ended@example.com");
   await createKey(page, "Backup");
-  await page.goto(`${stage.baseUrl}/account/api-keys?q=back`);
+  await page.goto(`${environment.baseUrl}/account/api-keys?q=back`);
   await page.getByRole("rowheader", { name: "Backup" }).waitFor();
   await page.context().clearCookies();
   await page.getByText("Your session has ended. Sign in to continue.").waitFor();
   await signIn(page, "ended@example.com");
   await page.getByRole("rowheader", { name: "Backup" }).waitFor();
-  expect(page.url()).toBe(`${stage.baseUrl}/account/api-keys?q=back`);
+  expect(page.url()).toBe(`${environment.baseUrl}/account/api-keys?q=back`);
 });
 
-test("shows nothing of the person before to whoever signs in next", async () => {
-  const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, "first@example.com");
+test("shows no data of the previous user to the next user who signs in", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "first@example.com");
   await createKey(page, "Secret project");
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("rowheader", { name: "Secret project" }).waitFor();
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -45,9 +45,9 @@ test("shows nothing of the person before to whoever signs in next", async () => 
   expect(await page.content()).not.toContain("Secret project");
 });
 
-test("signs out in a moment, and leaves nothing of the person in the browser but the appearance", async () => {
-  const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, "leaving@example.com");
+test("signs out immediately, and leaves only the appearance setting in the browser", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "leaving@example.com");
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
   await page.evaluate(`localStorage.setItem("of.the.person", "yes"); sessionStorage.setItem("too", "yes")`);
@@ -63,24 +63,26 @@ test("signs out in a moment, and leaves nothing of the person in the browser but
 });
 
 test.each(["https://example.com/", "//example.com", "/\\example.com", "/%09/example.com"])(
-  "goes to its own overview, not to next=%s",
+  "opens the overview instead of next=%s",
   async (next) => {
-    const { page } = await stage.browser.open();
+    const { page } = await environment.browser.open();
     const email = `${Buffer.from(next).toString("hex")}@example.com`;
-    await enter(page, stage.baseUrl, email);
+    await enter(page, environment.baseUrl, email);
     await page.context().clearCookies();
-    await page.goto(`${stage.baseUrl}/sign-in?next=${next.includes("%") ? next : encodeURIComponent(next)}`);
+    await page.goto(
+      `${environment.baseUrl}/sign-in?next=${next.includes("%") ? next : encodeURIComponent(next)}`,
+    );
     await signIn(page, email);
     await page.getByRole("heading", { name: "Quick start" }).waitFor();
-    expect(new URL(page.url()).origin).toBe(stage.baseUrl);
+    expect(new URL(page.url()).origin).toBe(environment.baseUrl);
   },
 );
 
-test("says that an address is taken, under its field", async () => {
-  const { page } = await stage.browser.open();
-  await enter(page, stage.baseUrl, "taken@example.com");
+test("shows under its field that an email address already has an account", async () => {
+  const { page } = await environment.browser.open();
+  await enter(page, environment.baseUrl, "taken@example.com");
   await page.context().clearCookies();
-  await page.goto(`${stage.baseUrl}/sign-up`);
+  await page.goto(`${environment.baseUrl}/sign-up`);
   await page.getByLabel("Name").fill("Another");
   await page.getByLabel("Email").fill("taken@example.com");
   await page.getByLabel("Password").fill(visitor.password);
@@ -89,17 +91,17 @@ test("says that an address is taken, under its field", async () => {
   await page.getByRole("textbox", { name: "Email" }).and(page.locator(":focus")).waitFor();
 });
 
-test("says when to try again after too many wrong passwords; a browser that was signed in may go on", async () => {
-  const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, "guessed@example.com");
+test("shows when to try again after too many wrong passwords; a known browser can continue", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "guessed@example.com");
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   const wrong = { email: "guessed@example.com", password: "a wrong password" };
   for (let attempt = 0; attempt < 10; attempt += 1)
-    expect((await callSignIn(stage.baseUrl, wrong)).status).toBe(401);
-  const { page: elsewhere } = await stage.browser.open();
-  await elsewhere.goto(`${stage.baseUrl}/sign-in`);
+    expect((await callSignIn(environment.baseUrl, wrong)).status).toBe(401);
+  const { page: elsewhere } = await environment.browser.open();
+  await elsewhere.goto(`${environment.baseUrl}/sign-in`);
   await signIn(elsewhere, "guessed@example.com");
   const alert = elsewhere.getByRole("alert");
   await alert.getByText(/^Too many attempts\. Try again after \d+:\d\d:\d\d/).waitFor();
@@ -109,9 +111,9 @@ test("says when to try again after too many wrong passwords; a browser that was 
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
 });
 
-test("says under the password that it is too easy to guess", async () => {
-  const { page } = await stage.browser.open();
-  await page.goto(`${stage.baseUrl}/sign-up`);
+test("shows under the password that it is too easy to guess", async () => {
+  const { page } = await environment.browser.open();
+  await page.goto(`${environment.baseUrl}/sign-up`);
   await page.getByLabel("Name").fill("Grace Hopper");
   await page.getByLabel("Email").fill("guessable@example.com");
   for (const [password, message] of [
@@ -128,9 +130,9 @@ test("says under the password that it is too easy to guess", async () => {
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
 });
 
-test("says what failed, with the request ID, and tries again", async () => {
-  const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, "failing@example.com");
+test("shows what failed, with the request ID, and tries again", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "failing@example.com");
   const failure = {
     error: {
       code: -32603,
@@ -139,7 +141,7 @@ test("says what failed, with the request ID, and tries again", async () => {
     },
   };
   await page.route("**/trpc/apiKeys.list*", (route) => route.fulfill({ status: 500, json: [failure] }));
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   const panel = page.getByRole("alert");
   await panel.getByText("Couldn’t load your API keys").waitFor();
   await panel.getByText("req-1234").waitFor();
@@ -148,19 +150,19 @@ test("says what failed, with the request ID, and tries again", async () => {
   await page.getByText("No API keys yet").waitFor();
 });
 
-test("says when it is offline, and no longer once it is not", async () => {
-  const { page } = await stage.browser.open();
-  await signUp(page, stage.baseUrl, "offline@example.com");
+test("shows a message only while the browser is offline", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "offline@example.com");
   await page.context().setOffline(true);
   await page.getByText("You’re offline.").waitFor();
   await page.context().setOffline(false);
   await page.getByText("You’re offline.").waitFor({ state: "detached" });
 });
 
-test("says on sign-up that registration is not open", async () => {
+test("shows on sign-up that registration is closed", async () => {
   const closed = await startProduct({ REGISTRATION: "closed" });
   try {
-    const { page } = await stage.browser.open();
+    const { page } = await environment.browser.open();
     await page.goto(`${closed.baseUrl}/sign-up`);
     await page.getByRole("heading", { name: "Sign-up is closed" }).waitFor();
     await page.getByText("Sign-up is disabled on this instance.").waitFor();

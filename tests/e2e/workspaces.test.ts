@@ -2,14 +2,14 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { createKey, signUp } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
-import { setStage } from "./set-stage.ts";
+import { prepareEnvironment } from "./environment.ts";
 
-// One visit, told in steps: each test goes on where the one before ended.
+// One visit in steps: each test continues where the previous one ended.
 
 let page: Page;
 let complaints: readonly string[];
 
-const stage = setStage(
+const environment = prepareEnvironment(
   async ({ browser, baseUrl }) => {
     ({ page, complaints } = await browser.open());
     await signUp(page, baseUrl);
@@ -30,7 +30,7 @@ async function getSettings(slug: string) {
   return await workspaces.get.query({ workspaceId });
 }
 
-/** Someone else, or the same person in another window, changes the workspace. */
+/** Changes the workspace as another user, or as the same user in another window. */
 async function changeElsewhere(
   slug: string,
   changes: { readonly name?: string; readonly description?: string },
@@ -49,7 +49,7 @@ test("offers a new workspace from the header, and asks for its name", async () =
   await dialog().getByRole("textbox", { name: "Name" }).and(focused()).waitFor();
 });
 
-test("goes to the overview of a workspace that was made", async () => {
+test("opens the overview of a new workspace", async () => {
   await page.keyboard.type("  Globex   Corporation ");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Globex Corporation", level: 1 }).waitFor();
@@ -71,7 +71,7 @@ test("says what to do when a user has as many workspaces or API keys as the inst
   await dialog().waitFor({ state: "detached" });
 
   await createKey(page, "Only");
-  await page.goto(`${stage.baseUrl}/account/api-keys`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "New API key" }).click();
   await dialog().getByLabel("Name").fill("Second");
   await page.keyboard.press("Enter");
@@ -79,21 +79,21 @@ test("says what to do when a user has as many workspaces or API keys as the inst
   await alert
     .getByText("The limit for API keys per user (1) is reached. Delete a key that is no longer used")
     .waitFor();
-  await page.goto(`${stage.baseUrl}/w/globex-corporation`);
+  await page.goto(`${environment.baseUrl}/w/globex-corporation`);
 });
 
-test("marks the page that is open in the navigation, and no other", async () => {
+test("marks only the current page in the navigation", async () => {
   const navigation = page.getByRole("navigation", { name: "Main" });
   for (const label of ["Members", "Audit log", "Settings", "Overview"]) {
     await navigation.getByRole("link", { name: label }).click();
     await navigation.locator(`[aria-current="page"]`).getByText(label).waitFor();
     expect(await navigation.locator(`[aria-current="page"]`).allTextContents()).toEqual([label]);
   }
-  await page.goto(`${stage.baseUrl}/w/globex-corporation/members?role=owner`);
+  await page.goto(`${environment.baseUrl}/w/globex-corporation/members?role=owner`);
   await navigation.locator(`[aria-current="page"]`).getByText("Members").waitFor();
 });
 
-test("stays on the same kind of page when it switches, by keyboard too", async () => {
+test("stays on the same kind of page when switching workspaces, also by keyboard", async () => {
   await switcher("Globex Corporation").focus();
   await page.keyboard.press("Enter");
   const entry = page.getByRole("menuitem", { name: "Ada Lovelace’s workspace" });
@@ -111,7 +111,7 @@ test("stays on the same kind of page when it switches, by keyboard too", async (
   await page.locator("main:focus").waitFor();
 });
 
-test("finds the pages of all workspaces, and a new workspace, with Ctrl K", async () => {
+test("finds the pages of all workspaces, and a new workspace, with Ctrl+K", async () => {
   await page.keyboard.press("Control+k");
   await page.getByRole("option", { name: "Settings" }).waitFor();
   await page.keyboard.type("settings of globex");
@@ -139,14 +139,14 @@ const descriptionField = () => page.getByRole("textbox", { name: "Description" }
 const save = () => page.getByRole("button", { name: "Save", exact: true });
 const conflict = () => page.getByRole("alert").filter({ hasText: "Someone else changed the workspace" });
 
-/** Waits for a message and closes it, so that the next one of the same words is another one. */
+/** Waits for a message and closes it, so that the next message with the same text is a new one. */
 async function dismiss(message: string): Promise<void> {
   const notification = page.getByRole("alert").filter({ hasText: message });
   await notification.getByRole("button").click();
   await notification.waitFor({ state: "detached" });
 }
 
-test("renames a workspace, in the header too", async () => {
+test("renames a workspace, also in the header", async () => {
   await nameField().fill(" ");
   await nameField().press("Enter");
   await page.getByText("Enter a name, for example your team’s name.").waitFor();
@@ -162,7 +162,7 @@ test("renames a workspace, in the header too", async () => {
 test("describes a workspace, by keyboard, and shows the description on its overview", async () => {
   await descriptionField().fill("a".repeat(501));
   await save().click();
-  await page.getByText("Use at most 500 characters; these are 501.").waitFor();
+  await page.getByText("Use at most 500 characters. You entered 501.").waitFor();
   await descriptionField().and(focused()).waitFor();
   await descriptionField().fill("Billing and invoices.\nAsk Grace for access.");
   await page.keyboard.press("Control+Enter");
@@ -177,7 +177,7 @@ test("describes a workspace, by keyboard, and shows the description on its overv
   expect(await descriptionField().inputValue()).toBe("Billing and invoices.\nAsk Grace for access.");
 });
 
-test("says that someone else saved first, shows their values, and lets the person decide", async () => {
+test("reports that someone else saved first, shows their values, and lets the user decide", async () => {
   await nameField().fill("Mine");
   await changeElsewhere("globex-corporation", { name: "Theirs", description: "" });
   await save().click();
@@ -203,7 +203,7 @@ test("says that someone else saved first, shows their values, and lets the perso
   expect(await getSettings("globex-corporation")).toMatchObject({ name: "Mine", description: "Kept" });
 });
 
-test("deletes a workspace once its name is typed, and goes home", async () => {
+test("deletes a workspace after its name is typed, and opens another overview", async () => {
   await page.getByRole("button", { name: "Delete workspace" }).click();
   await dialog().getByText("for you, its only member").waitFor();
   const confirm = dialog().getByRole("textbox", { name: "Type “Mine” to confirm" });
@@ -222,12 +222,12 @@ test("deletes a workspace once its name is typed, and goes home", async () => {
   await page.getByRole("menuitem", { name: "New workspace" }).waitFor();
   expect(await page.getByRole("menuitem").count()).toBe(2);
   await page.keyboard.press("Escape");
-  await page.goto(`${stage.baseUrl}/w/globex-corporation/settings`);
+  await page.goto(`${environment.baseUrl}/w/globex-corporation/settings`);
   await page.getByRole("heading", { name: "Page not found" }).waitFor();
 });
 
-test("goes on without any workspace, and makes one again", async () => {
-  await page.goto(`${stage.baseUrl}/w/${first}/settings`);
+test("works without any workspace, and creates one again", async () => {
+  await page.goto(`${environment.baseUrl}/w/${first}/settings`);
   await page.getByRole("button", { name: "Delete workspace" }).click();
   await dialog().getByRole("textbox").fill("Ada Lovelace’s workspace");
   await page.keyboard.press("Enter");
@@ -240,6 +240,6 @@ test("goes on without any workspace, and makes one again", async () => {
   await page.getByRole("heading", { name: "Phoenix", level: 1 }).waitFor();
 });
 
-test("drew no complaint from the browser but the refusals", () => {
+test("caused no browser errors other than the rejected requests", () => {
   expect(complaints.filter((complaint) => !/412|422/.test(complaint))).toEqual([]);
 });

@@ -3,14 +3,19 @@ import { migrations } from "@latchkey/db/migrations";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, deleteKey, findSignedIn } from "../support/account.ts";
 import { type Connection, holdLocks, readUses, toUuid } from "../support/inspection.ts";
-import { closeLedger, countAnswered, countStatuses, promisedMs, slowestMs } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
+import {
+  countAnswered,
+  countStatuses,
+  deadlineMs,
+  slowestMs,
+  verifyCounts,
+} from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
-// Two nodes serve while another process, of a version with more migrations, brings the schema up to date. They go on,
-// on the schema of the version after theirs.
+// Two nodes serve requests while a process of a newer version migrates the schema. They continue on the newer schema.
 
 type Migrations = NonNullable<NonNullable<Parameters<typeof migrate>[1]>["known"]>;
 
@@ -19,14 +24,14 @@ let database: Connection;
 
 beforeAll(async () => {
   nodes = await startTwoNodes();
-  database = await connectionTo(nodes.place.cluster);
+  database = await connectionTo(nodes.instance.cluster);
 });
 
 afterAll(async () => {
   await nodes?.close();
 });
 
-/** What the versions to come may do: add, to every table that a request touches. */
+/** What later versions may do: add to every table that a request uses. */
 function laterMigrations(count: number): Migrations {
   const added = Array.from({ length: count }, (_, index) => {
     const column = `added_${index + 1}`;
@@ -41,7 +46,7 @@ function laterMigrations(count: number): Migrations {
   return { ...migrations, ...Object.fromEntries(added) };
 }
 
-/** Puts load on both nodes while the task runs, and expects that every request was admitted and counted. */
+/** Sends load to both nodes while the task runs, and expects that every request was admitted and counted. */
 async function expectUnharmed(what: string, task: (keyId: string) => Promise<unknown>): Promise<void> {
   const { left, right, account } = nodes;
   const { id, key } = await createKey(left.baseUrl, account, what);
@@ -57,23 +62,23 @@ async function expectUnharmed(what: string, task: (keyId: string) => Promise<unk
   const outcomes = await load.stop();
   const answered = countAnswered(outcomes);
   const counted = await readUses(database, id);
-  closeLedger(
+  verifyCounts(
     what,
     { answered, counted, received: load.sent() },
     `it took ${Math.round(tookMs)} ms, the slowest answer ${Math.round(slowestMs(outcomes))} ms`,
   );
   expect(countStatuses(outcomes)).toEqual({ 200: outcomes.length });
   expect(counted).toBe(answered);
-  expect(slowestMs(outcomes)).toBeLessThan(promisedMs);
+  expect(slowestMs(outcomes)).toBeLessThan(deadlineMs);
 }
 
-test("a migration of every table that a request touches fails no request", async () => {
+test("a migration of all tables that requests use fails no request", async () => {
   await expectUnharmed("a migration under load", async () => {
     expect(await migrate(database, { known: laterMigrations(1) })).toEqual(["9001-test"]);
   });
 });
 
-test("a migration that must wait for a long transaction steps back again and again, and fails no request", async () => {
+test("a migration that waits for a long transaction releases its locks repeatedly, and fails no request", async () => {
   const { id: other } = await createKey(nodes.left.baseUrl, nodes.account, "held");
   await expectUnharmed("a migration that waits for a lock", async () => {
     const lock = await holdLocks(database, "select from key_counters where key_id = $1 for update", [
@@ -81,7 +86,7 @@ test("a migration that must wait for a long transaction steps back again and aga
     ]);
     const migrated = migrate(database, { known: laterMigrations(2) });
     migrated.catch(() => undefined);
-    // Longer than callers wait for an answer.
+    // Longer than callers wait for a response.
     const held = await Promise.race([migrated, new Promise((resolve) => setTimeout(resolve, 3_000, "held"))]);
     await lock.letGo();
     expect(held).toBe("held");
@@ -89,7 +94,7 @@ test("a migration that must wait for a long transaction steps back again and aga
   });
 });
 
-test("nodes of the version before serve on, on the schema of the version after", async () => {
+test("nodes of the previous version keep serving on the newer schema", async () => {
   const { left, right, account } = nodes;
   for (const { baseUrl } of [left, right]) {
     expect(await findSignedIn(baseUrl, account)).toBe(account.email);
@@ -100,20 +105,20 @@ test("nodes of the version before serve on, on the schema of the version after",
   }
 });
 
-test("a node of the version before starts on the schema of the version after, and logs that it is newer", async () => {
-  const { place, account } = nodes;
-  const node = await place.start();
+test("a node of the previous version starts on the newer schema, and logs that it is newer", async () => {
+  const { instance, account } = nodes;
+  const node = await instance.start();
   expect(node.output()).toMatch(/"level":40.*9001-test, 9002-test/);
   const { key } = await createKey(node.baseUrl, account, "restarted");
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   expect(await node.stop()).toBe(0);
 });
 
-test("a node whose version the schema rules out does not start, and the nodes that run go on", async () => {
-  const { left, place, account } = nodes;
+test("a node that is too old for the schema does not start, and running nodes continue", async () => {
+  const { left, instance, account } = nodes;
   const removal = { "9003-test": { up: async () => undefined, compatibleFrom: "9001-test" } };
   await migrate(database, { known: { ...laterMigrations(2), ...removal } });
-  const ending = await place.run();
+  const ending = await instance.run();
   expect(ending.status).toBe(1);
   expect(ending.stderr).toMatch(
     /^Latchkey cannot start\. The database needs a newer version of Latchkey: it has the migration "9003-test", on whose schema only versions with the migration "9001-test" can run, .*\.\n$/,

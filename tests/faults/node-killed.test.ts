@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
 import { readUses } from "../support/inspection.ts";
-import { closeLedger, countAnswered, countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { readyAgainWithinMs } from "../support/product.ts";
+import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
-// Two nodes on one database, one of which is killed.
+// Two nodes on one database. One of them is killed.
 
 let nodes: TwoNodes;
 
@@ -21,12 +21,12 @@ afterAll(async () => {
   await nodes?.close();
 });
 
-/** Starts the right node again where it was, as a service manager would. */
+/** Restarts the second node on the same port, as a service manager would. */
 async function startAgain(): Promise<void> {
-  nodes.right = await nodes.place.start({ PORT: new URL(nodes.right.baseUrl).port });
+  nodes.right = await nodes.instance.start({ PORT: new URL(nodes.right.baseUrl).port });
 }
 
-test("a node killed under load breaks the requests that it had and no others, and is back soon", async () => {
+test("a node killed under load fails only its requests in flight, and is ready again soon", async () => {
   const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "killed");
   const load = startLoad({ baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl], key, connections: 64 });
   await load.reached(1_000);
@@ -35,16 +35,16 @@ test("a node killed under load breaks the requests that it had and no others, an
   const outcomes = await load.stop();
   await startAgain();
   const { status: again } = await callOpen(nodes.right.baseUrl, key);
-  closeLedger(
+  verifyCounts(
     "kill -9",
     {
       answered: countAnswered(outcomes) + (again === 200 ? 1 : 0),
-      counted: await readUses(await connectionTo(nodes.place.cluster), id),
+      counted: await readUses(await connectionTo(nodes.instance.cluster), id),
       received: load.sent() + 1,
     },
     `ready ${Math.round(nodes.right.readyWithinMs)} ms after its start`,
   );
-  // Each of its 32 clients lost the request it was waiting for; the other node's lost nothing.
+  // Each of its 32 clients lost the request in flight; clients of the other node lost none.
   expect(outcomes.filter(({ status }) => status === undefined)).toHaveLength(32);
   const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
   expect(countStatuses(others)).toEqual({ 200: others.length });
@@ -52,7 +52,7 @@ test("a node killed under load breaks the requests that it had and no others, an
   expect(nodes.right.readyWithinMs).toBeLessThan(readyAgainWithinMs);
 });
 
-test("a node killed again and again under load loses no count, and its clients find it again", async () => {
+test("a node killed repeatedly under load loses no count, and its clients reconnect", async () => {
   const rounds = 2 * effort;
   const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "killed often");
   const load = startLoad({
@@ -79,12 +79,12 @@ test("a node killed again and again under load loses no count, and its clients f
   }
   const outcomes = await load.stop();
   const broken = outcomes.filter(({ status }) => status !== 200);
-  closeLedger(
+  verifyCounts(
     `kill -9, ${rounds} times`,
     {
       answered: countAnswered(outcomes),
-      counted: await readUses(await connectionTo(nodes.place.cluster), id),
-      // Who finds nobody listening has sent nothing.
+      counted: await readUses(await connectionTo(nodes.instance.cluster), id),
+      // A client whose connection is refused has sent nothing.
       received: load.sent() - outcomes.filter(({ errorCode }) => errorCode === "ECONNREFUSED").length,
     },
     `${JSON.stringify(countStatuses(broken))} otherwise, ready within ${Math.round(Math.max(...readyWithinMs))} ms`,
@@ -93,7 +93,7 @@ test("a node killed again and again under load loses no count, and its clients f
   expect(Math.max(...readyWithinMs)).toBeLessThan(readyAgainWithinMs);
   const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
   expect(countStatuses(others)).toEqual({ 200: others.length });
-  // Beside what the killed node had in hand, callers found nobody listening or a node that was starting.
+  // Besides requests in flight, clients met refused connections or a starting node.
   expect(broken.filter(({ status }) => status !== undefined && status !== 503)).toEqual([]);
   const { length: cut } = broken.filter(({ isReused, status }) => isReused && status === undefined);
   expect(cut).toBeLessThanOrEqual(rounds * 8);

@@ -3,13 +3,13 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
-import { closeLedger, countAnswered, countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
+import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
-// Two nodes on one database, one of which is told to stop.
+// Two nodes on one database. One of them is stopped.
 
 let nodes: TwoNodes;
 
@@ -21,7 +21,7 @@ afterAll(async () => {
   await nodes?.close();
 });
 
-test("a node told to stop under load answers and counts every request that it took", async () => {
+test("a node stopped under load answers and counts every request that it accepted", async () => {
   const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "drained");
   const load = startLoad({ baseUrls: [nodes.right.baseUrl], key, connections: 64 });
   await load.reached(1_000);
@@ -30,23 +30,23 @@ test("a node told to stop under load answers and counts every request that it to
   const tookMs = performance.now() - signalledAt;
   await load.ended;
   const { "200": answered = 0, ...others } = countStatuses(load.outcomes);
-  const counted = await readUses(await connectionTo(nodes.place.cluster), id);
-  closeLedger(
+  const counted = await readUses(await connectionTo(nodes.instance.cluster), id);
+  verifyCounts(
     "SIGTERM",
     { answered, counted, received: load.sent() },
     `${JSON.stringify(others)} otherwise, gone within ${Math.round(tookMs)} ms`,
   );
   expect(exitStatus).toBe(0);
   expect(counted).toBe(countAnswered(load.outcomes));
-  // Who comes too late finds nobody listening. What is sent over a connection that the node has is answered.
+  // Late connections are refused. Requests on open connections are answered.
   const late = load.outcomes.filter(({ status }) => status !== 200);
   expect(late.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
   expect(late.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
   expect(tookMs).toBeLessThan(5_000);
-  nodes.right = await nodes.place.start();
+  nodes.right = await nodes.instance.start();
 });
 
-test("connections on which nobody asks anything, used before or not, do not hold up the end of a node", async () => {
+test("idle connections, used or not, don't delay the stop of a node", async () => {
   const { key } = await createKey(nodes.left.baseUrl, nodes.account, "idle");
   // Browsers open connections ahead of need; fetch keeps those it has used.
   const unused = connect(Number(new URL(nodes.right.baseUrl).port), "127.0.0.1");

@@ -1,52 +1,60 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FaultStage, setFaultStage } from "../support/fault-stage.ts";
+import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { countNodeConnections, readUses } from "../support/inspection.ts";
-import { closeLedger, countAnswered, countStatuses, expectPunctual, slowestMs } from "../support/ledger.ts";
 import { type Load, startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { eventually } from "../support/postmaster.ts";
+import {
+  countAnswered,
+  countStatuses,
+  expectWithinDeadline,
+  slowestMs,
+  verifyCounts,
+} from "../support/request-counts.ts";
 
-// A node whose Postgres answers late, by as much in each direction.
+// A node whose Postgres is slow, with the same latency in each direction.
 
-let stage: FaultStage;
+let environment: FaultEnvironment;
 beforeAll(async () => {
-  stage = await setFaultStage();
+  environment = await createFaultEnvironment();
 });
 afterAll(async () => {
-  await stage?.close();
+  await environment?.close();
 });
 
-/** Load before, while and after Postgres is slow; how the load fared while it was. */
-async function passThrough(latencyMs: number): Promise<Readonly<Record<string, number>>> {
-  const { id, key } = await stage.knownKey(`slow by ${latencyMs} ms`);
-  const load = startLoad({ baseUrls: [stage.node.baseUrl], key, connections: 40 });
+/** Sends requests before, while and after Postgres is slow. Returns the statuses while it was slow. */
+async function loadWhileSlow(latencyMs: number): Promise<Readonly<Record<string, number>>> {
+  const { id, key } = await environment.knownKey(`slow by ${latencyMs} ms`);
+  const load = startLoad({ baseUrls: [environment.node.baseUrl], key, connections: 40 });
   await load.reached(500);
-  stage.proxy.slow(latencyMs);
+  environment.proxy.slow(latencyMs);
   const slowAt = performance.now();
-  // Each client at least twice, so that those are among them who find others waiting.
+  // At least two responses per client, so that some requests arrive while others wait.
   await load.reached(load.outcomes.length + 100);
   const slowUntil = load.outcomes.length;
-  stage.proxy.slow(0);
+  environment.proxy.slow(0);
   const backMs = await expectService(load);
   const outcomes = await load.stop();
   const during = outcomes.slice(0, slowUntil).filter(({ sentAt }) => sentAt > slowAt);
-  const counted = await readUses(stage.database, id);
+  const counted = await readUses(environment.database, id);
   const refused = outcomes.length - countAnswered(outcomes);
-  closeLedger(
+  verifyCounts(
     `Postgres slow by ${latencyMs} ms in each direction`,
     { answered: countAnswered(outcomes) + 1, counted, received: load.sent() + 1 },
     `${JSON.stringify(countStatuses(during))} while it was, slowest ${Math.round(slowestMs(during))} ms, ` +
       `in service ${Math.round(backMs)} ms after it`,
   );
-  expectPunctual(outcomes);
+  expectWithinDeadline(outcomes);
   await expectOneConnection();
-  // Where nobody was turned away, nothing is open.
+  // If no request failed, the count is exact.
   if (refused === 0) expect(counted).toBe(countAnswered(outcomes) + 1);
-  expect((await callOpen(stage.node.baseUrl, key)).tookMs).toBeLessThan(500);
+  expect((await callOpen(environment.node.baseUrl, key)).tookMs).toBeLessThan(500);
   return countStatuses(during);
 }
 
-/** All that is sent is admitted again: what had piled up would turn some away. @returns after how many milliseconds. */
+/**
+ * Waits until all requests are admitted quickly again, which a backlog would prevent. Returns the time in milliseconds.
+ */
 async function expectService(load: Load): Promise<number> {
   const isServed = async (): Promise<boolean> => {
     const before = load.outcomes.length;
@@ -54,23 +62,23 @@ async function expectService(load: Load): Promise<number> {
     const latest = load.outcomes.slice(before);
     return latest.every(({ status, sentAt, endedAt }) => status === 200 && endedAt - sentAt < 500);
   };
-  return await eventually("everybody is admitted again, and quickly", isServed, 5_000);
+  return await eventually("all requests are admitted quickly again", isServed, 5_000);
 }
 
 async function expectOneConnection(): Promise<void> {
   const isOne = async (): Promise<boolean> =>
-    (await countNodeConnections(stage.database))["latchkey admission"] === 1;
+    (await countNodeConnections(environment.database))["latchkey admission"] === 1;
   await eventually("admission has one connection to Postgres", isOne, 5_000);
 }
 
-test("a Postgres slower than usual slows callers down and turns nobody away", async () => {
-  expect(Object.keys(await passThrough(50))).toEqual(["200"]);
+test("admits every request while Postgres is slow but within the deadline", async () => {
+  expect(Object.keys(await loadWhileSlow(50))).toEqual(["200"]);
 });
 
-test("a Postgres too slow for the deadline makes callers wait no longer than that, and nobody afterwards", async () => {
-  expect((await passThrough(1_000))["503"]).toBeGreaterThan(0);
+test("returns 503 at the deadline while Postgres is too slow, and admits every request afterwards", async () => {
+  expect((await loadWhileSlow(1_000))["503"]).toBeGreaterThan(0);
 });
 
-test("a Postgres that answers after five seconds is one that does not answer", async () => {
-  expect(Object.keys(await passThrough(5_000))).toEqual(["503"]);
+test("treats a Postgres that responds after five seconds as unavailable", async () => {
+  expect(Object.keys(await loadWhileSlow(5_000))).toEqual(["503"]);
 });

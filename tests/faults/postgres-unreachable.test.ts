@@ -1,52 +1,52 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure } from "../support/account.ts";
-import { type FaultStage, setFaultStage } from "../support/fault-stage.ts";
+import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { countNodeConnections, readUses } from "../support/inspection.ts";
-import {
-  closeLedger,
-  countAnswered,
-  countStatuses,
-  expectAllRefused,
-  expectPunctual,
-  promisedMs,
-  slowestMs,
-} from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { eventually } from "../support/postmaster.ts";
+import {
+  countAnswered,
+  countStatuses,
+  deadlineMs,
+  expectAllUnavailable,
+  expectWithinDeadline,
+  slowestMs,
+  verifyCounts,
+} from "../support/request-counts.ts";
 
-// A node whose way to its Postgres falls silent or is cut, while callers go on.
+// A node whose connection to Postgres stops responding or is closed under load.
 
-let stage: FaultStage;
+let environment: FaultEnvironment;
 beforeAll(async () => {
-  stage = await setFaultStage();
+  environment = await createFaultEnvironment();
 });
 afterAll(async () => {
-  await stage?.close();
+  await environment?.close();
 });
 
 async function readHealth(): Promise<{ readonly health: number; readonly readiness: number }> {
   return {
-    health: await statusOf(stage.node.baseUrl, "/healthz"),
-    readiness: await statusOf(stage.node.baseUrl, "/readyz"),
+    health: await statusOf(environment.node.baseUrl, "/healthz"),
+    readiness: await statusOf(environment.node.baseUrl, "/readyz"),
   };
 }
 
 test.each([
-  ["falls silent", () => stage.proxy.hold(), () => stage.proxy.release()],
-  ["is cut", () => stage.proxy.cut(), () => stage.proxy.mend()],
+  ["doesn't respond", () => environment.proxy.hold(), () => environment.proxy.release()],
+  ["is closed", () => environment.proxy.cut(), () => environment.proxy.mend()],
 ])(
-  "when the way to Postgres %s, callers get 503 within 2 s, and all goes on by itself afterwards",
+  "returns 503 within 2 s while the connection to Postgres %s, and recovers automatically",
   async (what, breakWay, mendWay) => {
-    const { node, account, database, recovered } = stage;
-    const { id, key } = await stage.knownKey(what);
+    const { node, account, database, recovered } = environment;
+    const { id, key } = await environment.knownKey(what);
     const linesBefore = node.output().split("\n").length;
     expect(await readHealth()).toEqual({ health: 200, readiness: 200 });
     const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 50 });
     await load.reached(500);
     breakWay();
     const brokenAt = performance.now();
-    // Long enough for every client to be answered, and to ask again.
+    // Two responses per client, so that every client has also sent a request during the fault.
     await load.reached(load.outcomes.length + 100);
     const away = await callOpen(node.baseUrl, key);
     const healthAway = await readHealth();
@@ -59,8 +59,8 @@ test.each([
     const next = await callOpen(node.baseUrl, key);
     await load.reached(load.outcomes.length + 500);
     const outcomes = [...(await load.stop())];
-    closeLedger(
-      `the way to Postgres ${what}`,
+    verifyCounts(
+      `the connection to Postgres ${what}`,
       {
         answered: countAnswered(outcomes) + 1 + (next.status === 200 ? 1 : 0),
         counted: await readUses(database, id),
@@ -69,15 +69,15 @@ test.each([
       `slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after it was mended`,
     );
     expect(away).toMatchObject({ status: 503, code: "SERVICE_UNAVAILABLE", retryAfter: "1" });
-    expect(away.tookMs).toBeLessThan(promisedMs);
+    expect(away.tookMs).toBeLessThan(deadlineMs);
     expect(healthAway).toEqual({ health: 200, readiness: 503 });
-    // Nothing is left of what waited: the next caller is served as ever.
+    // No backlog remains: the next request is served normally.
     expect(next.status).toBe(200);
     expect(next.tookMs).toBeLessThan(500);
-    expectPunctual(outcomes);
-    expectAllRefused(outcomes.slice(0, mended).filter(({ sentAt }) => sentAt > brokenAt));
+    expectWithinDeadline(outcomes);
+    expectAllUnavailable(outcomes.slice(0, mended).filter(({ sentAt }) => sentAt > brokenAt));
     expect(await readHealth()).toEqual({ health: 200, readiness: 200 });
-    // The web app's statements have more patience, and may still be carried out.
+    // The web app's statements have a longer timeout, so this one may still succeed.
     expect([200, 503]).toContain((await visit).status);
     await expectFewConnections();
     const rejected = [...outcomes, away, await visit].filter(({ status }) => status === 503).length;
@@ -85,10 +85,13 @@ test.each([
   },
 );
 
-/** The log since that line has few lines, and the one about the end of the outage counts all rejected requests. */
+/**
+ * Expects that the log has few lines since this line, and that the line about the end of the outage counts all
+ * rejected requests.
+ */
 async function expectOneOutageInLog(fromLine: number, rejected: number): Promise<void> {
   const readLines = () =>
-    stage.node
+    environment.node
       .output()
       .split("\n")
       .slice(fromLine)
@@ -102,38 +105,38 @@ async function expectOneOutageInLog(fromLine: number, rejected: number): Promise
   expect(lines.filter(({ msg }) => msg === ended)).toMatchObject([{ rejectedRequests: rejected }]);
 }
 
-/** What was given up is gone from Postgres too, and nothing was made twice. */
+/** Expects that Postgres has closed the abandoned connections, and that none was opened twice. */
 async function expectFewConnections(): Promise<void> {
   await eventually(
-    "Postgres has one connection for admission and no more than the pools may have",
+    "Postgres has one connection for admission, and no more than the maximum for the pools",
     async () => {
-      const { "latchkey admission": admission, ...pools } = await countNodeConnections(stage.database);
+      const { "latchkey admission": admission, ...pools } = await countNodeConnections(environment.database);
       return admission === 1 && Object.values(pools).every((count) => count <= 10);
     },
     5_000,
   );
 }
 
-test("a connection to Postgres that is dead for good is given up, and a new one takes its place", async () => {
-  const { id, key } = await stage.knownKey("stranded");
-  const load = startLoad({ baseUrls: [stage.node.baseUrl], key, connections: 20 });
+test("replaces a connection to Postgres that stays dead", async () => {
+  const { id, key } = await environment.knownKey("stranded");
+  const load = startLoad({ baseUrls: [environment.node.baseUrl], key, connections: 20 });
   await load.reached(200);
-  stage.proxy.strand();
+  environment.proxy.strand();
   const strandedAt = performance.now();
   await load.reached(load.outcomes.length + 200);
   const outcomes = await load.stop();
   const lost = outcomes.filter(({ status }) => status === 503);
-  closeLedger(
+  verifyCounts(
     "a dead connection to Postgres",
     {
       answered: countAnswered(outcomes) + 1,
-      counted: await readUses(stage.database, id),
+      counted: await readUses(environment.database, id),
       received: load.sent() + 1,
     },
-    `given up after ${Math.round((lost.at(-1)?.endedAt ?? 0) - strandedAt)} ms`,
+    `abandoned after  ${Math.round((lost.at(-1)?.endedAt ?? 0) - strandedAt)} ms`,
   );
-  expectPunctual(outcomes);
-  // Each client waits for the dead connection once.
+  expectWithinDeadline(outcomes);
+  // Each client waits for the dead connection at most once.
   expect(lost.length).toBeGreaterThan(0);
   expect(lost.length).toBeLessThanOrEqual(20);
   expect(countStatuses(outcomes.slice(-20))).toEqual({ 200: 20 });

@@ -5,9 +5,9 @@ import type { Page } from "playwright-core";
 import { getWorkspace, proceduresOf } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
 import { open, toUuid } from "../support/inspection.ts";
-import { createPlace } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { projectRoot } from "../support/product.ts";
+import { createTestInstance } from "../support/test-instance.ts";
 import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
 
 // Takes a picture of every page and dialog, at four widths, in light and dark, to look at them one by one:
@@ -22,8 +22,8 @@ const people = [
 ] as const;
 
 await mkdir(directory, { recursive: true });
-const [place, browser] = await Promise.all([createPlace(), startBrowser()]);
-const { baseUrl } = await place.start();
+const [instance, browser] = await Promise.all([createTestInstance(), startBrowser()]);
+const { baseUrl } = await instance.start();
 try {
   const { page: maker } = await browser.open();
   await signUp(maker, baseUrl);
@@ -32,7 +32,7 @@ try {
     for (const width of widths) {
       const { page } = await browser.open({ colorScheme, viewport: { width, height: 900 } });
       const take = async (name: string, { fullPage = true } = {}) => {
-        // What fades in or is loaded late would be half there.
+        // Waits for transitions and late requests, so that nothing is half visible.
         await page.waitForLoadState("networkidle");
         await page.screenshot({ path: join(directory, `${name}-${width}-${colorScheme}.png`), fullPage });
       };
@@ -42,7 +42,7 @@ try {
   }
 } finally {
   await browser.stop();
-  await place.close();
+  await instance.close();
 }
 
 interface Visit {
@@ -85,7 +85,7 @@ async function visit(page: Page, { slug, keyId, requestId, take }: Visit): Promi
     await take(name);
   }
   await page.goto(`${baseUrl}/account/api-keys/${keyId}`);
-  await page.getByRole("img", { name: /^Requests of the last/ }).waitFor();
+  await page.getByRole("img", { name: /^Requests in the last/ }).waitFor();
   await take("api-key");
   await page.goto(`${baseUrl}/account/api-keys?q=nothing`);
   await page.getByText("No key matches").waitFor();
@@ -151,7 +151,7 @@ async function fill(page: Page): Promise<{ slug: string; keyId: string; requestI
   }
   await callOpenApi(baseUrl, deploy.key);
   await apiKeys.rotate.mutate({ id: deploy.id, overlapSeconds: 86_400 });
-  const database = await open(await connectionTo(place.cluster));
+  const database = await open(await connectionTo(instance.cluster));
   try {
     await database.query("set role latchkey_admission");
     await database.query(
@@ -172,6 +172,6 @@ async function fill(page: Page): Promise<{ slug: string; keyId: string; requestI
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {
-  const { status, stderr } = await place.command(args, visitor.password);
+  const { status, stderr } = await instance.command(args, visitor.password);
   if (status !== 0) throw new Error(stderr);
 }

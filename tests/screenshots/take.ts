@@ -4,12 +4,12 @@ import type { Page } from "playwright-core";
 import { getWorkspace, proceduresOf } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
 import { open, toUuid } from "../support/inspection.ts";
-import { createPlace } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { projectRoot } from "../support/product.ts";
+import { createTestInstance } from "../support/test-instance.ts";
 import { callOpenApi, createKey, signUp, visitor } from "../support/visitor.ts";
 
-// Takes the pictures of the README and the docs from the product as it runs: `pnpm screenshots`.
+// Takes the screenshots of the README and the docs from the running product: `pnpm screenshots`.
 
 const directory = join(projectRoot, "docs/images");
 const keys = [
@@ -21,8 +21,8 @@ const keys = [
 ] as const;
 
 await mkdir(directory, { recursive: true });
-const [place, browser] = await Promise.all([createPlace(), startBrowser()]);
-const { baseUrl } = await place.start();
+const [instance, browser] = await Promise.all([createTestInstance(), startBrowser()]);
+const { baseUrl } = await instance.start();
 try {
   const { page: maker } = await browser.open();
   await signUp(maker, baseUrl);
@@ -30,7 +30,7 @@ try {
     const key = await createKey(maker, name, description);
     for (let use = 0; use < uses; use += 1) await callOpenApi(baseUrl, key);
   }
-  const id = await tellHistory(maker, "Grafana");
+  const id = await prepareHistory(maker, "Grafana");
   for (const colorScheme of ["light", "dark"] as const) {
     const viewport = { width: 1280, height: 720 };
     const { page } = await browser.open({ colorScheme, viewport, deviceScaleFactor: 2 });
@@ -42,7 +42,7 @@ try {
 
     await page.setViewportSize({ width: 1280, height: 1120 });
     await page.goto(`${baseUrl}/account/api-keys/${id}`);
-    await page.getByRole("img", { name: /^Requests of the last/ }).waitFor();
+    await page.getByRole("img", { name: /^Requests in the last/ }).waitFor();
     await page.getByText("dashboard-refresh-0412").waitFor();
     await take("api-key");
 
@@ -53,12 +53,12 @@ try {
 
     await page.setViewportSize({ width: 1280, height: 480 });
     await page.goto(`${baseUrl}/account/requests/dashboard-refresh-0412`);
-    await page.getByText("the key is held to fewer permissions").waitFor();
-    await take("refusal");
+    await page.getByText("Your role had the required permission, b").waitFor();
+    await take("rejected-request");
   }
 } finally {
   await browser.stop();
-  await place.close();
+  await instance.close();
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -69,8 +69,8 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
 }
 
-/** Holds a key to a few things, lets it be refused, and gives it a day behind it; answers its id. */
-async function tellHistory(page: Page, name: string): Promise<string> {
+/** Restricts a key, has one of its requests rejected, and adds a day of usage. Returns its ID. */
+async function prepareHistory(page: Page, name: string): Promise<string> {
   const { id: workspaceId } = await getWorkspace(page);
   const { apiKeys } = proceduresOf(page);
   const [found] = (await apiKeys.list.query({ search: name })).items;
@@ -86,7 +86,7 @@ async function tellHistory(page: Page, name: string): Promise<string> {
     method: "PATCH",
     headers: { Authorization: `Bearer ${key}`, "X-Request-Id": "dashboard-refresh-0412" },
   });
-  const database = await open(await connectionTo(place.cluster));
+  const database = await open(await connectionTo(instance.cluster));
   try {
     await database.query("set role latchkey_admission");
     await database.query(

@@ -1,15 +1,16 @@
-// Two tenants' keys take turns on one connection: each answer is its own tenant's, and nothing of it is left for the next.
+// Keys of two tenants alternate on one connection: each response belongs to its tenant, and nothing is left for the
+// next.
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
-import { openKeptConnection } from "../support/kept-connection.ts";
-import { getBelonging } from "../support/membership.ts";
-import { type Product, startProduct } from "../support/prepared-place.ts";
+import { openKeepAliveConnection } from "../support/keep-alive-connection.ts";
+import { getMembership } from "../support/membership.ts";
+import { type Product, startProduct } from "../support/prepared-instance.ts";
 
 interface Tenant {
   readonly key: string;
-  /** What stands for the tenant in an answer. */
+  /** The text that identifies the tenant in a response. */
   readonly marks: { readonly "/open/me": string; readonly "/open/workspaces": string };
 }
 
@@ -28,22 +29,22 @@ afterAll(async () => {
 async function addTenant(email: string): Promise<Tenant> {
   const account = await signUp(product.baseUrl, email);
   const { key } = await createKey(product.baseUrl, account, email);
-  const { workspaceId } = await getBelonging(product.baseUrl, account);
+  const { workspaceId } = await getMembership(product.baseUrl, account);
   return { key, marks: { "/open/me": email, "/open/workspaces": workspaceId } };
 }
 
-/** What the request of this index asks for. `/open/me`, which needs three queries, takes three times as long. */
+/** The path of the request with this index. `/open/me` needs three queries and takes three times as long. */
 function pathOf(index: number): "/open/me" | "/open/workspaces" {
   return index % 11 === 0 ? "/open/me" : "/open/workspaces";
 }
 
 const requests = 2_000 * effort;
 
-/** On a busy machine a request may take 10 ms. In milliseconds. */
+/** In milliseconds. On a busy machine, a request takes up to 10 ms. */
 const timeout = 20 * requests;
 
-test("one after the other, thousands of times", { timeout }, async () => {
-  const connection = openKeptConnection(product.baseUrl);
+test("sequentially, thousands of times", { timeout }, async () => {
+  const connection = openKeepAliveConnection(product.baseUrl);
   let strays = 0;
   let ownAnswers = 0;
   for (let turn = 0; turn < requests; turn += 1) {
@@ -58,13 +59,13 @@ test("one after the other, thousands of times", { timeout }, async () => {
   expect({ ownAnswers, strays }).toEqual({ ownAnswers: requests, strays: 0 });
 });
 
-test("thirty at once on their way, thousands in all, each answered in its place", { timeout }, async () => {
+test("thirty in flight, thousands in total, each answered in order", { timeout }, async () => {
   const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
   const answers = readAnswers(socket);
   let own = 0;
   for (let turn = 0; turn < requests; turn += 30) {
     const batch = Array.from({ length: Math.min(30, requests - turn) }, (_, index) => turn + index);
-    // Of each three the first two are one tenant's: what is asked for never simply alternates.
+    // Two of three consecutive requests are of one tenant, so that tenants and paths don't alternate in step.
     const tenantOf = (index: number) => tenants[index % 3 === 2 ? 1 : 0];
     socket.write(
       batch
@@ -81,7 +82,7 @@ test("thirty at once on their way, thousands in all, each answered in its place"
         answer.includes("HTTP/1.1 200 ") &&
         answer.includes(`X-Request-Id: ${index}\r\n`) &&
         Object.values(other?.marks ?? {}).every((mark) => !answer.includes(mark));
-      // One matcher a request would take longer than the requests.
+      // One matcher per request would take longer than the requests.
       if (!isInPlace) expect.fail(`Request ${index} of ${tenant?.marks["/open/me"]} got ${answer}`);
       if (tenant && answer.includes(tenant.marks[pathOf(index)])) own += 1;
     }
@@ -90,7 +91,7 @@ test("thirty at once on their way, thousands in all, each answered in its place"
   expect(own).toBe(requests);
 });
 
-/** The answers that come over a connection, each with its head, in their order. */
+/** The responses on a connection, each with its headers, in order. */
 async function* readAnswers(socket: AsyncIterable<Buffer>): AsyncGenerator<string, undefined> {
   let rest = "";
   for await (const chunk of socket) {
@@ -103,7 +104,7 @@ async function* readAnswers(socket: AsyncIterable<Buffer>): AsyncGenerator<strin
   return undefined;
 }
 
-/** Where the first answer ends; undefined while its head is not there yet. */
+/** Where the first response ends; undefined while its headers are incomplete. */
 function endOf(text: string): number | undefined {
   const head = /^.*?\r\ncontent-length: (\d+)\r\n.*?\r\n\r\n/is.exec(text);
   return head ? head[0].length + Number(head[1]) : undefined;

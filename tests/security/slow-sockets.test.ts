@@ -1,10 +1,10 @@
-// Callers who send a byte a second, by the hundred, hold up nobody else, and are let go when their time is over.
+// Hundreds of callers that send one byte per second delay no others, and are disconnected when their time is up.
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
-import { type Product, startProduct } from "../support/prepared-place.ts";
+import { type Product, startProduct } from "../support/prepared-instance.ts";
 
 let product: Product;
 let key: string;
@@ -19,12 +19,12 @@ afterAll(async () => {
 });
 
 interface SlowCaller {
-  /** Settles when the server has ended the connection: with which status, after how long. */
+  /** Settles with the status and the duration when the server has ended the connection. */
   readonly ended: Promise<{ readonly status: string | undefined; readonly afterMs: number }>;
   readonly socket: Socket;
 }
 
-/** Sends this at once, and a byte a second from then on. */
+/** Sends this immediately, and then one byte per second. */
 function callSlowly(beginning: string): SlowCaller {
   const startedAt = performance.now();
   const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
@@ -47,7 +47,7 @@ function callSlowly(beginning: string): SlowCaller {
   return { ended, socket };
 }
 
-test("500 slow callers do not keep the open API from answering, and none outlasts its limit", async () => {
+test("500 slow callers don't delay the open API, and none is connected beyond its limit", async () => {
   const inTheirHeaders = Array.from({ length: 300 }, () =>
     callSlowly("GET /open/me HTTP/1.1\r\nHost: x\r\nX-Slow: "),
   );

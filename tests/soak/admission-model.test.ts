@@ -1,7 +1,7 @@
 import { test } from "vitest";
 import { env } from "../env.ts";
-import { checkStories } from "../support/admission-model/check-stories.ts";
+import { checkScenarios } from "../support/admission-model/check-scenarios.ts";
 
-test("many more random stories have no answer that is stale and no use that is not counted once", async () => {
-  await checkStories({ runs: 10, seconds: env.soakSeconds });
+test("many more random histories have no stale response, and each use is counted once", async () => {
+  await checkScenarios({ runs: 10, seconds: env.soakSeconds });
 });

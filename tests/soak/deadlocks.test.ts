@@ -8,10 +8,15 @@ import { type Account, type CreatedKey, createKey, deleteKey, signUp } from "../
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import { toUuid } from "../support/inspection.ts";
 import { connectionTo } from "../support/postmaster.ts";
+import {
+  countAnsweredByKey,
+  type KeyRotationLoad,
+  startRoundRobinLoad,
+  sumStatuses,
+} from "../support/round-robin-load.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
-import { countAnsweredByKey, startWalk, sumStatuses, type Walk } from "../support/walk.ts";
 
-// The same keys come to two nodes in opposite orders, while edits lock rows of counters too.
+// Two nodes get the same keys in opposite orders, while edits also lock rows of counters.
 
 const durationMs = env.soakSeconds * 1_000;
 
@@ -20,7 +25,7 @@ let db: Db;
 
 beforeAll(async () => {
   nodes = await startTwoNodes();
-  db = openDatabase(await connectionTo(nodes.place.cluster), { applicationName: "soak" });
+  db = openDatabase(await connectionTo(nodes.instance.cluster), { applicationName: "soak" });
 });
 
 afterAll(async () => {
@@ -28,7 +33,7 @@ afterAll(async () => {
   await nodes?.close();
 });
 
-/** Keys in the order of their ids, which is the order of their rows. */
+/** Keys in the order of their IDs, which is the order of their rows. */
 async function createKeys(account: Account, count: number): Promise<readonly CreatedKey[]> {
   const keys: CreatedKey[] = [];
   for (let made = 0; made < count; made += 1)
@@ -36,15 +41,15 @@ async function createKeys(account: Account, count: number): Promise<readonly Cre
   return keys.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-/** Clients on both nodes, up on one and down on the other. */
-function walkBothWays(keys: readonly CreatedKey[], connections: number): readonly Walk[] {
+/** Clients on both nodes, in ascending order on one and descending order on the other. */
+function walkBothWays(keys: readonly CreatedKey[], connections: number): readonly KeyRotationLoad[] {
   return [
-    startWalk({ baseUrl: nodes.left.baseUrl, keys, connections }),
-    startWalk({ baseUrl: nodes.right.baseUrl, keys: keys.toReversed(), connections }),
+    startRoundRobinLoad({ baseUrl: nodes.left.baseUrl, keys, connections }),
+    startRoundRobinLoad({ baseUrl: nodes.right.baseUrl, keys: keys.toReversed(), connections }),
   ];
 }
 
-/** Disables and enables a user until the time is over; how often. */
+/** Disables and enables a user until the time is up. Returns how often. */
 async function keepSwitching(account: Account, until: number): Promise<number> {
   const user = await findUserByEmail(db, account.email);
   if (!user) throw new Error("There is no such user.");
@@ -56,9 +61,9 @@ async function keepSwitching(account: Account, until: number): Promise<number> {
   return switches;
 }
 
-/** Creates keys, uses them on both nodes and deletes them in the middle, until the time is over. */
-async function keepReplacing(account: Account, until: number): Promise<readonly Walk[]> {
-  const walks: Walk[] = [];
+/** Creates keys, uses them on both nodes, and deletes them during use, until the time is up. */
+async function keepReplacing(account: Account, until: number): Promise<readonly KeyRotationLoad[]> {
+  const walks: KeyRotationLoad[] = [];
   while (performance.now() < until) {
     const keys = [
       await createKey(nodes.left.baseUrl, account, "one of two"),
@@ -73,8 +78,8 @@ async function keepReplacing(account: Account, until: number): Promise<readonly 
   return walks;
 }
 
-/** Expects that each key has as many uses as were answered 200; how many they are in all. */
-async function expectExactCounts(walks: readonly Walk[]): Promise<number> {
+/** Expects that the uses of each key equal its responses with 200. Returns the total. */
+async function expectExactCounts(walks: readonly KeyRotationLoad[]): Promise<number> {
   const answered = countAnsweredByKey(walks.map(({ tally }) => tally));
   const ids = new Map([...answered.keys()].map((id) => [toUuid(id), id]));
   const rows = await db.selectFrom("key_counters").select(["key_id", "use_count"]).execute();
@@ -92,14 +97,14 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-test("two nodes that meet 500 keys in opposite orders run into no deadlock and no error, beside edits", async () => {
+test("two nodes that use 500 keys in opposite orders have no deadlock and no error, while edits run", async () => {
   const editor = await signUp(nodes.left.baseUrl, "editor@example.com");
   const keys = await createKeys(nodes.account, 500);
   const leavers = await Promise.all(
     Array.from({ length: 6 }, (_, index) => signUp(nodes.left.baseUrl, `leaver-${index}@example.com`)),
   );
   const leaversKeys = await Promise.all(leavers.map((leaver) => createKeys(leaver, 60)));
-  const deadlocks = await watchDeadlocks(nodes.place.cluster);
+  const deadlocks = await watchDeadlocks(nodes.instance.cluster);
   try {
     const startedAt = performance.now();
     const until = startedAt + durationMs;

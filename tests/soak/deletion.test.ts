@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { env } from "../env.ts";
 import { createKey, deleteKey } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
-import { closeLedger, countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
+import { countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 const maxRounds = 300;
-/** One takes a fraction of a second; 20 in a soak of ten seconds or longer. */
+/** A round takes a fraction of a second. At least 20 in a soak of ten seconds or longer. */
 const minRounds = Math.min(20, 2 * env.soakSeconds);
 
 let nodes: TwoNodes;
@@ -22,8 +22,8 @@ afterAll(async () => {
   await nodes?.close();
 });
 
-test("nothing that starts after a deletion returned is admitted, round after round, under load on two nodes", async () => {
-  const connection = await connectionTo(nodes.place.cluster);
+test("no request that starts after a deletion returned is admitted, round after round, under load on two nodes", async () => {
+  const connection = await connectionTo(nodes.instance.cluster);
   const until = performance.now() + env.soakSeconds * 1_000;
   const total = { answered: 0, counted: 0, received: 0 };
   let rounds = 0;
@@ -51,6 +51,6 @@ test("nothing that starts after a deletion returned is admitted, round after rou
     total.received += answered + alsoRefused + next.length;
     refused += after.length;
   }
-  closeLedger("deletion under load", total, `${rounds} rounds, ${refused} refused after, 0 admitted after`);
+  verifyCounts("deletion under load", total, `${rounds} rounds, ${refused} refused after, 0 admitted after`);
   expect(rounds).toBeGreaterThanOrEqual(minRounds);
 });

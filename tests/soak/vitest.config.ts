@@ -6,15 +6,15 @@ export default defineConfig({
     root: join(import.meta.dirname, ".."),
     include: [
       "soak/**/*.test.ts",
-      // Those that repeat something: `effort` times as often.
+      // The tests that repeat their rounds, `effort` times as often.
       "faults/node-killed.test.ts",
-      "security/{crosswise-changes,in-force-at-once,last-owners,one-connection}.test.ts",
+      "security/{crosswise-changes,immediate-effect,last-owners,one-connection}.test.ts",
     ],
     provide: { effort: 5 },
     globalSetup: "support/global-setup.ts",
     reporters: ["default", "json"],
     outputFile: { json: ".results/soak.json" },
-    // Each file loads two nodes as far as the machine goes.
+    // Each file loads two nodes to the limit of the machine.
     maxWorkers: 1,
     testTimeout: 1_800_000,
     hookTimeout: 120_000,

@@ -12,26 +12,26 @@ import {
   signUp,
 } from "../support/account.ts";
 import { callOpen, type OpenAnswer, statusOf } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { eventually, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
 import { type ProductNode, readyAgainWithinMs, spawnNode } from "../support/product.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 
-// One data directory from its first start on, told in steps: each test goes on where the one before ended.
+// One data directory from its first start, in steps: each test continues where the previous one ended.
 
-let place: Place;
+let instance: TestInstance;
 let node: ProductNode;
 let account: Account;
 let created: CreatedKey;
 
 beforeAll(async () => {
-  place = await createPlace({ REQUEST_LOG: "on" });
-  node = await place.start();
+  instance = await createTestInstance({ REQUEST_LOG: "on" });
+  node = await instance.start();
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "first");
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
 async function expectAllKept(uses: number): Promise<void> {
@@ -44,21 +44,21 @@ async function use(): Promise<void> {
   expect((await callOpen(node.baseUrl, created.key)).status).toBe(200);
 }
 
-/** Ends the node with a task of the test's own, and sees that nothing of it is left. */
+/** Stops the node with a function of the test, and expects that no process is left. */
 async function expectCleanEnd(end: () => Promise<number | null>): Promise<void> {
-  const postmaster = await getPostmaster(place.cluster);
+  const postmaster = await getPostmaster(instance.cluster);
   const requestId = crypto.randomUUID();
   await fetch(`${node.baseUrl}/open/me`, { headers: { "X-Request-Id": requestId } });
   expect(await end()).toBe(0);
-  // Its line was still waiting to be written.
+  // Its log line was still pending.
   expect(node.output()).toContain(`"status":401,`);
   expect(node.output()).toContain(requestId);
-  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  expect(await findPostmaster(instance.cluster)).toBeUndefined();
   expect(await isAlive(postmaster)).toBe(false);
   expect(node.output()).not.toContain("cannot start");
 }
 
-test("the first start prints the address and what to do next", () => {
+test("the first start prints the URL and the next step", () => {
   expect(node.output()).toMatch(/Latchkey \d+\.\d+\.\d+ is ready at http:\/\/127\.0\.0\.1:\d+/);
   expect(node.output()).toContain(`Sign up at ${node.baseUrl}/sign-up`);
   expect(node.output()).toContain("API Keys");
@@ -66,20 +66,20 @@ test("the first start prints the address and what to do next", () => {
   expect(node.output()).toContain("Ctrl-C stops everything.");
 });
 
-test("the data directory is private, and so is all that it holds", async () => {
-  expect((await stat(place.dataDirectory)).mode & 0o007).toBe(0);
-  for (const name of await readdir(place.dataDirectory)) {
-    expect((await stat(join(place.dataDirectory, name))).mode & 0o077, name).toBe(0);
+test("the data directory and all of its files are private", async () => {
+  expect((await stat(instance.dataDirectory)).mode & 0o007).toBe(0);
+  for (const name of await readdir(instance.dataDirectory)) {
+    expect((await stat(join(instance.dataDirectory, name))).mode & 0o077, name).toBe(0);
   }
 });
 
-test("SIGINT stops everything, Postgres too", async () => {
+test("SIGINT stops everything, including Postgres", async () => {
   await use();
   await expectCleanEnd(() => node.stop("SIGINT"));
 });
 
-test("started again it is soon ready and keeps user, session, key and count", async () => {
-  node = await place.start();
+test("after a restart, it is ready soon and keeps user, session, key and count", async () => {
+  node = await instance.start();
   console.info(`started again: ready within ${Math.round(node.readyWithinMs)} ms`);
   expect(node.readyWithinMs).toBeLessThan(readyAgainWithinMs);
   await expectAllKept(1);
@@ -87,12 +87,12 @@ test("started again it is soon ready and keeps user, session, key and count", as
   await expectAllKept(2);
 });
 
-test("SIGTERM stops everything, Postgres too", async () => {
+test("SIGTERM stops everything, including Postgres", async () => {
   await expectCleanEnd(() => node.stop("SIGTERM"));
 });
 
-test("a Ctrl-C that reaches the whole process group twice ends it as cleanly", async () => {
-  node = await place.start({}, { leadsGroup: true });
+test("a Ctrl-C that reaches the whole process group twice stops it cleanly", async () => {
+  node = await instance.start({}, { leadsGroup: true });
   await expectCleanEnd(async () => {
     process.kill(-node.pid, "SIGINT");
     process.kill(-node.pid, "SIGINT");
@@ -100,39 +100,39 @@ test("a Ctrl-C that reaches the whole process group twice ends it as cleanly", a
   });
 });
 
-test("a signal that comes before it is ready ends it cleanly too", async () => {
-  const child = spawnNode({ DATA_DIR: place.dataDirectory });
+test("a signal before it is ready also stops it cleanly", async () => {
+  const child = spawnNode({ DATA_DIR: instance.dataDirectory });
   const closed = once(child, "close");
   child.stdout?.resume();
-  // Postgres runs, so that the start is half way.
+  // Postgres runs, so the start is in progress.
   await eventually(
     "Postgres starts",
-    async () => (await findPostmaster(place.cluster)) !== undefined,
+    async () => (await findPostmaster(instance.cluster)) !== undefined,
     20_000,
   );
   child.kill("SIGINT");
   const [status] = await closed;
   expect(status).toBe(0);
-  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  expect(await findPostmaster(instance.cluster)).toBeUndefined();
 });
 
-test("the start after kill -9 adopts the Postgres that was left behind, and stops it at its end", async () => {
-  node = await place.start();
-  const postmaster = await getPostmaster(place.cluster);
+test("the start after kill -9 adopts the Postgres that was left running, and stops it at the end", async () => {
+  node = await instance.start();
+  const postmaster = await getPostmaster(instance.cluster);
   await node.stop("SIGKILL");
   expect(await isAlive(postmaster)).toBe(true);
-  node = await place.start();
-  expect(await getPostmaster(place.cluster)).toBe(postmaster);
+  node = await instance.start();
+  expect(await getPostmaster(instance.cluster)).toBe(postmaster);
   await expectAllKept(2);
   await expectCleanEnd(() => node.stop());
 });
 
-test("a killed Postgres means 503 within 2 s and never 200 while it is away; then all goes on by itself", async () => {
-  node = await place.start();
+test("a killed Postgres means 503 within 2 s and never 200 while it is unavailable; then the node recovers automatically", async () => {
+  node = await instance.start();
   await use();
-  const postmaster = await getPostmaster(place.cluster);
-  // Without its settings Postgres does not start, so that it stays away until they are back.
-  const settings = join(place.cluster, "postgresql.conf");
+  const postmaster = await getPostmaster(instance.cluster);
+  // Postgres doesn't start without its settings, so it stays unavailable until they are restored.
+  const settings = join(instance.cluster, "postgresql.conf");
   await rename(settings, `${settings}.away`);
   process.kill(postmaster, "SIGKILL");
   const answers: OpenAnswer[] = [];
@@ -141,7 +141,7 @@ test("a killed Postgres means 503 within 2 s and never 200 while it is away; the
     answers.push(answer);
     return answer.status;
   };
-  // A session of the killed Postgres may commit what it was given before it notices.
+  // A session of the killed Postgres may still commit a statement that it received.
   await eventually("the first 503", async () => (await ask()) === 503, 5_000);
   const lastUse = answers.length - 1;
   for (let attempt = 0; attempt < 20; attempt += 1) await ask();
@@ -164,9 +164,9 @@ test("a killed Postgres means 503 within 2 s and never 200 while it is away; the
     `Postgres killed: slowest 503 ${Math.round(slowest)} ms; ready ${Math.round(back)} ms after it could start`,
   );
   await use();
-  expect(await getPostmaster(place.cluster)).not.toBe(postmaster);
+  expect(await getPostmaster(instance.cluster)).not.toBe(postmaster);
   expect(await findSignedIn(node.baseUrl, account)).toBe(account.email);
-  // All that was answered is counted; what the killed session was given may be.
+  // All answered uses are counted. Uses in statements of the killed session may be counted.
   const count = await readUsageCount(node.baseUrl, account, created.id);
   expect(count).toBeGreaterThanOrEqual(4 + lastUse);
   expect(count).toBeLessThanOrEqual(4 + lastUse + 1);

@@ -7,22 +7,22 @@ import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo, eventually, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
 import { authSecret } from "../support/product.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 
-let place: Place;
+let instance: TestInstance;
 let cluster: TestCluster;
 let proxy: TcpProxy;
 
 beforeAll(async () => {
-  [place, cluster] = await Promise.all([createPlace(), startTestCluster()]);
+  [instance, cluster] = await Promise.all([createTestInstance(), startTestCluster()]);
   proxy = await startTcpProxy(join(cluster.connection.host, ".s.PGSQL.5432"));
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
   await proxy?.close();
   await cluster?.stop();
 });
@@ -41,10 +41,10 @@ const migrationsOf = async (connection: Parameters<typeof openDatabase>[0]): Pro
   }
 };
 
-test("with DATABASE_URL it uses that Postgres, leaves no data of its own and stops nothing but itself", async () => {
+test("with DATABASE_URL, it uses that Postgres, writes no data directory and stops only itself", async () => {
   await createDatabase(cluster.connection, "elsewhere");
   const { user, password } = cluster.connection;
-  const node = await place.start({
+  const node = await instance.start({
     DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${proxy.port}/elsewhere`,
     AUTH_SECRET: authSecret,
   });
@@ -53,7 +53,7 @@ test("with DATABASE_URL it uses that Postgres, leaves no data of its own and sto
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   expect(await migrationsOf({ ...cluster.connection, database: "elsewhere" })).toContain("0001-ground-floor");
   expect(await node.stop()).toBe(0);
-  await expect(access(place.dataDirectory)).rejects.toThrow("ENOENT");
+  await expect(access(instance.dataDirectory)).rejects.toThrow("ENOENT");
   expect(node.output()).not.toContain(password);
   expect((await migrationsOf({ ...cluster.connection, database: "elsewhere" })).length).toBeGreaterThan(0);
 });
@@ -70,7 +70,7 @@ test("a node purges expired rows as soon as it has started", async () => {
       .values({ ...verification, expires_at: new Date(0) })
       .execute();
     const { user, password } = connection;
-    const node = await place.start({
+    const node = await instance.start({
       DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${proxy.port}/purged`,
       AUTH_SECRET: authSecret,
     });
@@ -82,23 +82,23 @@ test("a node purges expired rows as soon as it has started", async () => {
   }
 });
 
-test("two nodes that start at once on a fresh data directory share one Postgres, which the last one stops", async () => {
-  const [first, second] = await Promise.all([place.start(), place.start()]);
-  const postmaster = await getPostmaster(place.cluster);
-  const migrations = await migrationsOf(await connectionTo(place.cluster));
+test("two nodes that start at the same time on a new data directory share one Postgres, which the last one stops", async () => {
+  const [first, second] = await Promise.all([instance.start(), instance.start()]);
+  const postmaster = await getPostmaster(instance.cluster);
+  const migrations = await migrationsOf(await connectionTo(instance.cluster));
   expect(new Set(migrations).size).toBe(migrations.length);
   for (const node of [first, second]) {
     expect(node.output()).not.toMatch(/error|warn|fail/i);
     expect(await statusOf(node.baseUrl, "/readyz")).toBe(200);
   }
-  // Each knows the sessions of the other: they ended with one secret.
+  // Each accepts the sessions of the other, because both use one secret.
   const account = await signUp(first.baseUrl);
   const { key } = await createKey(second.baseUrl, account, "first");
 
   expect(await first.stop()).toBe(0);
-  expect(await getPostmaster(place.cluster)).toBe(postmaster);
+  expect(await getPostmaster(instance.cluster)).toBe(postmaster);
   expect((await callOpen(second.baseUrl, key)).status).toBe(200);
   expect(await second.stop()).toBe(0);
-  expect(await findPostmaster(place.cluster)).toBeUndefined();
+  expect(await findPostmaster(instance.cluster)).toBeUndefined();
   expect(await isAlive(postmaster)).toBe(false);
 });

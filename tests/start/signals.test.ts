@@ -9,39 +9,39 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { env } from "../env.ts";
 import { createKey, signUp } from "../support/account.ts";
-import type { Place } from "../support/place.ts";
 import { eventually, findPostmaster, isAlive } from "../support/postmaster.ts";
-import { createPreparedPlace } from "../support/prepared-place.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { bareEnvironment, projectRoot } from "../support/product.ts";
+import type { TestInstance } from "../support/test-instance.ts";
 
-// SIGTERM to the process that a person or a supervisor starts, and to nothing else.
+// SIGTERM only to the process that a person or a supervisor starts.
 
-let place: Place;
+let instance: TestInstance;
 let started: ChildProcess | undefined;
 
 beforeAll(async () => {
-  place = await createPreparedPlace();
+  instance = await createPreparedInstance();
 });
 
 vi.setConfig({ testTimeout: 120_000 });
 
 afterEach(() => {
-  // SIGTERM, so that Postgres stops too; after a test that passed nothing is there to be signalled.
+  // SIGTERM, so that Postgres stops too. After a passed test, no process is left.
   started?.kill();
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
 const npx = ["npx", "-y", "pnpm@12", "start"];
 const server = [process.execPath, "apps/api/src/main.ts"];
 
-/** Starts a command and waits until the server in it is ready; its address. */
+/** Starts a command and waits until its server is ready. Returns the base URL. */
 async function start([file = "", ...args]: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(file, args, {
     cwd: projectRoot,
-    env: { ...bareEnvironment, HOME: env.home, PORT: "0", DATA_DIR: place.dataDirectory },
+    env: { ...bareEnvironment, HOME: env.home, PORT: "0", DATA_DIR: instance.dataDirectory },
     stdio: ["ignore", "pipe", "pipe"],
   });
   started = child;
@@ -57,7 +57,7 @@ async function start([file = "", ...args]: readonly string[]): Promise<{ child: 
   throw new Error(`It ended before it was ready:\n${lines.join("\n")}`);
 }
 
-/** Every process below this one. */
+/** All descendants of this process. */
 async function listDescendants(pid: number): Promise<readonly number[]> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid="]);
   const processes = stdout
@@ -88,7 +88,7 @@ async function beginRequest(url: string): Promise<{ finish: () => Promise<number
   });
   const answered = once(outgoing, "response");
   outgoing.flushHeaders();
-  // The server has the headers and waits for the body.
+  // The server has received the headers and waits for the body.
   await once(outgoing, "continue");
   return {
     async finish() {
@@ -107,7 +107,10 @@ async function isListening(url: string): Promise<boolean> {
   );
 }
 
-/** That SIGTERM to `pid` ends everything: the request is answered, Postgres is shut down, no process is left. */
+/**
+ * Expects that SIGTERM to `pid` stops everything: the request is answered, Postgres is shut down, no process is
+ * left.
+ */
 async function expectCleanStop(url: string, pid: number, exited: Promise<unknown>): Promise<void> {
   const descendants = await listDescendants(pid);
   const inFlight = await beginRequest(url);
@@ -115,8 +118,8 @@ async function expectCleanStop(url: string, pid: number, exited: Promise<unknown
   await eventually("the server stops listening", async () => !(await isListening(url)), 20_000);
   expect(await inFlight.finish()).toBe(201);
   await exited;
-  expect(await findPostmaster(place.cluster)).toBeUndefined();
-  const log = await readFile(join(place.cluster, "postgres.log"), "utf8");
+  expect(await findPostmaster(instance.cluster)).toBeUndefined();
+  const log = await readFile(join(instance.cluster, "postgres.log"), "utf8");
   expect(log.trimEnd().split("\n").at(-1)).toContain("database system is shut down");
   expect(descendants.length).toBeGreaterThan(0);
   await eventually(
@@ -145,7 +148,7 @@ const namespace = [
   ...["--pid", "--fork", "--mount-proc", "--kill-child"],
 ];
 
-/** Makes a command process 1 of a namespace, as in a container; an ordinary process where that isn't permitted. */
+/** Runs a command as process 1 of a namespace, as in a container; as an ordinary process if that isn't permitted. */
 async function inNamespace(command: readonly string[]): Promise<readonly string[]> {
   const [file = "", ...args] = namespace;
   const isPermitted = await promisify(execFile)(file, [...args, "true"]).then(

@@ -6,19 +6,18 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What axe finds wrong with the page as it is rendered, one line per element. */
+/** Returns axe's findings on the rendered page, one line per element. */
 export async function findAccessibilityProblems(page: Page): Promise<string[]> {
   return await runAxe(page, {});
 }
 
-/** What axe finds wrong with the colors of the page. */
+/** Returns axe's findings on the colors of the page. */
 export async function findColorProblems(page: Page): Promise<string[]> {
   return await runAxe(page, { runOnly: ["color-contrast", "link-in-text-block"] });
 }
 
 /**
- * What axe finds wrong with the page in light and in dark. Colors are all that differs between the two, so that the
- * other rules run once.
+ * Returns axe's findings on the page in light and in dark. The two differ only in colors, so all other rules run once.
  */
 export async function findProblemsInBothSchemes(page: Page): Promise<string[]> {
   await showIn(page, "dark");
@@ -28,7 +27,7 @@ export async function findProblemsInBothSchemes(page: Page): Promise<string[]> {
   return [...light.map((problem) => `light: ${problem}`), ...dark.map((problem) => `dark: ${problem}`)];
 }
 
-/** Changes the system's color scheme, and waits until the app has followed. */
+/** Changes the system's color scheme, and waits until the app uses it. */
 async function showIn(page: Page, colorScheme: "light" | "dark"): Promise<void> {
   await page.emulateMedia({ colorScheme });
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();

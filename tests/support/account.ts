@@ -1,4 +1,4 @@
-/** What a person does in the web app, by the calls that it makes, without a browser. */
+/** Performs actions of a web app user without a browser, by the calls that the web app makes. */
 
 export interface Account {
   readonly email: string;
@@ -18,7 +18,7 @@ export interface ListedKey {
   readonly usageCount: number;
 }
 
-/** An answer of tRPC: a result, or the code of a failure. */
+/** A tRPC response: a result, or the code of an error. */
 export interface Answer {
   readonly status: number;
   readonly data: unknown;
@@ -44,7 +44,7 @@ export async function callProcedure(
     address,
     kind === "query" ? { headers } : { method: "POST", headers, body: JSON.stringify(input) },
   );
-  const body = (await response.json()) as Envelope; // tRPC's own shape.
+  const body = (await response.json()) as Envelope; // tRPC's format.
   return {
     status: response.status,
     data: body.result?.data,
@@ -62,11 +62,11 @@ export async function signUp(baseUrl: string, email = "ada@example.com"): Promis
   const password = "a horse that counts to ten";
   const input = { name: "Ada Lovelace", email, password };
   const { cookie, code } = await callProcedure(baseUrl, { path: "session.signUp", kind: "mutation", input });
-  if (!cookie) throw new Error(`Nobody was signed up: ${code}`);
+  if (!cookie) throw new Error(`The sign-up failed: ${code}`);
   return { email, password, cookie };
 }
 
-/** The status of signing in, and the cookie if it worked. */
+/** Signs in. Returns the status, and the cookie if the sign-in succeeded. */
 export async function signIn(
   baseUrl: string,
   { email, password }: Pick<Account, "email" | "password">,
@@ -78,7 +78,7 @@ export async function signIn(
   });
 }
 
-/** The address of whoever the cookie belongs to, undefined for a visitor. */
+/** Returns the email address of the session's user; undefined without a session. */
 export async function findSignedIn(baseUrl: string, { cookie }: Account): Promise<string | undefined> {
   const { data } = await callProcedure(baseUrl, { path: "session.current", kind: "query", cookie });
   return (data as { user: { email: string } } | null)?.user.email; // The router's type for this procedure.
@@ -94,10 +94,10 @@ export async function createKey(baseUrl: string, { cookie }: Account, name: stri
 export async function deleteKey(baseUrl: string, { cookie }: Account, id: string): Promise<void> {
   const call = { path: "apiKeys.delete", kind: "mutation", input: { id }, cookie } as const;
   const { status, code } = await callProcedure(baseUrl, call);
-  if (status !== 200) throw new Error(`No key was deleted: ${code}`);
+  if (status !== 200) throw new Error(`The key was not deleted: ${code}`);
 }
 
-/** How often a key was used, as the API Keys page shows it. */
+/** Returns the number of uses of a key, as the API keys page shows it. */
 export async function readUsageCount(baseUrl: string, { cookie }: Account, id: string): Promise<number> {
   const call = { path: "apiKeys.list", kind: "query", input: { pageSize: 100 }, cookie } as const;
   const { data, code } = await callProcedure(baseUrl, call);

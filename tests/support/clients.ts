@@ -1,28 +1,28 @@
 import { Agent } from "node:http";
 
-/** One of many clients, while it sends one request after the other. */
+/** One of many clients. It sends one request after the other. */
 export interface Client {
   /** Counted from 0. */
   readonly index: number;
-  /** Its own connection, kept alive. */
+  /** The client's connection, which is kept alive. */
   readonly agent: Agent;
-  /** Whether it is to send nothing more. */
+  /** Whether the client should stop sending. */
   readonly isStopped: () => boolean;
-  /** Says that a request of its has ended. */
+  /** Called when one of its requests has ended. */
   readonly tellEnded: () => void;
 }
 
-/** Clients under way. */
+/** Running clients. */
 export interface Clients {
-  /** Settles when so many requests have ended in all, or all clients. */
+  /** Settles when this many requests have ended in total, or when all clients have ended. */
   readonly reached: (count: number) => Promise<void>;
   /** Settles when every client has ended. */
   readonly ended: Promise<void>;
-  /** Lets each client finish its request, and no more. */
+  /** Stops each client after its current request. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts so many clients, each with a connection of its own. @param run what one does until it is stopped. */
+/** Starts this many clients, each with a separate connection. @param run runs one client until it is stopped. */
 export function startClients(connections: number, run: (client: Client) => Promise<void>): Clients {
   const waiting = new Set<{ readonly count: number; readonly settle: () => void }>();
   let endedRequests = 0;

@@ -1,17 +1,17 @@
 import { Readable, Writable } from "node:stream";
 import { runProgram } from "@latchkey/api/command";
 import { readEnv } from "@latchkey/api/env";
-import { bareEnvironment, type Ending, type Variables } from "./product.ts";
+import { bareEnvironment, type ProcessResult, type Variables } from "./product.ts";
 
 /**
- * Runs the `latchkey` command in this process, where it takes a fifth of the processor time of a process of its own.
- * `runCommand` runs it as a process, for what signals, exit codes and standard streams do.
+ * Runs the `latchkey` command in this process, which takes a fifth of the processor time of a separate process.
+ * `runCommand` runs it as a process, for tests of signals, exit codes and standard streams.
  */
-export async function runCommandHere(
+export async function runCommandInProcess(
   args: readonly string[],
   variables: Variables,
   input = "",
-): Promise<Ending> {
+): Promise<ProcessResult> {
   const startedAt = performance.now();
   const [stdout, stderr] = [collect(), collect()];
   const status = await runProgram(args, {

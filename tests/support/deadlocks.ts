@@ -2,16 +2,18 @@ import { clientConfig } from "@latchkey/db/connection";
 import pg from "pg";
 import { connectionTo, eventually } from "./postmaster.ts";
 
-/** Counts the deadlocks that the embedded Postgres of a cluster finds. */
+/** Counts the deadlocks that the embedded Postgres of a cluster detects. */
 export interface DeadlockWatch {
-  /** How many there have been since it began to watch. It breaks off every connection of the nodes, which then connect anew. */
+  /**
+   * Returns the number of deadlocks since the start. Terminates all connections of the nodes, which then reconnect.
+   */
   readonly finish: () => Promise<number>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Admission gives up a lock after 100 ms, long before Postgres looks for deadlocks by itself: that is why it is told
- * to look after 20 ms.
+ * Sets `deadlock_timeout` to 20 ms. Admission stops waiting for a lock after 100 ms, long before Postgres checks for
+ * deadlocks by default.
  */
 export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
   const client = new pg.Client(clientConfig(await connectionTo(cluster), "deadlock watch"));
@@ -29,7 +31,7 @@ export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
   const before = await readDeadlocks();
   return {
     async finish() {
-      // A connection tells what it has counted a while later, but when it ends.
+      // A connection reports its counts with a delay, but immediately when it ends.
       const others =
         "datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'";
       const { rows } = await client.query<{ pid: number }>(

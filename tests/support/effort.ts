@@ -2,7 +2,7 @@ import { inject } from "vitest";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** How many times as often as in `test` a test repeats what it looks for a race in: 5 in `soak`. */
+    /** The factor by which tests that look for races repeat their rounds: 1 in `test`, 5 in `soak`. */
     effort: number;
   }
 }

@@ -8,10 +8,10 @@ import { projectRoot } from "./product.ts";
 
 const run = promisify(execFile);
 
-/** How long a build may take on a busy machine, in milliseconds. */
+/** The longest duration of a build on a busy machine, in milliseconds. */
 const withinMs = 300_000;
 
-/** Prepares what test files share; what it answers removes it. */
+/** Prepares what test files share. Returns a function that removes it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const [{ dataDirectory, remove }] = await Promise.all([prepareData(), buildWebApp()]);
   project.provide("preparedData", dataDirectory);
@@ -19,8 +19,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * Builds the web app before tests that use it, so that they never meet the pages of yesterday's source. Turbo does nothing
- * where the build is current. `turbo run test` has built it already.
+ * Builds the web app before tests that use it, so that they never run on outdated pages. Turbo does nothing if the
+ * build is current. `turbo run test` builds it beforehand.
  */
 async function buildWebApp(): Promise<void> {
   if (env.isRunByTurbo) return;
@@ -29,7 +29,7 @@ async function buildWebApp(): Promise<void> {
   try {
     await run(turbo, build, { cwd: projectRoot, timeout: withinMs });
   } catch (error) {
-    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string }; // What the program wrote.
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string }; // The program's output.
     throw new Error(`The web app could not be built:\n${stdout}${stderr}`, { cause: error });
   }
 }

@@ -2,14 +2,14 @@ import { clientConfig } from "@latchkey/db/connection";
 import { decodeId } from "@latchkey/db/ids";
 import pg from "pg";
 
-/** Looks and reaches into the product's database past the product. */
+/** Reads and changes the product's database directly. */
 
 export type Connection = Parameters<typeof clientConfig>[0];
 
 /** The name of these connections in `pg_stat_activity`. */
 const inspectorName = "latchkey test inspector";
 
-/** How often a key was used, as the database holds it; -1 for a key that is not there. */
+/** Returns the number of uses of a key in the database; -1 if the key doesn't exist. */
 export async function readUses(connection: Connection, id: string): Promise<number> {
   const rows = await query<{ uses: number }>(
     connection,
@@ -19,7 +19,7 @@ export async function readUses(connection: Connection, id: string): Promise<numb
   return rows[0]?.uses ?? -1;
 }
 
-/** The connections of nodes that this database has, by the names that they give themselves. */
+/** Returns the nodes' connections to this database, by `application_name`. */
 export async function countNodeConnections(
   connection: Connection,
 ): Promise<Readonly<Record<string, number>>> {
@@ -33,7 +33,7 @@ export async function countNodeConnections(
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
 }
 
-/** Takes locks by a statement, in a transaction that stays open until it is let go. */
+/** Takes locks with a statement, in a transaction that stays open until it is released. */
 export async function holdLocks(
   connection: Connection,
   statement: string,
@@ -44,21 +44,21 @@ export async function holdLocks(
   await client.query(statement, [...values]);
   return {
     async letGo() {
-      // What was changed under the lock is taken back.
+      // Rolls back what was changed under the lock.
       await client.query("rollback");
       await client.end();
     },
   };
 }
 
-/** A key's id as Postgres has it. @throws an Error for what is no key's id. */
+/** Returns the UUID of a key ID. @throws an Error if it isn't a key ID. */
 export function toUuid(id: string): string {
   const uuid = decodeId("key", id);
-  if (!uuid) throw new Error(`No key's id: ${id}`);
+  if (!uuid) throw new Error(`Not a key ID: ${id}`);
   return uuid;
 }
 
-/** @throws what Postgres answers, such as 53300 where it takes no more connections. */
+/** @throws Postgres's error, such as 53300 if it accepts no more connections. */
 export async function open(connection: Connection): Promise<pg.Client> {
   const client = new pg.Client(clientConfig(connection, inspectorName));
   client.on("error", () => undefined);

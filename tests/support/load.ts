@@ -7,43 +7,43 @@ export interface Outcome {
   readonly baseUrl: string;
   readonly sentAt: number;
   readonly endedAt: number;
-  /** Undefined when the connection ended without an answer. */
+  /** Undefined if the connection ended without a response. */
   readonly status: number | undefined;
-  /** The error's, such as ECONNRESET, when there is no status. */
+  /** The error code, such as ECONNRESET, if there is no status. */
   readonly errorCode: string | undefined;
-  /** The answer's header of that name. */
+  /** The response header. */
   readonly retryAfter: string | undefined;
-  /** Whether an earlier request had used the connection. */
+  /** Whether an earlier request used the same connection. */
   readonly isReused: boolean;
 }
 
 export interface Load {
-  /** What has ended so far. */
+  /** The requests that have ended so far. */
   readonly outcomes: readonly Outcome[];
-  /** How many requests were sent so far. */
+  /** The number of requests sent so far. */
   readonly sent: () => number;
-  /** Settles when this many requests have ended, or all clients. */
+  /** Settles when this many requests have ended, or when all clients have ended. */
   readonly reached: (count: number) => Promise<void>;
-  /** Settles when every client has ended: told to stop, all requests made, or without a connection. */
+  /** Settles when every client has ended: it was stopped, sent all requests, or lost its connection. */
   readonly ended: Promise<void>;
-  /** Lets each client finish its request, and no more. */
+  /** Stops each client after its current request. */
   readonly stop: () => Promise<readonly Outcome[]>;
 }
 
-/** How long a client whose connection broke waits before it makes another, in milliseconds. */
+/** How long a client waits before it reconnects, in milliseconds. */
 const reconnectPauseMs = 20;
 
 /**
- * Clients that each send one request after the other over a connection of its own, kept alive, and stop at the first
- * that breaks, unless they reconnect. They take turns over the addresses.
+ * Starts clients that each send one request after the other on a separate, kept-alive connection. A client ends when
+ * its connection breaks, unless it reconnects. Clients are distributed over the base URLs.
  */
 export function startLoad(options: {
   readonly baseUrls: readonly string[];
   readonly key: string;
   readonly connections: number;
-  /** In all; without it, until told to stop. */
+  /** The total number; by default, clients run until they are stopped. */
   readonly requests?: number;
-  /** Whether a client whose connection broke goes on over a new one. */
+  /** Whether a client reconnects after its connection broke. */
   readonly reconnects?: boolean;
 }): Load {
   const { baseUrls, key, connections, requests = Number.POSITIVE_INFINITY, reconnects = false } = options;
@@ -76,7 +76,7 @@ export function startLoad(options: {
   };
 }
 
-/** Sends one request over an agent's connection. It never fails: what becomes of it is the outcome. */
+/** Sends one request on an agent's connection. Never throws: errors are outcomes. */
 export function send(
   agent: Agent,
   baseUrl: string,

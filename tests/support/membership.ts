@@ -2,14 +2,14 @@ import { decodeId } from "@latchkey/db/ids";
 import { type Account, callProcedure } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
 
-/** Who somebody is, and where they belong, as the web app shows it. */
-export interface Belonging {
+/** A user and their workspaces, as the web app shows them. */
+export interface Membership {
   readonly userId: string;
   readonly workspaceId: string;
 }
 
-/** Somebody's id, and that of the first of their workspaces. */
-export async function getBelonging(baseUrl: string, { cookie }: Account): Promise<Belonging> {
+/** Returns the ID of a user, and the ID of their first workspace. */
+export async function getMembership(baseUrl: string, { cookie }: Account): Promise<Membership> {
   const { data } = await callProcedure(baseUrl, { path: "session.current", kind: "query", cookie });
   const { user, workspaces } = data as {
     readonly user: { readonly id: string };
@@ -18,20 +18,20 @@ export async function getBelonging(baseUrl: string, { cookie }: Account): Promis
   return { userId: user.id, workspaceId: workspaces[0]?.id ?? "" };
 }
 
-/** Writes memberships and looks them up, past the product. */
-export interface MembershipBook {
-  /** Makes somebody a member with this role, or gives a member the role. */
-  readonly write: (belonging: Belonging, role: string) => Promise<void>;
-  /** How many owners a workspace has. */
+/** Reads and writes memberships directly in the database. */
+export interface MembershipTable {
+  /** Adds a member with this role, or changes the role of a member. */
+  readonly write: (belonging: Membership, role: string) => Promise<void>;
+  /** Returns the number of owners of a workspace. */
   readonly countOwners: (workspaceId: string) => Promise<number>;
   readonly close: () => Promise<void>;
 }
 
-export async function openMembershipBook(connection: Connection): Promise<MembershipBook> {
+export async function openMembershipTable(connection: Connection): Promise<MembershipTable> {
   const client = await open(connection);
   const uuidOf = (kind: "user" | "workspace", id: string): string => {
     const uuid = decodeId(kind, id);
-    if (!uuid) throw new Error(`No ${kind}'s id: ${id}`);
+    if (!uuid) throw new Error(`Not an ID of a ${kind}: ${id}`);
     return uuid;
   };
   return {
@@ -43,7 +43,7 @@ export async function openMembershipBook(connection: Connection): Promise<Member
         on conflict (workspace_id, user_id) do update set role = excluded.role`,
         [uuidOf("workspace", workspaceId), user, role],
       );
-      // As the product does with every change of a membership.
+      // Latchkey does the same with every change of a membership.
       await client.query(
         "update key_counters set version = version + 1 where key_id in (select id from api_keys where user_id = $1)",
         [user],

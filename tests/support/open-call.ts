@@ -1,4 +1,4 @@
-/** What the open API answered. */
+/** A response of the open API. */
 export interface OpenAnswer {
   readonly status: number;
   readonly code: string | undefined;
@@ -7,10 +7,10 @@ export interface OpenAnswer {
   readonly tookMs: number;
 }
 
-/** Nothing is promised to take longer than 2 s; who waits longer than this has found something that hangs. */
-const patienceMs = 10_000;
+/** Every response is guaranteed within 2 s, so a request that takes longer than this hangs. */
+const timeoutMs = 10_000;
 
-/** Calls the open API with a key. @throws what `fetch` throws when there is no answer. */
+/** Calls the open API with a key. @throws what `fetch` throws if there is no response. */
 export async function callOpen(
   baseUrl: string,
   key: string,
@@ -19,7 +19,7 @@ export async function callOpen(
   const startedAt = performance.now();
   const response = await fetch(`${baseUrl}${path}`, {
     headers: { Authorization: `Bearer ${key}` },
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(timeoutMs),
   });
   const body = await response.text();
   const tookMs = performance.now() - startedAt;
@@ -32,9 +32,9 @@ export async function callOpen(
   };
 }
 
-/** The status of a page that needs no key, such as `/healthz`. */
+/** Returns the status of a page that needs no key, such as `/healthz`. */
 export async function statusOf(baseUrl: string, path: string): Promise<number> {
-  const response = await fetch(`${baseUrl}${path}`, { signal: AbortSignal.timeout(patienceMs) });
+  const response = await fetch(`${baseUrl}${path}`, { signal: AbortSignal.timeout(timeoutMs) });
   await response.arrayBuffer();
   return response.status;
 }

@@ -1,14 +1,16 @@
 import { connect, type Socket } from "node:net";
 
-/** Many requests at once over few connections, of which each sends all of its own before the first answer. */
+/**
+ * Many concurrent requests on few connections. Each connection sends all of its requests before the first response.
+ */
 export interface PipelinedLoad {
-  /** Settles with the first answer of any. */
+  /** Settles with the first response. */
   readonly firstAnswer: Promise<void>;
-  /** Settles when every request was answered or its connection ended: the statuses, in no order. */
+  /** Settles with all statuses, in no order, when every request has a response or its connection has ended. */
   readonly ended: Promise<readonly string[]>;
 }
 
-/** @param options.requestsEach a connection may have 32 requests waiting; with one more the server ends it. */
+/** @param options.requestsEach at most 32, because the server ends a connection with more pending requests. */
 export function startPipelinedLoad(options: {
   readonly baseUrl: string;
   readonly key: string;
@@ -27,7 +29,7 @@ export function startPipelinedLoad(options: {
   return { firstAnswer: first.promise, ended: Promise.all(all).then((statuses) => statuses.flat()) };
 }
 
-/** No body of ours has a status line in it. */
+/** No body contains a status line. */
 async function readStatuses(socket: Socket, count: number): Promise<readonly string[]> {
   let text = "";
   const statuses = (): string[] =>

@@ -2,30 +2,30 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** The files of the embedded Postgres of a data directory, and the process that they name. */
+/** The files of the embedded Postgres in a data directory, and its process. */
 
-/** Where the cluster of a data directory is, if nothing keeps Postgres out of it. */
+/** Returns the directory of the cluster in a data directory that Postgres can access. */
 export function clusterOf(dataDirectory: string): string {
   return join(dataDirectory, "postgres");
 }
 
-/** The pid in `postmaster.pid`, undefined where there is no such file. */
+/** Returns the PID in `postmaster.pid`; undefined if there is no such file. */
 export async function findPostmaster(cluster: string): Promise<number | undefined> {
   const content = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => undefined);
   return content === undefined ? undefined : Number.parseInt(content, 10);
 }
 
-/** @throws an Error where no Postgres runs. */
+/** @throws an Error if Postgres doesn't run. */
 export async function getPostmaster(cluster: string): Promise<number> {
   const pid = await findPostmaster(cluster);
   if (pid === undefined || !(await isAlive(pid))) throw new Error(`No Postgres runs in ${cluster}.`);
   return pid;
 }
 
-/** Kills a Postgres as a crash of the machine would: the postmaster and every process that it has. */
+/** Kills a Postgres like a crash of the machine: the postmaster and all of its processes. */
 export async function killPostgres(cluster: string): Promise<void> {
   const pid = await getPostmaster(cluster);
-  // Stopped, it has no new children while they are looked up.
+  // A stopped process starts no new children while they are looked up.
   process.kill(pid, "SIGSTOP");
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter(Boolean);
   for (const child of [String(pid), ...children]) endIfThere(Number(child));
@@ -35,11 +35,11 @@ function endIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended by itself in between.
+    // It has already exited.
   }
 }
 
-/** How to connect to the application's database, read from the cluster's own files. */
+/** Returns how to connect to the application's database, from the cluster's files. */
 export async function connectionTo(cluster: string): Promise<{
   readonly host: string;
   readonly port: number;
@@ -51,7 +51,7 @@ export async function connectionTo(cluster: string): Promise<{
   return { host: cluster, port: 5432, user: "latchkey", password, database: "latchkey" };
 }
 
-/** Whether a process runs; one that has ended and that nobody has waited for yet does not. */
+/** Whether a process runs. A zombie does not. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -62,7 +62,7 @@ export async function isAlive(pid: number): Promise<boolean> {
   return !/\) [ZX] /.test(stat);
 }
 
-/** Asks again every 20 ms until the answer is true. @throws an Error after `withinMs`. */
+/** Polls every 20 ms until the result is true. @throws an Error after `withinMs`. */
 export async function eventually(
   what: string,
   isSo: () => Promise<boolean>,

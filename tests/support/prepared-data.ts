@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory, runCommand } from "./product.ts";
 
-/** A data directory with the newest schema and nobody in it, which tests copy. */
+/** Creates a data directory with the newest schema and without users, which tests copy. */
 export interface PreparedData {
   readonly dataDirectory: string;
   readonly remove: () => Promise<void>;

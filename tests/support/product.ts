@@ -8,23 +8,23 @@ import { scratchDirectory } from "@latchkey/db/testing/scratch-directory";
 
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
-/** A node of the product as a process of its own. */
+/** A Latchkey node as a separate process. */
 export interface ProductNode {
   readonly baseUrl: string;
   readonly process: ChildProcess;
   readonly pid: number;
-  /** From the start of the process until it said that it was ready. */
+  /** The time from the start of the process until it was ready, in milliseconds. */
   readonly readyWithinMs: number;
-  /** Everything it has printed so far, on both streams. */
+  /** Its output so far, of both streams. */
   readonly output: () => string;
-  /** Settles when it is gone: the exit status, null after a signal that it did not handle. */
+  /** Settles with the exit status when the process has ended; null after a signal that it did not handle. */
   readonly exited: Promise<number | null>;
-  /** Ends it, the polite way unless told otherwise, and waits until it is gone; the exit status. */
+  /** Sends a signal, SIGTERM by default, and waits until the process has ended. Returns the exit status. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 }
 
-/** How a process that ends by itself ended. */
-export interface Ending {
+/** How a process exited. */
+export interface ProcessResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -34,18 +34,18 @@ export interface Ending {
 export type Variables = Readonly<Record<string, string>>;
 
 export interface SpawnOptions {
-  /** Whether it can be signalled with all that it started. */
+  /** Whether it leads a process group, so that signals can reach all of its child processes. */
   readonly leadsGroup?: boolean;
-  /** Told of each line that it prints. */
+  /** Called with each line that it prints. */
   readonly onLine?: (line: string) => void;
-  /** The checkout that it is of; this one unless told. */
+  /** The checkout that it runs from; this one by default. */
   readonly directory?: string;
 }
 
-/** What a process of ours needs of the environment; nothing else leaks in from whoever runs the tests. */
+/** The environment variables that processes need. No others are inherited from the test run. */
 export const bareEnvironment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C.UTF-8" } as const;
 
-/** One that the nodes of one database can share. */
+/** A value that all nodes of one database can share. */
 export const authSecret = "a secret for tests, which is no secret at all";
 
 const readyLine = /Latchkey .* is ready at (\S+)/;
@@ -53,13 +53,13 @@ const startTimeoutMs = 60_000;
 const runTimeoutMs = 30_000;
 
 /**
- * Starts a node with these variables, on a free port unless they name one, and waits until it says that it is ready.
- * @throws an Error with its output when it ends first, or says nothing for 60 s.
+ * Starts a node with these variables, by default on a free port, and waits until it reports that it is ready.
+ * @throws an Error with its output if it exits, or isn't ready after 60 s.
  */
 export async function startNode(variables: Variables, options: SpawnOptions = {}): Promise<ProductNode> {
   const startedAt = performance.now();
   const child = spawnNode(variables, options);
-  const exited = once(child, "close").then(([status]) => status as number | null); // Node's own type for this event.
+  const exited = once(child, "close").then(([status]) => status as number | null); // Node's type for this event.
   const lines: string[] = [];
   const output = (): string => lines.join("\n");
   const baseUrl = await new Promise<string>((found, failed) => {
@@ -79,7 +79,7 @@ export async function startNode(variables: Variables, options: SpawnOptions = {}
     }
     exited.then((status) => {
       clearTimeout(timer);
-      failed(new Error(`It ended with status ${status}:\n${output()}`));
+      failed(new Error(`It exited with status ${status}:\n${output()}`));
     }, failed);
   });
   return {
@@ -96,30 +96,36 @@ export async function startNode(variables: Variables, options: SpawnOptions = {}
   };
 }
 
-/** How long a node may take to be ready on a database that exists, while other tests use the processors; 2 s alone. */
+/**
+ * The longest start on an existing database while other tests use the processors. It takes 2 s on an idle machine.
+ */
 export const readyAgainWithinMs = 30_000;
 
-/** Starts a node without waiting for anything. */
+/** Starts a node without waiting for it. */
 export function spawnNode(variables: Variables, options: SpawnOptions = {}): ChildProcess {
   const { leadsGroup = false, directory = projectRoot } = options;
   return spawn(process.execPath, [join(directory, "apps/api/src/main.ts")], {
     cwd: directory,
-    // Tests sign up dozens of people from one address.
+    // Tests sign up dozens of users from one IP address.
     env: { ...bareEnvironment, PORT: "0", MAX_SIGN_UPS_PER_HOUR: "9999", ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     detached: leadsGroup,
   });
 }
 
-/** Starts a node that is expected to end by itself; one that does not is killed after 30 s, its status null. */
-export async function runNode(variables: Variables): Promise<Ending> {
+/** Starts a node that is expected to exit. After 30 s, it is killed, and its status is null. */
+export async function runNode(variables: Variables): Promise<ProcessResult> {
   return await collect(spawnNode(variables));
 }
 
 /** Runs the `latchkey` command, with `input` on its standard input. */
-export async function runCommand(args: readonly string[], variables: Variables, input = ""): Promise<Ending> {
+export async function runCommand(
+  args: readonly string[],
+  variables: Variables,
+  input = "",
+): Promise<ProcessResult> {
   const child = spawnCommand(args, variables);
-  // Who was misused ends without reading.
+  // A command that exits with a usage error doesn't read its input.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   return await collect(child);
@@ -133,7 +139,7 @@ export function spawnCommand(args: readonly string[], variables: Variables): Chi
   });
 }
 
-async function collect(child: ChildProcess): Promise<Ending> {
+async function collect(child: ChildProcess): Promise<ProcessResult> {
   const startedAt = performance.now();
   const timer = setTimeout(() => child.kill("SIGKILL"), runTimeoutMs);
   const closed = once(child, "close");
@@ -143,7 +149,10 @@ async function collect(child: ChildProcess): Promise<Ending> {
   return { status, stdout: stdout ?? "", stderr: stderr ?? "", tookMs: performance.now() - startedAt };
 }
 
-/** A fresh directory below `parent` that any user of the machine may pass through, as the embedded Postgres must for root. */
+/**
+ * Creates a directory in `parent` that all users can enter. The embedded Postgres needs that if root runs the
+ * tests.
+ */
 export async function createDirectory(parent = scratchDirectory): Promise<string> {
   const directory = await mkdtemp(join(parent, "latchkey-test-"));
   await chmod(directory, 0o755);

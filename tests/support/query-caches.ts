@@ -1,13 +1,13 @@
 import type { Page } from "playwright-core";
 
-/** A node of the tree that React keeps beside the elements of a page. */
+/** A node of React's internal tree. */
 interface Fiber {
   readonly child: Fiber | null;
   readonly sibling: Fiber | null;
   readonly memoizedProps: { readonly client?: CacheOwner } | null;
 }
 
-/** The part of TanStack Query's client that holds the results of queries and mutations. */
+/** The part of TanStack Query's client that contains the results of queries and mutations. */
 interface CacheOwner {
   readonly getQueryCache: () => Cache;
   readonly getMutationCache: () => Cache;
@@ -18,7 +18,7 @@ interface Cache {
 }
 
 /**
- * The keys and states of every query and mutation that the web app has cached, as JSON.
+ * Returns the keys and states of all queries and mutations in the web app's cache, as JSON.
  * @throws an Error if the page has no query client.
  */
 export async function readQueryCaches(page: Page): Promise<string> {
@@ -26,7 +26,7 @@ export async function readQueryCaches(page: Page): Promise<string> {
     const containers = elements.flatMap((element) =>
       Object.entries(element).filter(([name]) => name.startsWith("__reactContainer$")),
     );
-    const fibers = containers.map(([, fiber]) => fiber as Fiber); // React's own property.
+    const fibers = containers.map(([, fiber]) => fiber as Fiber); // React's internal property.
     for (let index = 0; index < fibers.length; index += 1) {
       const { child, sibling, memoizedProps } = fibers[index] as Fiber; // The index is below the length.
       const client = memoizedProps?.client;

@@ -2,17 +2,17 @@ import { clientConfig } from "@latchkey/db/connection";
 import pg from "pg";
 import { connectionTo } from "./postmaster.ts";
 
-/** The clock that a database's statements go by, which can be set off while they run. */
+/** The clock of a database's statements, which a test can change. */
 export interface SteppedClock {
   readonly read: () => Promise<Date>;
-  /** Sets it forward, or back for fewer than none. */
+  /** Moves the clock forward, or back if the value is negative. */
   readonly step: (minutes: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Has every statement of a database find a `clock_timestamp()` of ours before Postgres's own. What is connected meanwhile
- * is cut off, so that it comes again and finds it.
+ * Creates a `clock_timestamp()` that statements of the database find before Postgres's function. Terminates all
+ * connections, so that clients reconnect and use it.
  */
 export async function installSteppedClock(cluster: string): Promise<SteppedClock> {
   const client = new pg.Client(clientConfig(await connectionTo(cluster), "clock"));

@@ -2,33 +2,39 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /**
- * Where a connection is cut under a statement: before Postgres has it; right after it was sent on, which Postgres
- * carries out all the same; or when the answer to it comes back and the caller does not have it yet.
+ * When a connection is cut during a statement: before Postgres gets the statement; after it was forwarded, so that
+ * Postgres executes it; or when Postgres's reply arrives, before the client gets it.
  */
 export type CutPoint = "before" | "during" | "after";
 
-/** A way to a Postgres that can fall silent, be slow or be cut. */
+/** A TCP proxy to a Postgres that can stall, delay or cut connections. */
 export interface TcpProxy {
   readonly port: number;
-  /** Forwards nothing more, in either direction, and closes nothing; new connections are taken and left waiting. */
+  /**
+   * Stops forwarding in both directions, without closing connections. New connections are accepted and get no
+   * reply.
+   */
   readonly hold: () => void;
-  /** Forwards again, what was held back first. */
+  /** Forwards again, beginning with the data that was held back. */
   readonly release: () => void;
-  /** Leaves the present connections open and dead for good, as after the loss of a machine; new ones are not touched. */
+  /**
+   * Leaves the current connections open but dead, as after the loss of a machine. New connections are not affected.
+   */
   readonly strand: () => void;
   /**
-   * Forwards everything later by so many milliseconds, in either direction; 0 is at once. What is on its way when either
-   * end of its connection is closed is lost.
+   * Delays everything by this many milliseconds, in both directions; 0 for no delay. Data in transit is lost when
+   * either end closes the connection.
    */
   readonly slow: (milliseconds: number) => void;
-  /** Ends all connections, and each new one at once. */
+  /** Ends all connections, and ends new ones immediately. */
   readonly cut: () => void;
-  /** Takes connections again. */
+  /** Accepts connections again. */
   readonly mend: () => void;
   /**
    * Closes a connection of the client with this `application_name` during an execution of a prepared statement whose
-   * name begins with `statement`: the next execution, or the one after `passing` others. Resolves when the connection is closed. "after" is after
-   * the commit, because Postgres replies to a statement that is its own transaction once that is committed.
+   * name begins with `statement`: the next execution, or the one after `passing` others. Resolves when the connection
+   * is closed. "after" is after the commit, because Postgres replies to a statement that is its own transaction once
+   * that is committed.
    */
   readonly cutStatement: (
     applicationName: string,
@@ -42,7 +48,7 @@ interface Ambush {
   readonly applicationName: string;
   readonly statement: string;
   readonly point: CutPoint;
-  /** How many statements are still let through. */
+  /** How many statements to forward before the cut. */
   passing: number;
   readonly done: () => void;
 }
@@ -98,7 +104,7 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     if (isHeld) from.pause();
   }
 
-  /** The ambush, if this is the statement that it waits for. */
+  /** The pending cut, if this is its statement. */
   function spring(applicationName: string, chunk: Buffer): Ambush | undefined {
     const sprung = ambush;
     // Parse and Bind contain the statement's name.
@@ -151,7 +157,7 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   };
 }
 
-/** Writes to a socket what it is given, each piece after so many milliseconds and none before an earlier one. */
+/** Writes chunks to a socket, each after a delay in milliseconds, in order. */
 function createLane(to: Socket): (chunk: Buffer, milliseconds: number) => void {
   let lastDueAt = 0;
   const pieces: Buffer[] = [];
@@ -163,18 +169,18 @@ function createLane(to: Socket): (chunk: Buffer, milliseconds: number) => void {
     const now = performance.now();
     lastDueAt = Math.max(now + milliseconds, pieces.length > 0 ? lastDueAt : 0);
     pieces.push(chunk);
-    // Whichever timer is the first to fire, the pieces leave in their order.
+    // The chunks are written in order, whichever timer fires first.
     if (lastDueAt > now) setTimeout(writeNext, lastDueAt - now);
     else writeNext();
   };
 }
 
-/** The name in a connection's first message, the only one of a client's that has it; empty for any other. */
+/** Returns the `application_name` in the first message of a connection; empty for all other messages. */
 function readApplicationName(chunk: Buffer): string {
   return /\0application_name\0([^\0]*)\0/.exec(chunk.toString("latin1"))?.[1] ?? "";
 }
 
-/** Whether these are the messages Parse or Bind, with which a prepared statement begins on the wire. */
+/** Whether these are Parse or Bind messages, with which the execution of a prepared statement begins. */
 function isStatement(chunk: Buffer): boolean {
   return chunk[0] === 0x50 || chunk[0] === 0x42;
 }

@@ -1,25 +1,25 @@
 import { type Account, signUp } from "./account.ts";
-import type { Place } from "./place.ts";
-import { createPreparedPlace } from "./prepared-place.ts";
+import { createPreparedInstance } from "./prepared-instance.ts";
 import type { ProductNode } from "./product.ts";
+import type { TestInstance } from "./test-instance.ts";
 
-/** Two nodes on one database, and somebody who has signed up. */
+/** Two nodes on one database, and a signed-up user. */
 export interface TwoNodes {
-  readonly place: Place;
+  readonly instance: TestInstance;
   readonly left: ProductNode;
-  /** The one that tests end; whoever starts it again puts it here. */
+  /** The node that tests stop. A test that starts it again assigns it here. */
   right: ProductNode;
   readonly account: Account;
   readonly close: () => Promise<void>;
 }
 
-/** Gives up what it has already made when a part of it fails. */
+/** If a part fails, releases the parts that were already created. */
 export async function startTwoNodes(): Promise<TwoNodes> {
   await using stack = new AsyncDisposableStack();
-  const place = await createPreparedPlace();
-  stack.defer(() => place.close());
-  const [left, right] = await Promise.all([place.start(), place.start()]);
+  const instance = await createPreparedInstance();
+  stack.defer(() => instance.close());
+  const [left, right] = await Promise.all([instance.start(), instance.start()]);
   const account = await signUp(left.baseUrl);
   const parts = stack.move();
-  return { place, left, right, account, close: () => parts.disposeAsync() };
+  return { instance, left, right, account, close: () => parts.disposeAsync() };
 }

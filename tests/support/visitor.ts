@@ -6,7 +6,7 @@ export const visitor = {
   password: "a horse that counts to ten",
 } as const;
 
-/** Signs up through the form, as a newcomer would, and waits for the overview. */
+/** Signs up with the form, and waits for the overview. */
 export async function signUp(page: Page, baseUrl: string, email: string = visitor.email): Promise<void> {
   await page.goto(`${baseUrl}/sign-up`);
   await page.getByLabel("Name").fill(visitor.name);
@@ -17,17 +17,17 @@ export async function signUp(page: Page, baseUrl: string, email: string = visito
 }
 
 /**
- * Signs up by the call that the form makes, for tests that open another page afterwards: the form and the overview take
- * seconds of processor time. The page is left on a file of the product's, where it can call procedures.
+ * Signs up with the call that the form makes, for tests that open another page afterwards, because the form and the
+ * overview take seconds of processor time. Leaves the page on a static file, where it can call procedures.
  */
 export async function enter(page: Page, baseUrl: string, email: string = visitor.email): Promise<void> {
   const data = { name: visitor.name, email, password: visitor.password };
   const response = await page.context().request.post(`${baseUrl}/trpc/session.signUp`, { data });
-  if (!response.ok()) throw new Error(`Nobody was signed up: ${await response.text()}`);
+  if (!response.ok()) throw new Error(`The sign-up failed: ${await response.text()}`);
   await page.goto(`${baseUrl}/favicon.svg`);
 }
 
-/** Creates a key the way the page does, without its dialogs; answers the key. */
+/** Creates a key with the call that the page makes, without its dialogs. Returns the key. */
 export async function createKey(page: Page, name: string, description = ""): Promise<string> {
   const answer: unknown = await page.evaluate(
     async (input) => {
@@ -54,8 +54,8 @@ export async function callOpenApi(baseUrl: string, key: string): Promise<Respons
   return await fetch(`${baseUrl}/open/global/config`, { headers: { Authorization: `Bearer ${key}` } });
 }
 
-/** What the page's own user would paste. */
+/** Returns the content of the clipboard. */
 export async function readClipboard(page: Page): Promise<unknown> {
-  // As text, because the types here are Node's, and its navigator has no clipboard.
+  // As a string, because Node's types have no clipboard.
   return await page.evaluate("navigator.clipboard.readText()");
 }

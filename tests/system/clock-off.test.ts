@@ -9,20 +9,20 @@ import {
   signUp,
 } from "../support/account.ts";
 import { open, readUses } from "../support/inspection.ts";
-import { closeLedger, countAnswered, countStatuses } from "../support/ledger.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import type { ProductNode } from "../support/product.ts";
+import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 import { skewClock } from "./skewed-clock.ts";
 
-// Three nodes on one database, whose clocks are right, an hour ahead and an hour behind. Postgres's clock is right: it
-// was started by the node whose clock is.
+// Three nodes on one database. Their clocks are correct, one hour ahead and one hour behind. Postgres's clock is
+// correct, because the node with the correct clock started it.
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** How far a time may be from the one at which the test looked, in milliseconds. */
+/** The tolerance of times, in milliseconds. */
 const closeMs = 10_000;
 
 interface NodeWithClock {
@@ -31,15 +31,15 @@ interface NodeWithClock {
   readonly node: ProductNode;
 }
 
-let place: Place;
+let instance: TestInstance;
 let nodes: readonly NodeWithClock[];
 let account: Account;
 
 beforeAll(async () => {
-  place = await createPlace();
-  const right = await place.start();
+  instance = await createTestInstance();
+  const right = await instance.start();
   const [ahead, behind] = await Promise.all(
-    [1, -1].map(async (hours) => place.start(await skewClock(hours))),
+    [1, -1].map(async (hours) => instance.start(await skewClock(hours))),
   );
   if (!ahead || !behind) throw new Error("Not every node was started.");
   nodes = [
@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
 interface Listed {
@@ -73,13 +73,13 @@ async function listKeys({ node }: NodeWithClock): Promise<readonly Listed[]> {
   return (data as { items: readonly Listed[] }).items; // The router's type for this procedure.
 }
 
-/** What each node answers to the key. */
+/** Returns the status of a request with the key, by node. */
 const verdicts = (key: string): Promise<readonly number[]> =>
   Promise.all(nodes.map(async ({ node }) => (await callOpen(node.baseUrl, key)).status));
 
-/** Does something to the account's sessions in the database. */
+/** Changes the account's sessions in the database. */
 async function changeSessions(statement: string): Promise<void> {
-  const client = await open(await connectionTo(place.cluster));
+  const client = await open(await connectionTo(instance.cluster));
   try {
     await client.query(statement);
   } finally {
@@ -95,7 +95,7 @@ test("the clocks of the nodes are an hour apart", async () => {
   }
 });
 
-test("a key made on any node is good on all, until any node deletes it", async () => {
+test("a key created on any node is valid on all, until any node deletes it", async () => {
   for (const maker of nodes) {
     for (const deleter of nodes) {
       const { id, key } = await createKey(
@@ -113,7 +113,7 @@ test("a key made on any node is good on all, until any node deletes it", async (
   }
 });
 
-test("the last use of a key is told by the database's clock, and never goes back", async () => {
+test("the last use of a key has the database's time, and never goes back", async () => {
   const { id, key } = await createKey(nodes[0]?.node.baseUrl ?? "", account, "last use");
   let before = 0;
   for (let round = 0; round < 15; round += 1) {
@@ -130,38 +130,38 @@ test("the last use of a key is told by the database's clock, and never goes back
   }
 });
 
-test("uses over all nodes at once are counted exactly", async () => {
+test("concurrent uses on all nodes are counted exactly", async () => {
   const { id, key } = await createKey(nodes[1]?.node.baseUrl ?? "", account, "counted");
   const baseUrls = nodes.map(({ node }) => node.baseUrl);
   const load = startLoad({ baseUrls, key, connections: 48, requests: 3_000 });
   await load.ended;
-  const counted = await readUses(await connectionTo(place.cluster), id);
+  const counted = await readUses(await connectionTo(instance.cluster), id);
   const answered = countAnswered(load.outcomes);
-  closeLedger("clocks an hour off", { answered, counted, received: load.sent() });
+  verifyCounts("clocks an hour off", { answered, counted, received: load.sent() });
   expect(countStatuses(load.outcomes)).toEqual({ 200: load.outcomes.length });
   expect(counted).toBe(answered);
 });
 
-test("a user who is disabled is refused by all nodes at once, and good on all when enabled again", async () => {
+test("disabling a user applies to all nodes immediately, and so does enabling", async () => {
   const { key } = await createKey(nodes[2]?.node.baseUrl ?? "", account, "disabled");
   expect(await verdicts(key)).toEqual([200, 200, 200]);
-  expect((await place.command(["user", "disable", account.email])).status).toBe(0);
+  expect((await instance.command(["user", "disable", account.email])).status).toBe(0);
   expect(await verdicts(key)).toEqual([403, 403, 403]);
   for (const { node } of nodes) expect(await findSignedIn(node.baseUrl, account)).toBeUndefined();
-  expect((await place.command(["user", "enable", account.email])).status).toBe(0);
+  expect((await instance.command(["user", "enable", account.email])).status).toBe(0);
   expect(await verdicts(key)).toEqual([200, 200, 200]);
   const { cookie = "" } = await signIn(nodes[0]?.node.baseUrl ?? "", account);
   account = { ...account, cookie };
 });
 
-test("a session that any node opened is good on all, and lasts as long", async () => {
+test("a session opened on any node is valid on all, for the same time", async () => {
   await changeSessions("delete from sessions");
   for (const opener of nodes) {
     const { cookie = "" } = await signIn(opener.node.baseUrl, account);
     const opened = { ...account, cookie };
     for (const { node } of nodes) expect(await findSignedIn(node.baseUrl, opened)).toBe(account.email);
   }
-  const client = await open(await connectionTo(place.cluster));
+  const client = await open(await connectionTo(instance.cluster));
   const { rows } = await client.query<{ offMs: number }>(`
     select extract(epoch from expires_at - clock_timestamp())::float8 * 1000 - ${14 * dayMs} as "offMs"
     from sessions`);
@@ -171,7 +171,7 @@ test("a session that any node opened is good on all, and lasts as long", async (
 });
 
 test.each(["right", "an hour ahead", "an hour behind"] as const)(
-  "the node whose clock is %s ends a session when the database's clock says so",
+  "the node whose clock is %s ends a session by the database's clock",
   async (clock) => {
     const judge = nodes.find((node) => node.clock === clock);
     if (!judge) throw new Error("There is no such node.");
@@ -179,7 +179,7 @@ test.each(["right", "an hour ahead", "an hour behind"] as const)(
     const opened = { ...account, cookie };
     await changeSessions("update sessions set expires_at = clock_timestamp() + interval '30 minutes'");
     expect(await findSignedIn(judge.node.baseUrl, opened)).toBe(account.email);
-    // Being used has renewed it.
+    // The use has renewed it.
     await changeSessions("update sessions set expires_at = clock_timestamp() - interval '30 minutes'");
     expect(await findSignedIn(judge.node.baseUrl, opened)).toBeUndefined();
   },

@@ -10,21 +10,23 @@ import { bareEnvironment, createDirectory, type Variables } from "../support/pro
 
 const run = promisify(execFile);
 
-/** A Postgres from Debian's packages, on a port of loopback, with a role that owns its database and is no superuser. */
+/**
+ * A Postgres from Debian's packages, on a loopback port, with a role that owns its database and isn't a superuser.
+ */
 export interface DebianPostgres {
   /** The major version, such as 15. */
   readonly version: number;
   readonly databaseUrl: string;
-  /** Another, empty database, with a role that may connect to it and nothing more. */
+  /** Another, empty database, with a role that can only connect to it. */
   readonly visitorUrl: string;
-  /** The superuser's. */
+  /** The connection of the superuser. */
   readonly superuserUrl: string;
-  /** Runs one of Debian's programs for Postgres, such as `pg_dump`. @returns what it printed. */
+  /** Runs one of Debian's Postgres programs, such as `pg_dump`. @returns its output. */
   readonly run: (program: string, args: readonly string[], variables?: Variables) => Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the newest installed one on a cluster of its own; `stop` removes it. */
+/** Starts the newest installed version on a new cluster, which `stop` removes. */
 export async function startDebianPostgres(): Promise<DebianPostgres> {
   const bin = await findBinaries();
   const account = await findAccount();

@@ -2,19 +2,25 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, signUp } from "../support/account.ts";
 import { open, readUses } from "../support/inspection.ts";
-import { startMakingKeys } from "../support/key-maker.ts";
-import { closeLedger, countAnswered, countStatuses, expectPunctual, slowestMs } from "../support/ledger.ts";
+import { startCreatingKeys } from "../support/key-creation.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { clusterOf, connectionTo, eventually } from "../support/postmaster.ts";
 import type { ProductNode } from "../support/product.ts";
+import {
+  countAnswered,
+  countStatuses,
+  expectWithinDeadline,
+  slowestMs,
+  verifyCounts,
+} from "../support/request-counts.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 
-// A node whose embedded Postgres lives on a disk that somebody else fills.
+// A node whose embedded Postgres is on a disk that another process fills.
 
 let disk: SmallDisk;
-let place: Place;
+let instance: TestInstance;
 let node: ProductNode;
 let cluster: string;
 let account: Account;
@@ -23,21 +29,24 @@ beforeAll(async () => {
   disk = await mountSmallDisk(256);
   const dataDirectory = join(disk.directory, "data");
   cluster = clusterOf(dataDirectory);
-  place = await createPlace({ DATA_DIR: dataDirectory });
-  node = await place.start();
+  instance = await createTestInstance({ DATA_DIR: dataDirectory });
+  node = await instance.start();
   account = await signUp(node.baseUrl);
 });
 
 afterAll(async () => {
   try {
     await disk?.free();
-    await place?.close();
+    await instance?.close();
   } finally {
     await disk?.unmount();
   }
 });
 
-/** Has Postgres ask for another 16 MB of log, which a full disk cannot give; whether it got them. */
+/**
+ * Makes Postgres allocate another 16 MB of write-ahead log, which fails on a full disk. Returns whether it
+ * succeeded.
+ */
 async function turnLog(): Promise<boolean> {
   try {
     const client = await open(await connectionTo(cluster));
@@ -53,10 +62,10 @@ async function turnLog(): Promise<boolean> {
   }
 }
 
-test("while the disk is full callers get 503, nothing that was answered is lost, and all goes on by itself when there is room", async () => {
+test("while the disk is full, callers get 503; no answered use is lost, and the node recovers automatically when there is space", async () => {
   const { id, key } = await createKey(node.baseUrl, account, "disk");
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 32 });
-  const maker = startMakingKeys(node.baseUrl, account);
+  const maker = startCreatingKeys(node.baseUrl, account);
   await load.reached(1_000);
   await disk.fill();
   await eventually("Postgres cannot write", async () => !(await turnLog()), 20_000);
@@ -82,12 +91,12 @@ test("while the disk is full callers get 503, nothing that was answered is lost,
   const { keys, failures } = await maker.stop();
   const outcomes = await load.stop();
   const counted = await readUses(await connectionTo(cluster), id);
-  closeLedger(
+  verifyCounts(
     "the disk full",
     { answered: countAnswered(outcomes), counted, received: load.sent() + 1 },
     `503 to ${countStatuses(outcomes)["503"]}, slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after there was room, Postgres lost ${node.output().split("Postgres was lost").length - 1} times`,
   );
-  expectPunctual(outcomes);
+  expectWithinDeadline(outcomes);
   expect(countStatuses(whileFull)).toEqual({ 503: whileFull.length });
   expect(countStatuses(outcomes.slice(-32))).toEqual({ 200: 32 });
   expect(new Set(failures)).toEqual(new Set([503]));

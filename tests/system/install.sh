@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian programs that `pnpm test:system` needs: a Postgres older than the embedded one, nginx, haproxy and
-# libfaketime. None runs as a service, now or after the next start of the machine: the tests start their own.
+# libfaketime. None of them runs as a service: the tests start their own processes.
 set -euo pipefail
 has() { compgen -G "$1" >/dev/null; }
 missing=()
@@ -12,11 +12,11 @@ dpkg-query --listfiles libfaketime >/dev/null 2>&1 || missing+=(libfaketime)
 
 as_root=(); [ "$(id -u)" = 0 ] || as_root=(sudo -n)
 "${as_root[@]}" apt-get update -q
-# Without a cluster of its own: the tests make theirs, and end it.
+# Creates no cluster: the tests create and stop their own.
 "${as_root[@]}" mkdir -p /etc/postgresql-common
 [ -e /etc/postgresql-common/createcluster.conf ] ||
   echo 'create_main_cluster = false' | "${as_root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
-# Debian starts what it installs, nginx on every address of the machine, unless a policy forbids it.
+# Without this policy, Debian starts what it installs, for example nginx on all network interfaces.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null

@@ -23,7 +23,7 @@ beforeAll(async () => {
     AUTH_SECRET,
     DATA_DIR: dataDirectory,
   };
-  // Two at once, on a database that nobody has migrated yet.
+  // Two nodes start at the same time on a database without a schema.
   nodes.push(...(await Promise.all([startNode(variables), startNode(variables)])));
 });
 afterAll(async () => {
@@ -42,13 +42,13 @@ async function call(node: ProductNode | undefined, procedure: string, input: unk
   return { ...result.data, cookie: response.headers.getSetCookie().join("; ") };
 }
 
-test("runs on an older Postgres whose role owns its database and is no superuser, and leaves no embedded one", async () => {
+test("runs on an older Postgres with a role that owns its database and isn't a superuser, and creates no embedded one", async () => {
   expect(postgres.version).toBeGreaterThanOrEqual(15);
   expect(postgres.version).toBeLessThan(18);
   await expect(access(join(dataDirectory, "postgres"))).rejects.toThrow();
 });
 
-test("a key made on one node is admitted, counted and deleted on both", async () => {
+test("a key created on one node is admitted, counted and deleted on both", async () => {
   const [first, second] = nodes;
   const account = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
   const { cookie } = await call(first, "session.signUp", account);
@@ -66,7 +66,7 @@ test("a key made on one node is admitted, counted and deleted on both", async ()
   expect([(await me(first)).status, (await me(second)).status]).toEqual([403, 403]);
 });
 
-test("a role that may not create tables gets one clear sentence", async () => {
+test("a role that can't create tables gets one clear sentence", async () => {
   const node = spawnNode({ DATABASE_URL: postgres.visitorUrl, AUTH_SECRET, DATA_DIR: dataDirectory });
   const [stderr, [status]] = await Promise.all([text(node.stderr as Readable), once(node, "exit")]);
   expect(status).toBe(1);

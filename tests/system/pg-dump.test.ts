@@ -4,25 +4,26 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { authSecret, runCommand } from "../support/product.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 import { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 
-// What docs/backup.md says about pg_dump, with an owner that is no superuser, to another server with another owner.
+// The pg_dump commands of docs/backup.md, with an owner that isn't a superuser, restored to another server with
+// another owner.
 
-let place: Place;
+let instance: TestInstance;
 let source: DebianPostgres;
 let target: DebianPostgres;
 let file: string;
 
 beforeAll(async () => {
-  place = await createPlace();
-  file = join(place.directory, "latchkey.dump");
+  instance = await createTestInstance();
+  file = join(instance.directory, "latchkey.dump");
   [source, target] = await Promise.all([startDebianPostgres(), startDebianPostgres()]);
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
   await source?.stop();
   await target?.stop();
 });
@@ -70,8 +71,8 @@ async function describeProtection(superuserUrl: string, database: string): Promi
 
 const dumpArguments = (path: string) => ["--format=custom", "--enable-row-security", `--file=${path}`];
 
-test("pg_dump as the owner has every tenant, and fails instead of leaving some out", async () => {
-  const node = await place.start({ DATABASE_URL: source.databaseUrl, AUTH_SECRET: authSecret });
+test("pg_dump as the owner contains every tenant, and fails instead of omitting rows", async () => {
+  const node = await instance.start({ DATABASE_URL: source.databaseUrl, AUTH_SECRET: authSecret });
   const ada = await signUp(node.baseUrl, "ada@example.com");
   const grace = await signUp(node.baseUrl, "grace@example.com");
   const { key } = await createKey(node.baseUrl, ada, "CI");
@@ -86,7 +87,7 @@ test("pg_dump as the owner has every tenant, and fails instead of leaving some o
     );
   await source.run("pg_dump", [...dumpArguments(file), databaseUrl], { PGOPTIONS: "-c latchkey.backup=on" });
 
-  // The roles belong to the server, not to the database.
+  // Roles belong to the server, not to the database.
   const owner = "a password of the other owner";
   for (const statement of [
     "create role latchkey_tenant nologin",
@@ -113,7 +114,7 @@ test("pg_dump as the owner has every tenant, and fails instead of leaving some o
     await describeProtection(source.superuserUrl, "tenant"),
   );
 
-  const restored = await place.start({ DATABASE_URL: url.href, AUTH_SECRET: authSecret });
+  const restored = await instance.start({ DATABASE_URL: url.href, AUTH_SECRET: authSecret });
   expect((await callOpen(restored.baseUrl, key)).status).toBe(200);
   const list = { path: "apiKeys.list", kind: "query", input: {}, cookie: ada.cookie } as const;
   expect((await callProcedure(restored.baseUrl, list)).data).toMatchObject({
@@ -131,7 +132,7 @@ test("pg_dump as a role with BYPASSRLS needs no options", async () => {
   const url = new URL(source.databaseUrl);
   url.username = "backup";
   url.password = "a password for tests";
-  const path = join(place.directory, "bypassrls.dump");
+  const path = join(instance.directory, "bypassrls.dump");
   await source.run("pg_dump", ["--format=custom", `--file=${path}`, url.href]);
   const data = await source.run("pg_restore", ["--data-only", "--table=workspaces", "--file=-", path]);
   expect(data.split("\n").filter((line) => /^[0-9a-f-]{36}\t/.test(line))).toHaveLength(2);
@@ -139,15 +140,15 @@ test("pg_dump as a role with BYPASSRLS needs no options", async () => {
 });
 
 test("latchkey backup of this Postgres is restored into the embedded one", async () => {
-  const path = join(place.directory, "latchkey.backup");
+  const path = join(instance.directory, "latchkey.backup");
   const made = await runCommand(["backup", path], { DATABASE_URL: source.databaseUrl });
   expect(made).toMatchObject({ status: 0, stderr: "" });
-  expect(await place.command(["restore", path])).toMatchObject({
+  expect(await instance.command(["restore", path])).toMatchObject({
     status: 0,
-    stderr: `Created a Latchkey database in ${place.dataDirectory}.\n`,
+    stderr: `Created a Latchkey database in ${instance.dataDirectory}.\n`,
   });
   const listed = await Promise.all([
-    place.command(["key", "list", "--json"]),
+    instance.command(["key", "list", "--json"]),
     runCommand(["key", "list", "--json"], { DATABASE_URL: source.databaseUrl }),
   ]);
   expect(listed[0].stdout).toBe(listed[1].stdout);

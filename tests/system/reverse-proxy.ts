@@ -8,10 +8,10 @@ import { findFreePort } from "@latchkey/db/testing/free-port";
 import { eventually } from "../support/postmaster.ts";
 import { bareEnvironment, createDirectory, projectRoot } from "../support/product.ts";
 
-/** A proxy in front of two nodes, as a process of its own. */
+/** A proxy in front of two nodes, as a separate process. */
 export interface ReverseProxy {
   readonly baseUrl: string;
-  /** What nginx complained of at last, but for the nodes that were away. */
+  /** The last errors of nginx, except about stopped nodes. */
   readonly complaints: () => Promise<string>;
   readonly stop: () => Promise<void>;
 }
@@ -20,14 +20,14 @@ export type ProxyProgram = "nginx" | "haproxy";
 
 const errorLog = "errors.log";
 
-/** Where docs/running-behind-a-proxy.md has its proxy listen, and the addresses of its two nodes. */
+/** The addresses in docs/running-behind-a-proxy.md: of the proxy, and of its two nodes. */
 const documented = {
   nginx: "listen 80;",
   haproxy: "bind :80\n",
   nodes: ["10.0.0.11:4000", "10.0.0.12:4000"],
 } as const;
 
-/** Starts the installed program with the configuration that the documentation recommends, on a port of loopback. */
+/** Starts the installed program with the configuration of the documentation, on a loopback port. */
 export async function startReverseProxy(
   program: ProxyProgram,
   nodePorts: readonly [number, number],
@@ -66,7 +66,9 @@ export async function startReverseProxy(
   };
 }
 
-/** The documentation's block for a program, with addresses of loopback. @throws an Error where it has other ones. */
+/**
+ * Returns the documentation's block for a program, with loopback addresses. @throws an Error if it contains others.
+ */
 async function readDocumented(
   program: ProxyProgram,
   port: number,
@@ -88,7 +90,7 @@ async function readDocumented(
   }, block);
 }
 
-/** What stands around the documented block: everything that a distribution's own configuration has beside it. */
+/** The rest of the configuration around the documented block, as in a distribution's default configuration. */
 const frames = {
   nginx: (block: string, directory: string): string => `
 daemon off;

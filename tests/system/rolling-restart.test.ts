@@ -3,50 +3,50 @@ import { findFreePort } from "@latchkey/db/testing/free-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, signUp } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
-import { startMakingKeys } from "../support/key-maker.ts";
-import { closeLedger, countAnswered, countStatuses } from "../support/ledger.ts";
+import { startCreatingKeys } from "../support/key-creation.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
-import { createPlace, type Place } from "../support/place.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import type { ProductNode } from "../support/product.ts";
+import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 import { type ProxyProgram, startReverseProxy } from "./reverse-proxy.ts";
 
-// Two nodes behind a proxy, restarted in turn while callers go on. The configurations are the documented ones, which say
-// why each of their settings is there.
+// Two nodes behind a proxy are restarted in turn under load. The configurations come from the documentation, which
+// gives the reason for each setting.
 
 const rounds = 3;
 const connections = 64;
-/** From when a restarted node is ready until the next one is told to stop. */
+/** The time from when a restarted node is ready until the next one is stopped. */
 const documentedPauseMs = 1_000;
 
-let place: Place;
+let instance: TestInstance;
 let ports: readonly [number, number];
 let nodes: [ProductNode, ProductNode];
 let account: Account;
 
 beforeAll(async () => {
-  // One user creates keys for as long as the nodes restart: on a fast machine more than the default quota.
-  place = await createPlace({ MAX_KEYS_PER_USER: "100000" });
+  // One user creates keys during all restarts: on a fast machine, more than the default quota.
+  instance = await createTestInstance({ MAX_KEYS_PER_USER: "100000" });
   ports = [await findFreePort(), await findFreePort()];
   nodes = await Promise.all([start(ports[0]), start(ports[1])]);
   account = await signUp(nodes[0].baseUrl);
 });
 
 afterAll(async () => {
-  await place?.close();
+  await instance?.close();
 });
 
-const start = (port: number): Promise<ProductNode> => place.start({ PORT: String(port) });
+const start = (port: number): Promise<ProductNode> => instance.start({ PORT: String(port) });
 
-/** Restarts each node in turn, as documented; how long each took to be ready again, in milliseconds. */
+/** Restarts each node in turn, as documented. Returns how long each took to be ready again, in milliseconds. */
 async function restartAll(): Promise<readonly number[]> {
   const readyMs: number[] = [];
   for (const side of [0, 1] as const) {
     expect(await nodes[side].stop("SIGTERM")).toBe(0);
     nodes[side] = await start(ports[side]);
     readyMs.push(nodes[side].readyWithinMs);
-    // A proxy that asks nodes how they are must have asked this one.
+    // A proxy with health checks must have checked this node.
     await delay(documentedPauseMs);
   }
   return readyMs;
@@ -54,11 +54,12 @@ async function restartAll(): Promise<readonly number[]> {
 
 test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
   { program: "nginx", makers: 0 },
-  // Beside the load, these make one key after the other, which no proxy may repeat. HAProxy sends a stopping node nothing
-  // more; nginx does, so that a change may meet a connection as it closes: the documentation says what to do.
+  // During the load, these clients create one key after the other, which no proxy may repeat. HAProxy sends no new
+  // requests to a stopping node. nginx does, so a change can hit a connection that closes; the documentation says
+  // what to do.
   { program: "haproxy", makers: 4 },
 ])(
-  "behind $program no request fails while each node in turn is restarted, and each is counted once",
+  "behind $program, no request fails while each node is restarted in turn, and each is counted once",
   async ({ program, makers }) => {
     await using stack = new AsyncDisposableStack();
     const proxy = await startReverseProxy(program, ports);
@@ -66,7 +67,7 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
     const { id, key } = await createKey(proxy.baseUrl, account, program);
     const load = startLoad({ baseUrls: [proxy.baseUrl], key, connections, reconnects: true });
     stack.defer(() => load.stop().then(() => undefined));
-    const making = Array.from({ length: makers }, () => startMakingKeys(proxy.baseUrl, account));
+    const making = Array.from({ length: makers }, () => startCreatingKeys(proxy.baseUrl, account));
     stack.defer(() => Promise.all(making.map((maker) => maker.stop())).then(() => undefined));
     await load.reached(1_000);
     const readyMs: number[] = [];
@@ -75,9 +76,9 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
     }
     const outcomes = await load.stop();
     const made = await Promise.all(making.map((maker) => maker.stop()));
-    const counted = await readUses(await connectionTo(place.cluster), id);
+    const counted = await readUses(await connectionTo(instance.cluster), id);
     const keys = made.flatMap((one) => one.keys);
-    closeLedger(
+    verifyCounts(
       `${readyMs.length} restarts behind ${program}`,
       { answered: countAnswered(outcomes), counted, received: load.sent() },
       `${keys.length} keys made, a node ready again after ${Math.round(Math.max(...readyMs))} ms at most`,

@@ -4,7 +4,7 @@ import type { Variables } from "../support/product.ts";
 
 const run = promisify(execFile);
 
-/** The variables with which a process has a clock that is off by so many hours; what measures durations is as ever. */
+/** The environment variables that shift the clock of a process by this many hours. Durations are still correct. */
 export async function skewClock(hours: number): Promise<Variables> {
   const { stdout } = await run("dpkg", ["--listfiles", "libfaketime"]);
   const library = stdout.split("\n").find((path) => path.endsWith("/libfaketime.so.1"));

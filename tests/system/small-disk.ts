@@ -6,15 +6,15 @@ import { createDirectory } from "../support/product.ts";
 
 const run = promisify(execFile);
 
-/** A file system in memory that can be filled; only root can make one. */
+/** A file system in memory that can be filled. Only root can create one. */
 export interface SmallDisk {
   readonly directory: string;
-  /** Takes all that is left of it. */
+  /** Fills the remaining space. */
   readonly fill: () => Promise<void>;
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` took. */
   readonly free: () => Promise<void>;
   readonly freeBytes: () => Promise<number>;
-  /** Takes it away, whoever still uses it, with everything on it. */
+  /** Unmounts it with all of its content, even if it is in use. */
   readonly unmount: () => Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
       const file = await open(filler, "a");
       const chunk = Buffer.alloc(65_536, "x");
       try {
-        // More than it holds.
+        // More than its size.
         for (let written = 0; written < (megabytes + 1) * 2 ** 20; written += chunk.length)
           await file.write(chunk);
         throw new Error("The disk is larger than it was made.");

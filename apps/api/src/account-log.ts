@@ -4,8 +4,8 @@ import type { SignInEvent } from "./domain/sign-in-event.ts";
 import type { EventLog } from "./event-log/event-log.ts";
 
 /**
- * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an address without an account may be
- * a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
+ * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an address without an account may
+ * be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
  * addresses; throttling and the password queue bound how many there are. Throttled attempts cost a caller nothing, so
  * they are counted.
  */

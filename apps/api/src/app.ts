@@ -17,7 +17,7 @@ import { health } from "./http/health.ts";
 import { requireKnownHost } from "./http/known-host.ts";
 import { openApi } from "./http/open-api.ts";
 import { createRoutes } from "./http/open-routes.ts";
-import { nameRequest, tellRequestId } from "./http/request-id.ts";
+import { assignRequestId, setRequestIdHeader } from "./http/request-id.ts";
 import { createRequestLog } from "./http/request-log.ts";
 import { noSniff, securityHeaders } from "./http/security-headers.ts";
 import { readStaticFiles } from "./http/static-files.ts";
@@ -29,10 +29,10 @@ import type { Pools } from "./pools.ts";
 
 export interface AppDependencies {
   readonly instance: Instance;
-  /** For `/open` alone: what people do in the web app, however much, takes no connection from integrators. */
+  /** Only for `/open`, so that the web app, however busy, takes no connections from the open API. */
   readonly openPools: Pools;
   readonly admission: Admission;
-  /** In the admission role, to look at keys of all tenants without counting. */
+  /** A connection in the admission role, to inspect the keys of all tenants without counting uses. */
   readonly admissionDb: Db;
   readonly recorder: UsageRecorder;
   readonly endpoints: readonly Endpoint[];
@@ -42,13 +42,16 @@ export interface AppDependencies {
   readonly hasRequestLog: boolean;
   /** The origins whose pages may call the open API. */
   readonly corsOrigins: readonly string[];
-  /** Where the built web app lies. */
+  /** The directory of the built web app. */
   readonly webDirectory: string;
-  /** Whether the process is on its way out. */
+  /** Whether the process is shutting down. */
   readonly isDraining: () => boolean;
 }
 
-/** Everything one port serves, in the order a request meets it: the open API, or the app with all else. */
+/**
+ * Creates the handler of all requests. The open API bypasses Koa's middleware, which is listed in the order of
+ * execution.
+ */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { instance, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
   const { log, events, hasRequestLog, corsOrigins, webDirectory, isDraining } = dependencies;
@@ -58,10 +61,10 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.on("error", createKoaErrorListener(events, log));
 
   const answerFailure = createFailureAnswer(events, instance.baseUrl);
-  app.use(nameRequest());
+  app.use(assignRequestId());
   app.use(errorBoundary(answerFailure));
   app.use(edgeRules());
-  app.use(tellRequestId());
+  app.use(setRequestIdHeader());
   app.use(noSniff());
   app.use(health(admission, isDraining));
   app.use(securityHeaders(instance.baseUrl));
@@ -76,5 +79,5 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     withCors(corsOrigins, admitFirst(gate, { open: serve, app, answerFailure }));
   if (!hasRequestLog) return listen(open);
   const requestLog = createRequestLog(log, gate.findRoute);
-  return requestLog.watch(listen(requestLog.describe(open)));
+  return requestLog.wrapListener(listen(requestLog.wrapOpenApi(open)));
 }

@@ -12,7 +12,7 @@ async function createDataDirectory(): Promise<string> {
   return directory;
 }
 
-test("is made once, by whichever of several nodes comes first, and is for its user alone", async () => {
+test("is created once by one of several nodes, in a file that only its user can read", async () => {
   const env = { authSecret: undefined, dataDirectory: await createDataDirectory() };
   const secrets = await Promise.all(Array.from({ length: 8 }, () => getAuthSecret(env)));
   expect(new Set(secrets).size).toBe(1);
@@ -22,7 +22,7 @@ test("is made once, by whichever of several nodes comes first, and is for its us
   expect((await readFile(path, "utf8")).trim()).toBe(secrets[0]);
 });
 
-test.each(["", "\n", "torn"])("a damaged file is refused, and not replaced: %j", async (content) => {
+test.each(["", "\n", "torn"])("rejects a damaged file and doesn't replace it: %j", async (content) => {
   const env = { authSecret: undefined, dataDirectory: await createDataDirectory() };
   const path = join(env.dataDirectory, "auth-secret");
   await writeFile(path, content);
@@ -30,7 +30,7 @@ test.each(["", "\n", "torn"])("a damaged file is refused, and not replaced: %j",
   expect(await readFile(path, "utf8")).toBe(content);
 });
 
-test("with a database of one's own it must be given", () => {
+test("is required with an external database", () => {
   const databaseUrl = "postgres://db/latchkey";
   expect(() => requireAuthSecret({ databaseUrl, authSecret: undefined })).toThrow(/AUTH_SECRET/);
   expect(() => requireAuthSecret({ databaseUrl, authSecret: "x".repeat(32) })).not.toThrow();

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import type { Env } from "./env.ts";
 import { StartError } from "./start-error.ts";
 
-/** As `AUTH_SECRET` itself must have; what is generated has 44. */
+/** The same minimum as for `AUTH_SECRET`. A generated secret has 44 characters. */
 const minSecretLength = 32;
 
 /**
- * Refuses to begin where the secret must be given and is not: with `DATABASE_URL` several machines may share it.
+ * Requires `AUTH_SECRET` if `DATABASE_URL` is set, because several machines may then share the database.
  * @throws {StartError}
  */
 export function requireAuthSecret(env: Pick<Env, "authSecret" | "databaseUrl">): void {
@@ -19,8 +19,8 @@ export function requireAuthSecret(env: Pick<Env, "authSecret" | "databaseUrl">):
 }
 
 /**
- * The secret that signs sessions: from the environment, else from the data directory of the embedded Postgres,
- * where the first start generates it. Two nodes that start at once end with one.
+ * Returns the secret that signs sessions: from the environment, otherwise from the data directory of the embedded
+ * Postgres, where the first start generates it. Nodes that start at the same time get the same secret.
  */
 export async function getAuthSecret(env: Pick<Env, "authSecret" | "dataDirectory">): Promise<string> {
   if (env.authSecret) return env.authSecret;
@@ -32,7 +32,7 @@ async function create(path: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
   await writeFile(draft, `${randomBytes(33).toString("base64")}\n`, { mode: 0o600, flag: "wx", flush: true });
   try {
-    // A link appears whole or not at all, and fails where another node's already is.
+    // Creating a link is atomic, and fails if another node has already created it.
     await link(draft, path);
   } catch (error) {
     if (!isCode(error, "EEXIST")) throw error;

@@ -5,38 +5,41 @@ import { requireTenantIsolation } from "@latchkey/db/tenant-isolation";
 import { TenantIsolationError } from "@latchkey/db/tenant-isolation-error";
 import { UnsuitableDatabaseError } from "@latchkey/db/unsuitable-database-error";
 import {
+  createNoInstanceError,
+  type DatabaseLocation,
   type DatabaseServer,
-  describePlace,
+  describeLocation,
   isSystemError,
-  noInstanceIn,
   openServer,
-  type Place,
   reasonOf,
   type ServerOptions,
 } from "./database-server.ts";
 import { StartError } from "./start-error.ts";
 
 /** The database that a process works on, ready to be used. */
-export interface Ground extends DatabaseServer {
-  /** The migrations that were applied just now. */
+export interface PreparedDatabase extends DatabaseServer {
+  /** The migrations that this call applied. */
   readonly applied: readonly string[];
-  /** What the operator should know of the schema, a sentence each. */
+  /** Notices about the schema for the operator, one sentence each. */
   readonly notices: readonly string[];
-  /** Where this process has just created the database; undefined if the database existed. */
+  /** The location of the database if this call created it; undefined if it existed. */
   readonly createdIn: string | undefined;
 }
 
-export interface GroundOptions extends ServerOptions {
-  /** Whether to repair what isolates tenants; false by default. */
+export interface PrepareDatabaseOptions extends ServerOptions {
+  /** Whether to repair the isolation of tenants; false by default. */
   readonly mayRepair?: boolean;
 }
 
 /**
- * Reaches or starts the database and brings its schema up to date.
+ * Connects to the database, or starts the embedded one, and brings its schema up to date.
  * @throws {StartError}
- * @throws {NoInstanceError} when there is no database and `mayCreate` is false; nothing was created then.
+ * @throws {NoInstanceError} if there is no database and `mayCreate` is false. Nothing is created then.
  */
-export async function openGround(env: Place, options: GroundOptions): Promise<Ground> {
+export async function prepareDatabase(
+  env: DatabaseLocation,
+  options: PrepareDatabaseOptions,
+): Promise<PreparedDatabase> {
   const server = await openServer(env, options);
   try {
     const notices: string[] = [];
@@ -51,10 +54,10 @@ export async function openGround(env: Place, options: GroundOptions): Promise<Gr
     const additions = await requireTenantIsolation(server.connection, { isNewer, mayRepair });
     if (additions.length > 0) notices.push(describeAdditions(additions));
     const isNew = applied[0] === Object.keys(migrations)[0];
-    return { ...server, applied, notices, createdIn: isNew ? describePlace(env) : undefined };
+    return { ...server, applied, notices, createdIn: isNew ? describeLocation(env) : undefined };
   } catch (error) {
     await server.close();
-    throw error instanceof SchemaMissingError ? noInstanceIn(env) : explainMigration(error);
+    throw error instanceof SchemaMissingError ? createNoInstanceError(env) : explainMigration(error);
   }
 }
 
@@ -70,24 +73,24 @@ function describeAdditions(additions: readonly string[]): string {
   return `What isolates tenants differs from what this version sets up; if the newer version didn't change it, repair it: ${additions.join("; ")}.`;
 }
 
-/** Has a database that Latchkey can't use as it is end the work with a `StartError`. */
-export async function explainingUnsuitable<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs work on a database. Converts the errors of a database that Latchkey can't use to a `StartError`. */
+export async function withStartErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw explainUnsuitable(error) ?? error;
+    throw toStartError(error) ?? error;
   }
 }
 
-function explainUnsuitable(error: unknown): StartError | undefined {
+function toStartError(error: unknown): StartError | undefined {
   const kinds = [UnsuitableDatabaseError, RolesMissingError, TenantIsolationError];
   const isKnown = kinds.some((kind) => error instanceof kind);
   return error instanceof Error && isKnown ? new StartError(error.message, { cause: error }) : undefined;
 }
 
 function explainMigration(error: unknown): unknown {
-  const unsuitable = explainUnsuitable(error);
-  if (unsuitable) return unsuitable;
+  const startError = toStartError(error);
+  if (startError) return startError;
   if (error instanceof Error && ("severity" in error || isSystemError(error))) {
     return new StartError(`The database cannot be brought up to date: ${reasonOf(error)}.`, { cause: error });
   }

@@ -25,7 +25,7 @@ test("a line is written immediately if requests aren't logged", async () => {
 });
 
 test.each([true, false])(
-  "an error is logged without the row that Postgres quotes (request log: %s)",
+  "logs an error without the row that Postgres quotes (request log: %s)",
   async (hasRequestLog) => {
     const path = join(await createDirectory(), "log");
     const destination = openSync(path, "w");
@@ -51,16 +51,16 @@ const imports = `
   import { LogDestination } from ${JSON.stringify(import.meta.resolve("./log-destination.ts"))};
 `;
 
-/** Logs 10,000 lines without a pause, and goes on until its standard input ends. */
+/** Logs 10,000 lines without a pause, and runs until its standard input ends. */
 const floodingProcess = `
   ${imports}
-  const log = createLogger("info", new LogDestination({ isBatched: true, maxWaiting: 100_000 }));
+  const log = createLogger("info", new LogDestination({ isBatched: true, maxPendingBytes: 100_000 }));
   for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
   process.stdin.resume();
   process.stdin.on("end", () => log.info("the last line"));
 `;
 
-test("a reader that is too slow delays nothing and loses lines, and a line says how many", async () => {
+test("drops lines for a slow reader without delay, and logs how many", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", floodingProcess], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -76,7 +76,7 @@ test("a reader that is too slow delays nothing and loses lines, and a line says 
   });
   await expect.poll(() => lines + dropped, { timeout: 15_000 }).toBe(10_000);
   expect(dropped).toBeGreaterThan(0);
-  // What waits when the process ends is written.
+  // Pending lines are written when the process ends.
   child.stdin.end();
   await once(child, "close");
   expect(last).toBe("the last line");
@@ -87,7 +87,7 @@ test.each([true, false])(
   async (hasRequestLog) => {
     const loggingProcess = `
     ${imports}
-    const log = createLogger("info", new LogDestination({ isBatched: ${hasRequestLog}, maxWaiting: 100_000 }));
+    const log = createLogger("info", new LogDestination({ isBatched: ${hasRequestLog}, maxPendingBytes: 100_000 }));
     const write = () => {
       for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
     };
@@ -113,7 +113,7 @@ test.each([true, false])(
   async (hasRequestLog) => {
     const loggingProcess = `
     ${imports}
-    const destination = new LogDestination({ isBatched: ${hasRequestLog}, maxWaiting: 1_000_000 });
+    const destination = new LogDestination({ isBatched: ${hasRequestLog}, maxPendingBytes: 1_000_000 });
     const log = createLogger("info", destination);
     const write = () => {
       for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
@@ -148,7 +148,7 @@ test.each([true, false])(
   async (hasRequestLog) => {
     const loggingProcess = `
     ${imports}
-    const destination = new LogDestination({ isBatched: ${hasRequestLog}, maxWaiting: 100_000 });
+    const destination = new LogDestination({ isBatched: ${hasRequestLog}, maxPendingBytes: 100_000 });
     const log = createLogger("info", destination);
     for (let count = 0; count < 10_000; count += 1) log.info({ padding: "x".repeat(50) }, "a line");
     void destination.close().then(() => process.exit());

@@ -2,10 +2,10 @@ import { type Logger, pino } from "pino";
 import type { Env } from "./env.ts";
 import type { LogDestination } from "./log-destination.ts";
 
-/** Fields of Postgres's errors that quote rows and queries, in which digests and email addresses can be. */
+/** Fields of Postgres errors that quote rows and queries, which can contain digests and email addresses. */
 const quotingFields = ["detail", "where", "internalQuery"] as const;
 
-/** An error as pino logs it, without what Postgres quotes. */
+/** Serializes an error like pino, without the fields that quote. */
 function serializeError(error: Error): object {
   const serialized: Record<string, unknown> = { ...pino.stdSerializers.err(error) };
   for (const field of quotingFields) delete serialized[field];
@@ -15,8 +15,8 @@ function serializeError(error: Error): object {
 const serializers = { err: serializeError };
 
 /**
- * Creates the logger of a node, which says how many lines its destination had to drop.
- * @param level the lowest one that is written.
+ * Creates the logger of a node. It also logs how many lines its destination dropped.
+ * @param level the lowest level that is written.
  */
 export function createLogger(level: Env["logLevel"], destination: LogDestination): Logger {
   const log = pino({ level, serializers }, destination);

@@ -11,24 +11,24 @@ import type { Env } from "./env.ts";
 import { NoInstanceError, StartError } from "./start-error.ts";
 import { waitForDatabase } from "./wait-for-database.ts";
 
-/** A Postgres that can be connected to, whatever its database contains. */
+/** A Postgres that accepts connections. Its database may be empty. */
 export interface DatabaseServer {
   readonly connection: DatabaseConnection;
-  /** Whether it is the embedded Postgres, which this process is present on. */
+  /** Whether it is the embedded Postgres, which runs while any process uses it. */
   readonly isEmbedded: boolean;
-  /** Where the embedded Postgres lives, if it is not where one would look, and why. */
-  readonly unusualLocation: string | undefined;
-  /** Leaves the database; who leaves an embedded one last stops it. */
+  /** A sentence with the directory of the embedded Postgres and the reason, if it isn't the usual directory. */
+  readonly locationNote: string | undefined;
+  /** Releases the database. The last process to release the embedded Postgres stops it. */
   readonly close: () => Promise<void>;
 }
 
 export interface ServerOptions {
-  /** Whether to create the embedded Postgres where there is none. */
+  /** Whether to create the embedded Postgres if there is none. */
   readonly mayCreate: boolean;
   readonly onEvent?: (event: EmbeddedPostgresEvent) => void;
-  /** How long to wait for a Postgres that is not up yet, in milliseconds; it must be up already by default. */
+  /** How long to wait for a Postgres that isn't up yet, in milliseconds; 0 by default. */
   readonly waitMs?: number;
-  /** Called with a sentence when it waits for a Postgres. */
+  /** Called with a sentence when the wait begins, and when its reason changes. */
   readonly onWait?: (message: string) => void;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
@@ -36,18 +36,21 @@ export interface ServerOptions {
 
 const oldestServerVersion = 15;
 
-/** Where the database is, of the variables of the environment. */
-export type Place = Partial<Pick<Env, "databaseUrl">> & Pick<Env, "dataDirectory">;
+/** The variables of the environment that locate the database. */
+export type DatabaseLocation = Partial<Pick<Env, "databaseUrl">> & Pick<Env, "dataDirectory">;
 
 /**
- * Reaches the Postgres of `DATABASE_URL`, or starts the embedded one.
+ * Connects to the Postgres of `DATABASE_URL`, or starts the embedded one.
  * @throws {StartError}
- * @throws {NoInstanceError} when there is no embedded Postgres and `mayCreate` is false.
+ * @throws {NoInstanceError} if there is no embedded Postgres and `mayCreate` is false.
  */
-export async function openServer(place: Place, options: ServerOptions): Promise<DatabaseServer> {
-  return place.databaseUrl
-    ? await reachServer(place.databaseUrl, options)
-    : await openEmbedded(place.dataDirectory, options);
+export async function openServer(
+  location: DatabaseLocation,
+  options: ServerOptions,
+): Promise<DatabaseServer> {
+  return location.databaseUrl
+    ? await openExternal(location.databaseUrl, options)
+    : await openEmbedded(location.dataDirectory, options);
 }
 
 async function openEmbedded(
@@ -55,11 +58,12 @@ async function openEmbedded(
   { mayCreate, onEvent = () => undefined }: ServerOptions,
 ): Promise<DatabaseServer> {
   try {
-    if (!mayCreate && !(await hasEmbeddedPostgres(dataDirectory))) throw noInstanceIn({ dataDirectory });
+    if (!mayCreate && !(await hasEmbeddedPostgres(dataDirectory)))
+      throw createNoInstanceError({ dataDirectory });
     const { connection, location, close } = await openEmbeddedPostgres({ dataDirectory, onEvent });
-    const unusualLocation =
+    const locationNote =
       location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
-    return { connection, isEmbedded: true, unusualLocation, close };
+    return { connection, isEmbedded: true, locationNote, close };
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw new StartError(error.message, { cause: error });
     if (isSystemError(error)) {
@@ -69,7 +73,7 @@ async function openEmbedded(
   }
 }
 
-async function reachServer(databaseUrl: string, options: ServerOptions): Promise<DatabaseServer> {
+async function openExternal(databaseUrl: string, options: ServerOptions): Promise<DatabaseServer> {
   const connection = { connectionString: databaseUrl };
   const db = openDatabase(connection, {
     applicationName: "latchkey start",
@@ -102,19 +106,19 @@ async function reachServer(databaseUrl: string, options: ServerOptions): Promise
   } finally {
     await db.destroy();
   }
-  return { connection, isEmbedded: false, unusualLocation: undefined, close: async () => undefined };
+  return { connection, isEmbedded: false, locationNote: undefined, close: async () => undefined };
 }
 
 /** The data directory, or the URL without its credentials. */
-export function describePlace({ databaseUrl, dataDirectory }: Place): string {
+export function describeLocation({ databaseUrl, dataDirectory }: DatabaseLocation): string {
   return databaseUrl ? withoutPassword(databaseUrl) : dataDirectory;
 }
 
-/** The error for a place without Latchkey's schema. */
-export function noInstanceIn(env: Place): NoInstanceError {
+/** Creates the error for a location without a Latchkey database. */
+export function createNoInstanceError(env: DatabaseLocation): NoInstanceError {
   const variable = env.databaseUrl ? "DATABASE_URL" : "DATA_DIR";
   return new NoInstanceError(
-    `There is no Latchkey database in ${describePlace(env)}. Set ${variable} to an existing one, or create it with \`latchkey migrate\`.`,
+    `There is no Latchkey database in ${describeLocation(env)}. Set ${variable} to an existing one, or create it with \`latchkey migrate\`.`,
   );
 }
 
@@ -123,12 +127,14 @@ function withoutPassword(databaseUrl: string): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-/** A failure of the operating system's, such as EACCES; its message names the path. */
+/** Whether an error comes from a system call, such as EACCES. Its message contains the path. */
 export function isSystemError(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Error && "code" in error && typeof error.code === "string" && "syscall" in error;
 }
 
-/** What went wrong, in words; a name with several addresses fails with several errors and no message of its own. */
+/**
+ * The message of an error. A host name with several addresses fails with an `AggregateError`, which has no message.
+ */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   return error instanceof Error ? error.message || error.name : String(error);

@@ -10,17 +10,17 @@ test("has a default for everything", () => {
   });
 });
 
-test("a faulty address is not repeated, since it may hold a password", () => {
+test("doesn't repeat an invalid URL, which can contain a password", () => {
   const variables = { DATABASE_URL: "mysql://ada:swordfish@db/x", BASE_URL: "https://ada:swordfish@x" };
   expect(() => readEnv(variables)).not.toThrow("swordfish");
   expect(() => readEnv(variables)).toThrow("DATABASE_URL must");
 });
 
-test("an empty variable is an unset one", () => {
+test("treats an empty variable as unset", () => {
   expect(readEnv({ PORT: "", DATABASE_URL: "", REGISTRATION: "" })).toEqual(readEnv({}));
 });
 
-test("proxies are believed by range, none unless told; the history is kept for 90 days unless told", () => {
+test("by default, trusts no proxy and keeps the history for 90 days; proxies are IP ranges", () => {
   expect(readEnv({})).toMatchObject({ trustedProxies: [], historyDays: 90 });
   expect(readEnv({ TRUSTED_PROXIES: "10.0.0.0/8, ::1", HISTORY_DAYS: "7" })).toMatchObject({
     trustedProxies: ["10.0.0.0/8", "::1"],
@@ -28,7 +28,7 @@ test("proxies are believed by range, none unless told; the history is kept for 9
   });
 });
 
-test("a user can have 50 sessions, and a network 20 sign-ups an hour, unless told otherwise", () => {
+test("by default, a user can have 50 sessions, and a network can sign up 20 times per hour", () => {
   expect(readEnv({})).toMatchObject({ maxSessionsPerUser: 50, maxSignUpsPerHour: 20 });
   expect(readEnv({ MAX_SESSIONS_PER_USER: "3", MAX_SIGN_UPS_PER_HOUR: "5" })).toMatchObject({
     maxSessionsPerUser: 3,
@@ -36,7 +36,7 @@ test("a user can have 50 sessions, and a network 20 sign-ups an hour, unless tol
   });
 });
 
-test("a user can have 1,000 keys and 100 workspaces, and a workspace 1,000 members, unless told otherwise", () => {
+test("by default, a user can have 1,000 keys and 100 workspaces, and a workspace 1,000 members", () => {
   expect(readEnv({}).quotas).toEqual({
     keysPerUser: 1_000,
     workspacesPerUser: 100,
@@ -50,18 +50,18 @@ test("a user can have 1,000 keys and 100 workspaces, and a workspace 1,000 membe
   });
 });
 
-test("requests are logged only if told", () => {
+test("logs requests only if enabled", () => {
   expect(readEnv({}).hasRequestLog).toBe(false);
   expect(readEnv({ REQUEST_LOG: "off" }).hasRequestLog).toBe(false);
   expect(readEnv({ REQUEST_LOG: "on" }).hasRequestLog).toBe(true);
 });
 
-test("the base address is in lower case, without a slash at its end", () => {
+test("converts the base URL to lower case without a trailing slash", () => {
   expect(readEnv({ BASE_URL: "HTTPS://Keys.Example.com" }).baseUrl).toBe("https://keys.example.com");
   expect(readEnv({ BASE_URL: "https://keys.example.com/" }).baseUrl).toBe("https://keys.example.com");
 });
 
-test("no origin may call the open API unless told; origins are as browsers send them", () => {
+test("by default, no origin can call the open API; origins have the format that browsers send", () => {
   expect(readEnv({}).corsOrigins).toEqual([]);
   const origins = "https://App.example.com/, http://localhost:3000,https://keys.example.com:443";
   expect(readEnv({ CORS_ORIGINS: origins }).corsOrigins).toEqual([
@@ -107,12 +107,12 @@ test.each([
   ["MAX_WORKSPACES_PER_USER", "-1"],
   ["MAX_MEMBERS_PER_WORKSPACE", "1e9"],
   ["HISTORY_DAYS", "ninety"],
-])("says what is wrong with %s=%s", (name, value) => {
+])("explains what is wrong with %s=%s", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);
   expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} must `));
 });
 
-test("an address of the database that carries options of its own is refused: they would replace ours", () => {
+test("rejects a database URL with options, which would replace Latchkey's", () => {
   const url = "postgres://user@db.example.com/latchkey?options=-c%20search_path%3Dx";
   expect(() => readEnv({ DATABASE_URL: url, AUTH_SECRET: "a".repeat(32) })).toThrow("must not carry options");
 });
@@ -130,19 +130,16 @@ test.each([
     "postgres://ada:100%fish@db.example.com/latchkey",
     'must not contain "%" other than as percent-encoding: write it as "%25".',
   ],
-])(
-  "names the character that is not escaped in an address of the database, and nothing of the address: %s",
-  (url, message) => {
-    expect(() => readEnv({ DATABASE_URL: url })).toThrow(new EnvError(`DATABASE_URL ${message}`));
-  },
-);
+])("names the unescaped character of a database URL, without the URL: %s", (url, message) => {
+  expect(() => readEnv({ DATABASE_URL: url })).toThrow(new EnvError(`DATABASE_URL ${message}`));
+});
 
-test("a password with the characters of an address works once they are escaped", () => {
+test("accepts a password with percent-encoded URL characters", () => {
   const url = `postgres://ada:${encodeURIComponent("a#b@c/d?e%f:g")}@db.example.com/latchkey`;
   expect(readEnv({ DATABASE_URL: url }).databaseUrl).toBe(url);
 });
 
-test("five connections for changes and five for reads unless told otherwise", () => {
+test("by default, uses five connections for changes and five for reads", () => {
   expect(readEnv({})).toMatchObject({ changeConnections: 5, readConnections: 5 });
   expect(readEnv({ DATABASE_CHANGE_CONNECTIONS: "1", DATABASE_READ_CONNECTIONS: "100" })).toMatchObject({
     changeConnections: 1,

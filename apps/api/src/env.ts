@@ -5,10 +5,10 @@ import { defaultQuotas, type Quotas } from "./domain/quotas.ts";
 import { fileVariables, readFileVariables } from "./file-variables.ts";
 import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
-/** Everything the environment decides, parsed once. Units are in the names. */
+/** The configuration of a process, parsed from the environment. Names include units. */
 export interface Env {
   readonly host: string;
-  /** 0 lets the system choose a free one. */
+  /** 0 for a free port that the system chooses. */
   readonly port: number;
   /** Without a slash at the end; undefined until host and port are known. */
   readonly baseUrl: string | undefined;
@@ -16,13 +16,13 @@ export interface Env {
   /** How many connections the open API and the web app each have, for changes and for reads. */
   readonly changeConnections: number;
   readonly readConnections: number;
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataDirectory: string;
   readonly authSecret: string | undefined;
   readonly registration: "open" | "invite" | "closed";
   /** The origins whose pages may call the open API, serialized as browsers send them. */
   readonly corsOrigins: readonly string[];
-  /** Ranges of addresses whose `X-Forwarded-For` is believed. */
+  /** Ranges of IP addresses whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
   /** How long the hourly history of keys is kept, in days. */
   readonly historyDays: number;
@@ -34,11 +34,11 @@ export interface Env {
   /** Whether each request to the open API and to tRPC is logged. */
   readonly hasRequestLog: boolean;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug";
-  /** A sentence for each variable that is set, has no effect, and looks as if it should have one. */
+  /** A sentence for each variable that is set and has no effect, but resembles a variable that Latchkey reads. */
   readonly warnings: readonly string[];
 }
 
-/** A variable has a value that Latchkey cannot work with; the message names it and says what would do. */
+/** A variable has an invalid value. The message names the variable and says which values are allowed. */
 export class EnvError extends Error {
   override readonly name = "EnvError";
 }
@@ -53,8 +53,8 @@ const maxStored = optional(
     .transform(Number),
 );
 
-const mustBePort = "must be a number from 0 to 65535";
-const mustBeOrigin = "must be an address without a path, such as https://keys.example.com";
+const portMessage = "must be a number from 0 to 65535";
+const originMessage = "must be an address without a path, such as https://keys.example.com";
 
 const quota = z
   .string()
@@ -66,14 +66,14 @@ const schema = z.object({
   PORT: optional(
     z
       .string()
-      .regex(/^\d{1,5}$/, mustBePort)
+      .regex(/^\d{1,5}$/, portMessage)
       .transform(Number)
-      .refine((port) => port <= 65_535, mustBePort),
+      .refine((port) => port <= 65_535, portMessage),
   ),
-  BASE_URL: optional(z.string().refine(isWebOrigin, mustBeOrigin)),
+  BASE_URL: optional(z.string().refine(isWebOrigin, originMessage)),
   DATABASE_URL: optional(
     z.string().superRefine((url, context) => {
-      const message = findAddressFault(url);
+      const message = explainInvalidUrl(url);
       if (message) context.addIssue({ code: "custom", message });
     }),
   ),
@@ -96,7 +96,7 @@ const schema = z.object({
       .string()
       .transform((text) => text.split(",").map((origin) => origin.trim()))
       .refine(
-        // A wildcard would be taken for the name of a host.
+        // URL parsing accepts a wildcard as part of a host name.
         (origins) => origins.every((origin) => isWebOrigin(origin) && !origin.includes("*")),
         "must be origins such as https://app.example.com, separated by commas",
       ),
@@ -119,8 +119,8 @@ const schema = z.object({
 });
 
 /**
- * Reads the environment, or the variables given.
- * @throws {EnvError} with one sentence that names every variable that is off.
+ * Reads the environment, or the given variables.
+ * @throws {EnvError} with one sentence that names every invalid variable.
  */
 export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
   const { variables: resolved, faults, sourceOf } = readFileVariables(variables, projectRoot);
@@ -157,9 +157,9 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
 
 const knownVariables = [...Object.keys(schema.shape), ...fileVariables.map((name) => `${name}_FILE`)];
 
-function describeUnknown({ name, meant }: UnknownVariable): string {
-  return meant
-    ? `The environment variable ${name} has no effect; did you mean ${meant}?`
+function describeUnknown({ name, suggestion }: UnknownVariable): string {
+  return suggestion
+    ? `The environment variable ${name} has no effect; did you mean ${suggestion}?`
     : `The environment variable ${name} has no effect: Latchkey does not read it.`;
 }
 
@@ -170,14 +170,15 @@ function poolSize() {
     .transform(Number);
 }
 
-/** What keeps a text from being the address of a database. It is not repeated, since it may hold a password. */
-function findAddressFault(text: string): string | undefined {
-  // A URL ends at the "#", so that a password with one would be cut off and lead to another host.
+/** Says why a text isn't a valid database URL. Doesn't repeat the text, which may contain a password. */
+function explainInvalidUrl(text: string): string | undefined {
+  // The fragment of a URL begins at "#". A password that contains "#" would be cut off, and the host would be wrong.
   if (text.includes("#")) return 'must not contain "#": write it as "%23", for example in a password';
   if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
     return "must be an address such as postgres://user@host:5432/latchkey, with special characters in the password percent-encoded";
   const url = new URL(text);
-  // They would replace Latchkey's own, which put every connection behind the row-level security between tenants.
+  // They would replace Latchkey's own options, which enable the row-level security between tenants on each
+  // connection.
   if (url.searchParams.has("options")) return "must not carry options; set them for the user";
   try {
     for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
@@ -193,5 +194,5 @@ function isWebOrigin(text: string): boolean {
   return /^https?:$/.test(address.protocol) && address.href === `${address.origin}/`;
 }
 
-/** The folder of the whole project, from which relative paths count. */
+/** The root directory of the repository. Relative paths are resolved against it. */
 export const projectRoot = resolve(import.meta.dirname, "../../..");

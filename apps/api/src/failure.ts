@@ -1,7 +1,7 @@
 import { databaseFailure } from "@latchkey/db/database-failure";
 import { AppError, toAppError } from "@latchkey/errors";
 
-/** Anything thrown as an `AppError`: as it is, as the database's failure, or as a bug. */
+/** Converts anything thrown to an `AppError`: a known database failure to its error, anything unknown to a bug. */
 export function translateFailure(thrown: unknown): AppError {
   return thrown instanceof AppError ? thrown : (databaseFailure(thrown) ?? toAppError(thrown));
 }

@@ -3,12 +3,14 @@ import { roles } from "@latchkey/auth/permissions";
 import { decodeId } from "@latchkey/db/ids";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { rejectedAs } from "./issues.ts";
+import { customIssue } from "./issues.ts";
 
-const hiddenCharacters = rejectedAs("invalid_characters", "Remove the invisible characters.");
+const hiddenCharacters = customIssue("invalid_characters", "Remove the invisible characters.");
 
-// Postgres cannot store U+0000, lone surrogates are no text, and control characters have no place in one line. Those
-// that turn the direction of writing would turn what stands beside a name too. Joiners stay: emoji need them.
+// Postgres can't store U+0000, lone surrogates aren't valid Unicode, and a single line has no control characters.
+// Characters that change the writing direction would also affect the text next to a name. Joiners are allowed,
+// because
+// emoji need them.
 const printable = z
   .string()
   .refine(
@@ -19,31 +21,31 @@ const printableLines = z
   .string()
   .refine((text) => text.isWellFormed() && !/[^\P{Control}\n\r\t]/u.test(text), hiddenCharacters);
 
-// Nothing to be seen: fillers and joiners by themselves, and the empty Braille cell.
+// Whether a text has no visible character: only fillers, joiners, spaces and empty Braille cells.
 const isBlank = (text: string): boolean => /^[\p{Default_Ignorable_Code_Point}\s\u2800]+$/u.test(text);
-/** What a JSON schema can say of it; the checks above are stricter. */
-const withoutControls = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
-const atMost = (length: number) => [length, `Use at most ${length} characters.`] as const;
+/** The part of the checks that a JSON Schema can express; the checks above are stricter. */
+const noControlsPattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
+const maxLengthOf = (length: number) => [length, `Use at most ${length} characters.`] as const;
 const name = (whenEmpty: string, length: number) =>
   printable
     .trim()
     .min(1, whenEmpty)
-    .refine((text) => !isBlank(text), rejectedAs("too_short", whenEmpty))
-    .max(...atMost(length))
-    .meta({ pattern: withoutControls });
+    .refine((text) => !isBlank(text), customIssue("too_short", whenEmpty))
+    .max(...maxLengthOf(length))
+    .meta({ pattern: noControlsPattern });
 
 /** An email address, in lower case. */
 export const email = z
   .string()
   .trim()
   .toLowerCase()
-  .max(...atMost(maxLength.email))
+  .max(...maxLengthOf(maxLength.email))
   .pipe(z.email("Enter an email address, such as ada@example.com."));
 
 /** A person's name. */
 export const personName = name("Enter your name.", maxLength.personName);
 
-/** A password to be set: its length is all that is asked of it. */
+/** A new password. Only its length is restricted here. */
 export const newPassword = z
   .string()
   .refine((text) => text.isWellFormed(), hiddenCharacters)
@@ -60,38 +62,38 @@ export const keyName = name("Enter a name.", maxLength.keyName);
 export const multilineText = (length: number) =>
   printableLines
     .trim()
-    .max(...atMost(length))
+    .max(...maxLengthOf(length))
     .meta({ pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$" });
 
-/** What a key is for, in lines. */
+/** The description of a key, in one or more lines. */
 export const keyDescription = multilineText(maxLength.keyDescription);
 
 /** The text to search a list for. */
 export const searchText = printable
   .trim()
-  .max(...atMost(maxLength.search))
-  .meta({ pattern: withoutControls });
+  .max(...maxLengthOf(maxLength.search))
+  .meta({ pattern: noControlsPattern });
 
 const timeHelp = "Enter a time in ISO 8601, in UTC, such as 2027-03-01T09:30:00Z.";
 
 /**
- * A time in ISO 8601, in UTC, with seconds. Postgres has no year 0. A string in another format aborts: the checks of the
- * object that it is in would otherwise run on the string, where they expect a `Date`.
+ * A time in ISO 8601, in UTC, with seconds. Postgres has no year 0. A string in another format aborts the validation:
+ * otherwise the checks of the enclosing object, which expect a `Date`, would run on the string.
  */
 export const instant = z.iso
   .datetime({ error: timeHelp, abort: true })
   .max(30, { error: timeHelp, abort: true })
-  .refine((text) => !text.startsWith("0000-"), { ...rejectedAs("invalid_format", timeHelp), abort: true })
+  .refine((text) => !text.startsWith("0000-"), { ...customIssue("invalid_format", timeHelp), abort: true })
   .meta({ pattern: "^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?Z$" })
   .transform((text) => new Date(text));
 
-/** The id of an API key. */
+/** The ID of an API key. */
 export const keyId = idOf("key", "Not the id of an API key.");
 
-/** The id of a workspace. */
+/** The ID of a workspace. */
 export const workspaceId = idOf("workspace", "Not the id of a workspace.");
 
-/** The id of a user. */
+/** The ID of a user. */
 export const userId = idOf("user", "Not the id of a user.");
 
 /** A role in a workspace, from most to least powerful. */
@@ -101,7 +103,7 @@ function idOf<Kind extends "key" | "workspace" | "user">(kind: Kind, message: st
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;
-    context.addIssue({ code: "custom", ...rejectedAs("invalid_format", message) });
+    context.addIssue({ code: "custom", ...customIssue("invalid_format", message) });
     return z.NEVER;
   });
 }

@@ -27,16 +27,16 @@ test.each(["", "\n", "\r\n"])("takes values from files, without a newline at the
   expect(readEnv(variables)).toEqual({ ...readEnv({}), authSecret: secret, databaseUrl: url });
 });
 
-test("only the last newline is not part of the value", () => {
+test("removes only the last newline from the value", () => {
   expect(readEnv({ AUTH_SECRET_FILE: write(` ${secret}\n\n`) }).authSecret).toBe(` ${secret}\n`);
 });
 
-test("an empty variable is an unset one, for files too", () => {
+test("treats an empty file variable as unset", () => {
   expect(readEnv({ AUTH_SECRET: "", AUTH_SECRET_FILE: write(secret) }).authSecret).toBe(secret);
   expect(readEnv({ AUTH_SECRET: secret, AUTH_SECRET_FILE: "" }).authSecret).toBe(secret);
 });
 
-test("rejects a value and a file for the same variable, also where both are the same", () => {
+test("rejects a value and a file for the same variable, even if both are equal", () => {
   expectFault(
     { AUTH_SECRET: secret, AUTH_SECRET_FILE: write(secret) },
     "AUTH_SECRET and AUTH_SECRET_FILE are both set: set only one of them.",
@@ -57,7 +57,7 @@ test("names a file that is missing, can't be read or is empty", () => {
   expectFault({ AUTH_SECRET_FILE: empty }, `AUTH_SECRET_FILE names an empty file: ${empty}.`);
 });
 
-test("names the variable of the file when its value is wrong, and not the value", () => {
+test("names the variable of a file with an invalid value, without the value", () => {
   expectFault(
     { AUTH_SECRET_FILE: write("swordfish") },
     "AUTH_SECRET_FILE must have at least 32 random characters.",

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** Variables that may be set to a file's content, for secret managers that mount files. */
+/** Variables whose value can be read from a file, for secret managers that mount files. */
 export const fileVariables = ["AUTH_SECRET", "DATABASE_URL"] as const;
 
 /** The variables with each `<name>_FILE` resolved. */
 export interface ResolvedVariables {
   readonly variables: NodeJS.ProcessEnv;
-  /** What is wrong, each with the name of a variable first. */
+  /** The errors. Each begins with the name of a variable. */
   readonly faults: readonly string[];
-  /** The variable to name in a message about the value of this one. */
+  /** The variable that the value of this variable comes from, to name it in messages. */
   readonly sourceOf: (name: string) => string;
 }
 

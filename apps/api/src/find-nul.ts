@@ -1,6 +1,6 @@
 /**
- * Where U+0000 is in a JSON value: the path of a string or of a member's name, its parts joined with dots. Undefined when
- * it is nowhere. Walks the value without recursion, so that no nesting is too deep.
+ * Finds U+0000 in a JSON value. Returns the path of the string, or of the object with the member name, joined with
+ * dots; undefined if there is none. Doesn't recurse, so that no nesting is too deep.
  */
 export function findNul(json: unknown): string | undefined {
   const pending: { readonly path: string; readonly value: unknown }[] = [{ path: "", value: json }];

@@ -1,12 +1,12 @@
-import { type IssueCode, issueCatalogue } from "@latchkey/errors";
+import { type IssueCode, issueCatalog } from "@latchkey/errors";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { email, keyId, keyName, personName } from "./fields.ts";
-import { rejectedAs, toIssues } from "./issues.ts";
-import { isAnswerable, keySettings, unanswerable, usagePeriod } from "./key-fields.ts";
+import { customIssue, toIssues } from "./issues.ts";
+import { invalidPeriod, isValidPeriod, keySettings, usagePeriod } from "./key-fields.ts";
 
 const key = z.strictObject({ name: keyName, id: keyId.optional(), ...keySettings });
-const period = z.strictObject(usagePeriod).refine(isAnswerable, unanswerable);
+const period = z.strictObject(usagePeriod).refine(isValidPeriod, invalidPeriod);
 const name = "CI";
 
 const rows: readonly (readonly [string, z.ZodType, unknown, readonly (readonly [string, IssueCode])[]])[] = [
@@ -92,7 +92,7 @@ const rows: readonly (readonly [string, z.ZodType, unknown, readonly (readonly [
   ],
   [
     "a check with a code, of a missing value",
-    z.unknown().refine(() => false, rejectedAs("not_found", "")),
+    z.unknown().refine(() => false, customIssue("not_found", "")),
     undefined,
     [["", "not_found"]],
   ],
@@ -112,8 +112,8 @@ test("the message of an issue is the schema's own", () => {
   ]);
 });
 
-test("every code has a name in snake case and a sentence", () => {
-  for (const [code, meaning] of Object.entries(issueCatalogue)) {
+test("every code is in snake case and has a description", () => {
+  for (const [code, meaning] of Object.entries(issueCatalog)) {
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(meaning).toMatch(/^[A-Z].+\.$/);
   }

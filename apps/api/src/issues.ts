@@ -1,4 +1,4 @@
-import { type AppError, type Issue, type IssueCode, issueCatalogue } from "@latchkey/errors";
+import { type AppError, type Issue, type IssueCode, issueCatalog } from "@latchkey/errors";
 import type { z } from "zod";
 
 /**
@@ -20,14 +20,14 @@ export function toIssues({ issues }: z.core.$ZodError, input: unknown): Issue[] 
   });
 }
 
-/** The members of an error's body that tell its issues. */
+/** The members of an error response that list its issues. */
 export function describeIssues({ issues, omittedIssues }: AppError): object {
   if (!issues) return {};
   return omittedIssues > 0 ? { issues, omittedIssues } : { issues };
 }
 
-/** The message and the code of a check that zod doesn't have, for `refine` and `addIssue`. */
-export function rejectedAs(
+/** Creates the message and the code of a check that zod doesn't have, for `refine` and `addIssue`. */
+export function customIssue(
   code: IssueCode,
   message: string,
 ): { readonly message: string; readonly params: { readonly code: IssueCode } } {
@@ -50,21 +50,21 @@ function codeOf(issue: z.core.$ZodIssue, input: unknown): IssueCode {
   }
 }
 
-/** Codes for the bounds of what isn't a number. */
+/** The codes for values that aren't numbers and are too small or too large. */
 const boundCodes: Readonly<Record<string, { readonly below: IssueCode; readonly above: IssueCode }>> = {
   string: { below: "too_short", above: "too_long" },
   array: { below: "too_few", above: "too_many" },
 };
 
 function isIssueCode(code: unknown): code is IssueCode {
-  return typeof code === "string" && Object.hasOwn(issueCatalogue, code);
+  return typeof code === "string" && Object.hasOwn(issueCatalog, code);
 }
 
 function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
   let value = input;
   for (const key of path) {
     if (typeof value !== "object" || value === null) return false;
-    value = (value as Record<PropertyKey, unknown>)[key]; // Whatever it has under this name.
+    value = (value as Record<PropertyKey, unknown>)[key]; // Any object can be read like this.
   }
   return value === undefined;
 }

@@ -3,7 +3,7 @@ import { permissions } from "@latchkey/auth/permissions";
 import { maxOverlapSeconds, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { instant, workspaceId } from "./fields.ts";
-import { rejectedAs } from "./issues.ts";
+import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
 const { maxItems, maxQuota, maxWindowSeconds } = restrictionLimits;
@@ -40,7 +40,7 @@ export const requestedExpiry = z
   )
   .nullable();
 
-/** What a key may be held to. Each member may be left out. */
+/** The restrictions of a key, and whether it is disabled. Each member is optional. */
 export const keySettings = {
   isDisabled: z.boolean().exactOptional(),
   /** Null for never. */
@@ -52,7 +52,7 @@ export const keySettings = {
     z
       .string()
       .max(49, "Use at most 49 characters.")
-      .refine(isIpRange, rejectedAs("invalid_format", "Enter an address or a range, such as 10.0.0.0/8."))
+      .refine(isIpRange, customIssue("invalid_format", "Enter an address or a range, such as 10.0.0.0/8."))
       .meta({ pattern: "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$", example: "203.0.113.0/24" }),
   ).exactOptional(),
   limit: z
@@ -61,7 +61,7 @@ export const keySettings = {
       windowSeconds: z
         .int()
         .min(1, "At least 1 second.")
-        .max(maxWindowSeconds, `At most ${maxWindowSeconds} seconds, which is a day.`),
+        .max(maxWindowSeconds, `At most ${maxWindowSeconds} seconds (1 day).`),
     })
     .nullable()
     .exactOptional(),
@@ -86,23 +86,26 @@ export const usageBuckets = {
     .max(100)
     .refine(
       (starts) => starts.every((start, place) => place === 0 || start > (starts[place - 1] ?? start)),
-      rejectedAs("invalid_range", "must be in ascending order"),
+      customIssue("invalid_range", "must be in ascending order"),
     ),
   to: epochSeconds,
 };
 
 /** Whether the last bucket ends after it begins. */
-export function areBuckets({ starts, to }: z.output<z.ZodObject<typeof usageBuckets>>): boolean {
+export function areValidBuckets({ starts, to }: z.output<z.ZodObject<typeof usageBuckets>>): boolean {
   return (starts.at(-1) ?? to) < to;
 }
 
-/** What to say of other buckets. */
-export const notBuckets = { path: ["to"], ...rejectedAs("invalid_range", "must be after the last start") };
+/** The issue of invalid buckets. */
+export const invalidBuckets = {
+  path: ["to"],
+  ...customIssue("invalid_range", "must be after the last start"),
+};
 
 const maxBuckets = 1_000;
 const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
-/** Which part of a key's history: what began at `from` or later and before `to`, in buckets in UTC. */
+/** A period of a key's history: the buckets, in UTC, that begin at `from` or later and before `to`. */
 export const usagePeriod = {
   from: instant.meta({ example: "2026-03-01T00:00:00Z" }),
   to: instant.meta({ example: "2026-03-02T00:00:00Z" }),
@@ -111,14 +114,14 @@ export const usagePeriod = {
 
 type UsagePeriod = z.output<z.ZodObject<typeof usagePeriod>>;
 
-/** Whether a period begins before it ends, and has no more buckets than an answer takes. */
-export function isAnswerable({ from, to, bucket }: UsagePeriod): boolean {
+/** Whether a period begins before it ends and has at most {@link maxBuckets} buckets. */
+export function isValidPeriod({ from, to, bucket }: UsagePeriod): boolean {
   const length = to.getTime() - from.getTime();
   return length > 0 && length <= maxBuckets * bucketMs[bucket];
 }
 
-/** What to say of another period. */
-export const unanswerable = {
+/** The issue of an invalid period. */
+export const invalidPeriod = {
   path: ["to"],
-  ...rejectedAs("invalid_range", `must be after "from", by at most ${maxBuckets} buckets`),
+  ...customIssue("invalid_range", `must be after "from", by at most ${maxBuckets} buckets`),
 };

@@ -14,7 +14,7 @@ const pageQuery = z.strictObject({
     .default(25)
     .meta({
       description: "Maximum number of items per page.",
-      // A query string holds text, and this is what it means.
+      // Documents the parsed value: the schema itself describes the text in the query string.
       override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
         delete jsonSchema.pattern;
         Object.assign(jsonSchema, { type: "integer", minimum: 1, maximum: maxPageSize, default: 25 });
@@ -29,24 +29,24 @@ const pageQuery = z.strictObject({
 });
 
 /**
- * The query of a list: how many, from where, in which order. What it can be filtered by is added with `extend`.
- * @param orders what it can be sorted by; a minus before it means the greatest first. The first one is the rule.
+ * Creates the schema of a list's query: page size, cursor and sort order. Add filters with `extend`.
+ * @param orders the sort orders; with a minus, the greatest comes first. The first one is the default.
  */
 export function listQuery<const Orders extends readonly [string, ...string[]]>(orders: Orders) {
   type Sort = Orders[number] | `-${Orders[number]}`;
-  const names = orders.flatMap((order) => [order, `-${order}`]) as [Sort, ...Sort[]]; // Each with and without.
+  const names = orders.flatMap((order) => [order, `-${order}`]) as [Sort, ...Sort[]]; // Each order with and without a minus.
   const sort: z.ZodType<Sort, Sort> = z.enum(names);
   const description = "What to sort by; with a minus before it, the greatest first.";
   return pageQuery.extend({ sort: sort.default(() => orders[0]).meta({ description }) });
 }
 
-/** A part of a name to look for, in any letter case. */
+/** A part of a name to search for, in any letter case. */
 export const searchFilter = searchText
   .min(1, "must not be empty")
   .meta(searchText.meta() ?? {})
   .optional();
 
-/** The answer of every list. */
+/** Creates the schema of a list's response. */
 export function pageOf<Item extends z.ZodObject>(item: Item) {
   return z.object({
     data: z.array(item).meta({ maxItems: maxPageSize }),
@@ -64,18 +64,18 @@ interface ListQuery<Sort extends string> {
   readonly sort: Sort;
 }
 
-/** What the database is asked for: one row more than the page holds, which tells whether there is more. */
+/** The rows to query: one more than the page has, which shows whether there is a next page. */
 export interface PageRequest<Order extends string> extends Page {
   readonly sort: Order;
 }
 
 type OrderOf<Sort extends string> = Sort extends `-${infer Order}` ? Order : Sort;
 
-/** @throws {AppError} BAD_REQUEST when the cursor is none of this list in this order. */
+/** @throws {AppError} BAD_REQUEST if the cursor isn't from this list in this order. */
 export function readPage<Sort extends string>(query: ListQuery<Sort>): PageRequest<OrderOf<Sort>> {
   const isDescending = query.sort.startsWith("-");
   return {
-    sort: query.sort.replace(/^-/, "") as OrderOf<Sort>, // Without the minus it is the order's name.
+    sort: query.sort.replace(/^-/, "") as OrderOf<Sort>, // The part after the minus is the order.
     direction: isDescending ? "desc" : "asc",
     limit: query.limit + 1,
     after: decodeCursor(query),
@@ -98,24 +98,24 @@ export function toPage<Row extends { readonly position: string }, Item>(
   };
 }
 
-/** Where a page ends, as callers see it: opaque, so that what is inside may change. */
+/** Encodes the position at which a page ends. Cursors are opaque to clients, so that their content can change. */
 function encodeCursor(sort: string, { value, id }: Position): string {
   return Buffer.from(JSON.stringify([sort, value, id])).toString("base64url");
 }
 
-const cursorForm = z.tuple([
+const cursorSchema = z.tuple([
   z.string(),
   z.string().refine((text) => text.isWellFormed() && !text.includes("\0")),
   z.guid(),
 ]);
 /** Microseconds since 1970. */
-const timeForm = /^-?\d{1,16}$/;
+const timePattern = /^-?\d{1,16}$/;
 
 function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined {
   if (cursor === undefined) return undefined;
-  const { data } = cursorForm.safeParse(parseJson(Buffer.from(cursor, "base64url").toString()));
+  const { data } = cursorSchema.safeParse(parseJson(Buffer.from(cursor, "base64url").toString()));
   const isTime = sort.endsWith("At");
-  if (data?.[0] === sort && (!isTime || timeForm.test(data[1]))) return { value: data[1], id: data[2] };
+  if (data?.[0] === sort && (!isTime || timePattern.test(data[1]))) return { value: data[1], id: data[2] };
   const message = "must be a nextCursor of this list in this order";
   throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", code: "invalid_format", message }] });
 }

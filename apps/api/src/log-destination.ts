@@ -4,19 +4,19 @@ import { setTimeout as delay } from "node:timers/promises";
 export interface LogDestinationOptions {
   /** The file descriptor to write to; standard output by default. */
   readonly fd?: number;
-  /** Whether lines are written together, in the background, instead of each one immediately. */
+  /** Whether lines are written in batches, asynchronously, instead of each line immediately. */
   readonly isBatched: boolean;
-  /** How much may wait, in bytes; 8 MiB by default. Further lines are dropped. */
-  readonly maxWaiting?: number;
+  /** The maximum size of the pending lines, in bytes; 8 MiB by default. Further lines are dropped. */
+  readonly maxPendingBytes?: number;
   /** How long `close` and the end of the process wait for a reader, in milliseconds; 1,000 by default. */
   readonly closeMs?: number;
 }
 
-/** How long a line may wait for more to be written with it, in milliseconds. */
+/** How long a line may wait for a batch to fill, in milliseconds. */
 const batchMs = 500;
-/** A batch is written when this much waits, in bytes. */
+/** A batch is written when the pending lines have this size, in bytes. */
 const batchBytes = 4_096;
-/** One write takes no further line when it has this many characters. */
+/** No further line is added to a write of this many characters. */
 const maxWriteLength = 64 * 1024;
 /** The pause after a write that failed, in milliseconds: the reader is slow, or the disk is full. */
 const retryMs = 50;
@@ -24,23 +24,26 @@ const reportDropsEveryMs = 1_000;
 const closePollMs = 10;
 
 /**
- * Writes the lines of a log. Neither a stalled reader nor a full disk delays the node: what can't be written waits, and
- * lines are dropped when too much waits. At the end of the process the wait is bounded, too.
+ * Writes the lines of a log. Neither a stalled reader nor a full disk delays the node: lines that can't be written stay
+ * pending, and further lines are dropped when too much is pending. The wait at the end of the process is limited, too.
  */
 export class LogDestination {
   readonly #fd: number;
   readonly #isBatched: boolean;
-  readonly #maxWaiting: number;
+  readonly #maxPendingBytes: number;
   readonly #closeMs: number;
-  /** Lines that no write has begun with. */
+  /** Lines that aren't part of a write yet. */
   #lines: string[] = [];
-  #waitingBytes = 0;
-  /** What is left of the lines that a write has begun with; they are never torn by a failure. */
+  #pendingBytes = 0;
+  /**
+   * The rest of the lines of the current write. After a failure, the write continues with this rest, so no line is
+   * cut off.
+   */
   #chunk: Buffer = Buffer.alloc(0);
   #isWriting = false;
   /** Whether the last write failed. */
   #isFailing = false;
-  /** When waiting for the reader ends, by `performance.now()`; undefined before the end. */
+  /** When the wait for the reader ends, by `performance.now()`; undefined before closing. */
   #closeBy: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #dropped = 0;
@@ -49,12 +52,18 @@ export class LogDestination {
   #report: (count: number) => void = () => undefined;
   readonly #atExit = (): void => this.#flushSync();
 
-  constructor({ fd = 1, isBatched, maxWaiting = 8 * 1024 * 1024, closeMs = 1_000 }: LogDestinationOptions) {
+  constructor({
+    fd = 1,
+    isBatched,
+    maxPendingBytes = 8 * 1024 * 1024,
+    closeMs = 1_000,
+  }: LogDestinationOptions) {
     this.#fd = fd;
     this.#isBatched = isBatched;
-    this.#maxWaiting = maxWaiting;
+    this.#maxPendingBytes = maxPendingBytes;
     this.#closeMs = closeMs;
-    // Node makes a pipe or socket non-blocking when its stream is created. A blocking write would wait for the reader.
+    // Node makes a pipe or socket non-blocking when its stream is created. A blocking write would wait for the
+    // reader.
     if (fd === 1) void process.stdout;
     process.once("exit", this.#atExit);
   }
@@ -67,23 +76,23 @@ export class LogDestination {
   /** Never throws and never waits. */
   write(line: string): void {
     const bytes = Buffer.byteLength(line);
-    if (this.#waitingBytes + bytes > this.#maxWaiting && this.#closeBy === undefined) {
+    if (this.#pendingBytes + bytes > this.#maxPendingBytes && this.#closeBy === undefined) {
       this.#dropped += 1;
       this.#scheduleReport();
       return;
     }
     this.#lines.push(line);
-    this.#waitingBytes += bytes;
+    this.#pendingBytes += bytes;
     // After a failure, the timer writes, so that a failing write isn't tried for every line.
     if (this.#isFailing) return;
-    if (this.#isBatched && this.#waitingBytes < batchBytes) this.#schedule(batchMs);
+    if (this.#isBatched && this.#pendingBytes < batchBytes) this.#schedule(batchMs);
     else this.#writeNext();
   }
 
-  /** Writes what waits, as far as that is possible in time. Further lines are written by the exit. */
+  /** Writes pending lines until the deadline. Lines that are added later are written at the exit of the process. */
   async close(): Promise<void> {
-    const closeBy = this.#beginClosing();
-    while (this.#waitingBytes > 0 && performance.now() < closeBy) {
+    const deadline = this.#beginClosing();
+    while (this.#pendingBytes > 0 && performance.now() < deadline) {
       this.#writeNext();
       await delay(closePollMs);
     }
@@ -105,13 +114,13 @@ export class LogDestination {
         this.#isFailing = error !== null;
         if (error) this.#schedule(retryMs);
         else this.#consume(written);
-        if (!error && this.#waitingBytes >= batchBytes) this.#writeNext();
-        else if (this.#waitingBytes > 0) this.#schedule(batchMs);
+        if (!error && this.#pendingBytes >= batchBytes) this.#writeNext();
+        else if (this.#pendingBytes > 0) this.#schedule(batchMs);
       });
       return;
     }
     this.#isFailing = !this.#writeSync();
-    if (this.#waitingBytes > 0) this.#schedule(this.#isFailing ? retryMs : 0);
+    if (this.#pendingBytes > 0) this.#schedule(this.#isFailing ? retryMs : 0);
   }
 
   #beginClosing(): number {
@@ -138,10 +147,10 @@ export class LogDestination {
 
   #consume(bytes: number): void {
     this.#chunk = this.#chunk.subarray(bytes);
-    this.#waitingBytes -= bytes;
+    this.#pendingBytes -= bytes;
   }
 
-  /** Whether the system took something. */
+  /** Whether anything was written. */
   #writeSync(): boolean {
     try {
       this.#consume(writeSync(this.#fd, this.#chunk));
@@ -163,18 +172,21 @@ export class LogDestination {
     if (count === 0) return;
     this.#dropped = 0;
     this.#report(count);
-    // If the report was dropped, it isn't one of the lines that the next report counts.
+    // If the report itself was dropped, the next report must not count it.
     if (this.#dropped > 0) this.#dropped = count;
   }
 
-  /** At the exit, when no timer fires any more. A write in the background ends before the process does. */
+  /**
+   * Runs at the exit, when timers no longer fire. An asynchronous write in progress completes before the process
+   * ends.
+   */
   #flushSync(): void {
-    const closeBy = this.#beginClosing();
+    const deadline = this.#beginClosing();
     if (this.#isWriting) this.#chunk = Buffer.alloc(0);
     const pause = new Int32Array(new SharedArrayBuffer(4));
     while (this.#fillChunk()) {
       if (this.#writeSync()) continue;
-      if (performance.now() >= closeBy) break;
+      if (performance.now() >= deadline) break;
       Atomics.wait(pause, 0, 0, closePollMs);
     }
     if (this.#chunk.length > 0) process.stderr.write("The end of the log could not be written.\n");

@@ -1,5 +1,5 @@
-import { keepCompiledModules } from "./compile-cache.ts";
+import { cacheCompiledModules } from "./compile-cache.ts";
 
-keepCompiledModules();
+cacheCompiledModules();
 const { runNode } = await import("./run-node.ts");
 await runNode();

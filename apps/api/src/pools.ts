@@ -1,13 +1,16 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
 
-/** What one side of the product, the open API or the web app, reaches the database by. */
+/** The connection pools of the open API, or of the web app. */
 export interface Pools {
   /** For changes. */
   readonly db: Db;
-  /** For reads alone: a statement is cancelled after a second, and no statement can change anything. */
+  /** For reads only: statements are canceled after one second and can't change anything. */
   readonly readDb: Db;
-  /** As many reads run at a time as `readDb` has connections: no read waits inside the pool, where users do not alternate. */
+  /**
+   * The number of connections of `readDb`, and of concurrent reads: the pool's own queue doesn't alternate between
+   * users.
+   */
   readonly readConnections: number;
 }
 
@@ -16,10 +19,10 @@ export interface PoolSizes {
   readonly readConnections: number;
 }
 
-/** Longer than any read takes within the quotas. */
+/** In milliseconds. Within the quotas, every read is faster. */
 const readTimeoutMs = 1_000;
 
-/** @param applicationName shown in `pg_stat_activity`, with " reads" behind it for the second pool. */
+/** @param applicationName shown in `pg_stat_activity`, with " reads" appended for the second pool. */
 export function openPools(
   connection: DatabaseConnection,
   applicationName: string,

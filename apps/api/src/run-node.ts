@@ -1,10 +1,10 @@
 import { EnvError, readEnv } from "./env.ts";
 import { StartError } from "./start-error.ts";
 
-/** Runs a node until a signal tells it to stop. Further signals are ignored. */
-async function untilStopped(): Promise<void> {
+/** Runs a node until a signal stops it. Ignores further signals. */
+async function runUntilStopped(): Promise<void> {
   const stopping = new AbortController();
-  const signalled = new Promise<void>((resolve) => {
+  const signaled = new Promise<void>((resolve) => {
     stopping.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
@@ -21,7 +21,7 @@ async function untilStopped(): Promise<void> {
     await stack.disposeAsync();
     return;
   }
-  await signalled;
+  await signaled;
   await stack.disposeAsync();
 }
 
@@ -39,7 +39,7 @@ function explain(error: unknown): string {
 /** Runs a node in this process, and ends the process when the node has stopped. */
 export async function runNode(): Promise<never> {
   try {
-    await untilStopped();
+    await runUntilStopped();
   } catch (error) {
     process.stderr.write(`Latchkey did not stop cleanly. ${explain(error)}\n`);
     process.exit(1);

@@ -2,8 +2,10 @@ import { encodeId, type UserId } from "@latchkey/db/ids";
 import { z } from "zod";
 import * as fields from "./fields.ts";
 
-// Response schemas describe formats and don't check them again: the product made these values, or checked them when they
-// came in, and checking doubles the time that a page of members takes (docs/decisions/0008). Tests compare every response
+// Response schemas describe formats and don't check them again: the product made these values, or checked them when
+// they
+// came in, and checking doubles the time that a page of members takes (docs/decisions/0008). Tests compare every
+// response
 // with the OpenAPI document, formats included.
 
 /** A time in a response, in ISO 8601, in UTC. */
@@ -17,49 +19,49 @@ export const shownUrl = z.string().meta({ format: "uri" });
 /** An email address in a response. */
 export const shownEmail = z.string().meta({ format: "email", example: "ada@example.com" });
 
-/** What an edit may be made from. */
+/** The version of a resource, which an edit can require with `If-Match`. */
 export const version = z.int().min(1).meta({
-  description: "Increases with every change. Between quotes it is accepted as an `ETag`.",
+  description: "Increases with every change. In quotes, it is accepted as an `ETag`.",
   example: 3,
 });
 
-/** Whether an answer that issues a secret has it, beside the member for the secret. */
+/** Whether a response that issues a secret contains it. A member next to the member for the secret. */
 export const secretStatus = z.enum(["issued", "reissued", "omitted"]).meta({
   description:
     "`issued`: the response has the new secret. `reissued`: you sent the request before, and the secret of the earlier response was never used; it is no longer valid, and the response has the one that replaces it. `omitted`: you sent the request before, and the secret of the earlier response has been used or is no longer the current one; the response has no secret.",
   example: "issued",
 });
 
-/** A UUID to show what ids look like. */
+/** The UUID of the example IDs. */
 const exampleUuid = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 type Kind = Parameters<typeof encodeId>[0];
 
-/** What the OpenAPI document says of ids. It says and does not check: that is done where ids are read. */
+/** Describes IDs in the OpenAPI document, without checking them: IDs are checked when they are decoded. */
 function describeIds(...kinds: readonly Kind[]) {
-  const examples = kinds.map((kind) => encodeId(kind, exampleUuid as UserId)); // It is an example of any kind.
+  const examples = kinds.map((kind) => encodeId(kind, exampleUuid as UserId)); // The same example for every kind.
   const prefixes = examples.map((example) => example.replace(/_.*/, ""));
   const prefix = prefixes.length === 1 ? prefixes[0] : `(?:${prefixes.join("|")})`;
   const maxLength = Math.max(...examples.map((example) => example.length));
   return { pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, maxLength, example: examples.at(-1) };
 }
 
-/** The id of something of one of these kinds, in an answer. */
+/** An ID of one of these kinds in a response. */
 export function shownId(...kinds: readonly Kind[]) {
   return z.string().meta(describeIds(...kinds));
 }
 
-/** Admission has read it already, and answered 403 for what is no workspace of the caller's. */
-const workspaceId = shownId("workspace").meta({ description: "The workspace's id." });
+/** Not checked again: admission has decoded it, and rejected (403) anything that isn't a workspace of the caller. */
+const workspaceId = shownId("workspace").meta({ description: "The ID of the workspace." });
 
-/** A user's id in a path or a query. */
+/** A user's ID in a path or a query. */
 export const userId = fields.userId.meta(describeIds("user"));
 
 /** The parameters of a path in a workspace. */
-export const inWorkspace = z.strictObject({ workspaceId });
+export const workspaceParams = z.strictObject({ workspaceId });
 
 /** The parameters of a path to a member. */
-export const ofMember = z.strictObject({
+export const memberParams = z.strictObject({
   workspaceId,
-  userId: userId.meta({ description: "The id of the member's user." }),
+  userId: userId.meta({ description: "The ID of the member's user." }),
 });

@@ -1,4 +1,4 @@
-/** Latchkey cannot start, for a reason that whoever starts it can mend; the message is one clear sentence. */
+/** Latchkey can't start, for a reason that the operator can fix. The message is one sentence. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }

@@ -14,7 +14,7 @@ import { hasAnyUser } from "@latchkey/db/users";
 import { createAccountLog } from "./account-log.ts";
 import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
-import { openGround } from "./boot.ts";
+import { prepareDatabase } from "./boot.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeInstance } from "./domain/instance.ts";
 import { type Env, projectRoot } from "./env.ts";
@@ -25,18 +25,21 @@ import { endpoints } from "./open/endpoints.ts";
 import { openPools } from "./pools.ts";
 import { version } from "./version.ts";
 
-/** How long a node that stops says so before it stops listening, and requests under way may take then, in milliseconds. */
+/**
+ * How long a stopping node reports itself as not ready before it stops listening, and how long requests in flight
+ * may then take, in milliseconds.
+ */
 const noticeMs = 250;
 const drainMs = 10_000;
 
-/** How long the database has to end a pool's connections, in milliseconds. */
+/** How long closing a pool's connections may take, in milliseconds. */
 const goodbyeMs = 1_000;
 
-/** How long the start waits for a Postgres that is not up yet, in milliseconds. */
+/** How long the start waits for a Postgres that isn't available yet, in milliseconds. */
 const waitMs = 30_000;
 
 /**
- * Starts a node; what is deferred on the stack stops it again, the last part first.
+ * Starts a node. The callbacks that it defers on the stack stop it, in reverse order.
  * @param signal ends the wait for a database.
  */
 export async function startNode(env: Env, stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
@@ -48,7 +51,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
   stack.defer(() => events.close());
   requireAuthSecret(env);
   const server = await reserveAddress(env.host, env.port);
-  const ground = await openGround(env, {
+  const prepared = await prepareDatabase(env, {
     mayCreate: true,
     onEvent: ({ kind }) => {
       const message = `the embedded Postgres was ${kind}`;
@@ -58,38 +61,38 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     onWait: (message) => log.warn(message),
     signal,
   });
-  stack.defer(ground.close);
-  for (const notice of ground.notices) log.warn(notice);
-  if (ground.createdIn) process.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
+  stack.defer(prepared.close);
+  for (const notice of prepared.notices) log.warn(notice);
+  if (prepared.createdIn) process.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);
   const secret = await getAuthSecret(env);
 
   const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
-  const webPools = openPools(ground.connection, "latchkey", env);
-  const openApiPools = openPools(ground.connection, "latchkey open", env);
+  const webPools = openPools(prepared.connection, "latchkey", env);
+  const openApiPools = openPools(prepared.connection, "latchkey open", env);
   for (const { db, readDb } of [webPools, openApiPools]) {
     stack.defer(() => leave(db));
     stack.defer(() => leave(readDb));
   }
   const admission = new Admission({
-    connection: ground.connection,
+    connection: prepared.connection,
     onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
   });
   stack.defer(() => admission.close());
   const recorder = new UsageRecorder({
     clock: await DatabaseClock.read(webPools.db),
-    connection: ground.connection,
+    connection: prepared.connection,
     keepDays: env.historyDays,
     onFailure: (error) =>
       events.reportFailure("statistics", error, "the history of keys could not be written"),
   });
   stack.defer(() => recorder.close());
   const purger = new Purger({
-    connection: ground.connection,
+    connection: prepared.connection,
     historyDays: env.historyDays,
     onFailure: (error, rule) => events.reportFailure("purger", error, `${rule} could not be purged`),
   });
   stack.defer(() => purger.close());
-  const admissionDb = openDatabase(ground.connection, {
+  const admissionDb = openDatabase(prepared.connection, {
     applicationName: "latchkey inspection",
     role: "latchkey_admission",
     maxConnections: 1,
@@ -128,25 +131,25 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     isDraining = true;
     await server.close({ noticeMs, graceMs: drainMs });
   });
-  greet({ baseUrl, unusualLocation: ground.unusualLocation, hasUsers: await hasAnyUser(db) });
+  greet({ baseUrl, locationNote: prepared.locationNote, hasUsers: await hasAnyUser(db) });
 }
 
-/** Says good-bye to the database; one that does not answer is not waited for, since the process ends next. */
+/** Closes the pool's connections. Doesn't wait for a database that doesn't respond, because the process ends next. */
 async function leave(db: Db): Promise<void> {
   await Promise.race([db.destroy(), delay(goodbyeMs, undefined, { ref: false })]);
 }
 
 interface Greeting {
   readonly baseUrl: string;
-  readonly unusualLocation: string | undefined;
+  readonly locationNote: string | undefined;
   readonly hasUsers: boolean;
 }
 
-function greet({ baseUrl, unusualLocation, hasUsers }: Greeting): void {
+function greet({ baseUrl, locationNote, hasUsers }: Greeting): void {
   const lines = [
     "",
     `  Latchkey ${version} is ready at ${baseUrl}`,
-    ...(unusualLocation ? [`  ${unusualLocation}`] : []),
+    ...(locationNote ? [`  ${locationNote}`] : []),
     "",
     hasUsers
       ? `  1. Sign in at ${baseUrl}/sign-in`

@@ -16,19 +16,19 @@ test.each([
   ["LATCHKEY_PORT", "PORT"],
   ["LATCHKEY_DATABASE_URL", "DATABASE_URL"],
   ["latchkey_host", "HOST"],
-])("warns of %s, and names %s", (name, meant) => {
+])("warns about %s, and names %s", (name, meant) => {
   expect(warningsOf({ [name]: "4000" })).toEqual([
     `The environment variable ${name} has no effect; did you mean ${meant}?`,
   ]);
 });
 
-test("warns of a name that begins with LATCHKEY_ and resembles nothing", () => {
+test("warns about an unknown name that begins with LATCHKEY_", () => {
   expect(warningsOf({ LATCHKEY_COLOR: "blue" })).toEqual([
     "The environment variable LATCHKEY_COLOR has no effect: Latchkey does not read it.",
   ]);
 });
 
-test("says nothing of Latchkey's own variables, of empty ones, nor of what an environment usually has", () => {
+test("doesn't warn about Latchkey's variables, empty ones and common environment variables", () => {
   expect(warningsOf({ PORT: "4000", HOST: "::1", LOG_LEVEL: "warn", DATABASE_URI: "" })).toEqual([]);
   const usual =
     "PATH HOME HOSTNAME HOSTTYPE LOGNAME SHELL TERM USER PWD LANG LC_ALL TZ CI EDITOR HISTSIZE NODE_ENV NODE_PATH " +
@@ -38,7 +38,7 @@ test("says nothing of Latchkey's own variables, of empty ones, nor of what an en
   expect(warningsOf(Object.fromEntries(usual.split(" ").map((name) => [name, "x"])))).toEqual([]);
 });
 
-test("says nothing of what Kubernetes sets for a service called latchkey", () => {
+test("doesn't warn about variables that Kubernetes sets for a service named latchkey", () => {
   const variables = {
     LATCHKEY_SERVICE_HOST: "10.0.0.7",
     LATCHKEY_SERVICE_PORT: "4000",

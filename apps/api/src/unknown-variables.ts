@@ -1,22 +1,25 @@
-/** A variable that is set and that Latchkey does not read. */
+/** A variable that is set but that Latchkey doesn't read. */
 export interface UnknownVariable {
   readonly name: string;
   /** The variable that was probably meant; undefined for a name that only begins with `LATCHKEY_`. */
-  readonly meant: string | undefined;
+  readonly suggestion: string | undefined;
 }
 
 const prefix = "LATCHKEY_";
 
-/** What Kubernetes sets in every container beside a service called "latchkey". */
+/** Variables that Kubernetes sets in every container of a namespace with a service called "latchkey". */
 const serviceName = /^LATCHKEY_(SERVICE_(HOST|PORT)|PORT_\d)/;
 const serviceAddress = /^(tcp|udp):\/\//;
 
-/** Shorter names, such as `HOST`, have too many neighbors to guess from two wrong letters or more letters at the end. */
+/**
+ * Shorter names, such as `HOST`, resemble too many others to match with two wrong letters or with letters at the
+ * end.
+ */
 const longName = 7;
 
 /**
- * Finds set variables that resemble those that Latchkey reads: misspelled, in another case, with more at the end, or with
- * the prefix `LATCHKEY_`.
+ * Finds variables that are set and resemble those that Latchkey reads: misspelled, in another case, with a suffix, or
+ * with the prefix `LATCHKEY_`.
  * @param known the names of the variables that Latchkey reads.
  */
 export function findUnknownVariables(
@@ -28,8 +31,8 @@ export function findUnknownVariables(
     const isServiceLink = serviceName.test(upper) || serviceAddress.test(value ?? "");
     if (!value || known.includes(name) || isServiceLink) return [];
     const isPrefixed = upper.startsWith(prefix);
-    const meant = findSimilar(isPrefixed ? upper.slice(prefix.length) : upper, known);
-    return meant || isPrefixed ? [{ name, meant }] : [];
+    const suggestion = findSimilar(isPrefixed ? upper.slice(prefix.length) : upper, known);
+    return suggestion || isPrefixed ? [{ name, suggestion }] : [];
   });
 }
 
@@ -51,7 +54,7 @@ function singularOf(name: string): string {
   return name.replace(/IES(?=_|$)/g, "Y").replace(/S(?=_|$)/g, "");
 }
 
-/** How many letters to insert, remove or replace to make one text of the other (Levenshtein). */
+/** The number of letters to insert, remove or replace to turn one text into the other (Levenshtein distance). */
 function editDistance(one: string, other: string): number {
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [row, letter] of [...one].entries()) {

@@ -1,4 +1,4 @@
 import packageJson from "../../../package.json" with { type: "json" };
 
-/** Latchkey's version, as its root package.json has it. */
+/** Latchkey's version, from the root package.json. */
 export const version: string = packageJson.version;

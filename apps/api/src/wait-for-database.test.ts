@@ -8,11 +8,11 @@ function databaseError(code: string): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError(code, 0, "error"), { code });
 }
 
-/** A database that fails an attempt with each of these and then answers; time passes in pauses alone. */
+/** A database that fails one attempt with each of these errors and then works. Time passes only during pauses. */
 function failWith(failures: readonly unknown[], waitMs: number) {
   let nowMs = 0;
   let attempts = 0;
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const connected = waitForDatabase(
     async () => {
       attempts += 1;
@@ -21,14 +21,14 @@ function failWith(failures: readonly unknown[], waitMs: number) {
     },
     {
       waitMs,
-      onWait: (error) => told.push(error),
+      onWait: (error) => reported.push(error),
       now: () => nowMs,
       pause: async (milliseconds) => {
         nowMs += milliseconds;
       },
     },
   );
-  return { connected, told, attempts: () => attempts, waitedMs: () => nowMs };
+  return { connected, reported, attempts: () => attempts, waitedMs: () => nowMs };
 }
 
 test.each([
@@ -54,11 +54,11 @@ test.each([
     "the certificate is not trusted",
     Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
   ],
-])("fails at once where %s", async (_what, failure) => {
-  const { connected, attempts, told } = failWith([failure], 30_000);
+])("fails immediately if %s", async (_what, failure) => {
+  const { connected, attempts, reported } = failWith([failure], 30_000);
   await expect(connected).rejects.toBe(failure);
   expect(attempts()).toBe(1);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("fails with the last error when the time is up", async () => {
@@ -69,20 +69,20 @@ test("fails with the last error when the time is up", async () => {
   expect(waitedMs()).toBeLessThanOrEqual(30_000);
 });
 
-test("tells each reason once for as long as it lasts", async () => {
+test("reports each reason once while it lasts", async () => {
   const starting = databaseError("57P03");
-  const { connected, told } = failWith([refused, refused, starting, starting, refused], 30_000);
+  const { connected, reported } = failWith([refused, refused, starting, starting, refused], 30_000);
   await connected;
-  expect(told).toEqual([refused, starting, refused]);
+  expect(reported).toEqual([refused, starting, refused]);
 });
 
-test("tries once where there is no time to wait", async () => {
+test("tries once if the wait time is 0", async () => {
   const { connected, attempts } = failWith([refused], 0);
   await expect(connected).rejects.toBe(refused);
   expect(attempts()).toBe(1);
 });
 
-test("ends when it is told to", async () => {
+test("ends when the signal aborts", async () => {
   const stop = new AbortController();
   const connected = waitForDatabase(() => Promise.reject(refused), {
     waitMs: 30_000,

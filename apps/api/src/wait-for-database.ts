@@ -4,11 +4,11 @@ import { isDatabaseNotUp } from "@latchkey/db/database-failure";
 export interface WaitOptions {
   /** How long to try, in milliseconds; 0 tries once. */
   readonly waitMs: number;
-  /** Called when the first attempt fails, and whenever the reason is another one. */
+  /** Called when the first attempt fails, and whenever the reason changes. */
   readonly onWait?: (error: unknown) => void;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
-  /** In milliseconds, by a clock that is never set. */
+  /** Reads a monotonic clock, in milliseconds. */
   readonly now?: () => number;
   readonly pause?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 }
@@ -17,10 +17,10 @@ const firstPauseMs = 250;
 const longestPauseMs = 1_000;
 
 /**
- * Connects to a database that may not be up yet, as when a whole machine starts.
+ * Connects to a database that may not be available yet, for example while the machine starts.
  * @param connect tries once.
- * @throws the last attempt's error when the time is up, and immediately if waiting doesn't help: a wrong password, a
- * database that does not exist.
+ * @throws the last attempt's error when the time is up, and immediately an error that waiting can't fix, such as a
+ *   wrong password or a missing database.
  */
 export async function waitForDatabase<Result>(
   connect: () => Promise<Result>,

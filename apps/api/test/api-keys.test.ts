@@ -17,7 +17,7 @@ afterAll(() => app.close());
 interface Sent {
   readonly status: number;
   readonly headers: Headers;
-  // What it holds is what is tested.
+  // Not validated, because the tests check the members.
   readonly body: Readonly<Record<string, unknown>> & { readonly data: readonly Record<string, unknown>[] };
 }
 
@@ -43,7 +43,7 @@ async function send(
 interface Key {
   readonly userId: UserId;
   readonly keyId: KeyId;
-  /** As callers see it. */
+  /** The ID in API responses. */
   readonly id: string;
   readonly secret: string;
 }
@@ -69,13 +69,13 @@ const forbidden = { status: 403, body: { error: { code: "FORBIDDEN", message: "I
 const hour = 3_600;
 
 describe("a user's keys", () => {
-  test("are listed and told, without their secrets", async () => {
+  test("are listed and returned without their secrets", async () => {
     const key = await addKey();
     const other = await addKey({ isReadOnly: true, limit: { quota: 5, windowSeconds: 60 } }, key.userId);
     const { body } = await send(key.secret, "GET /api-keys");
     expect(body.data.map(({ id }) => id)).toEqual([key.id, other.id]);
-    const { body: told, headers } = await send(key.secret, `GET /api-keys/${other.id}`);
-    expect(told).toMatchObject({
+    const { body: shown, headers } = await send(key.secret, `GET /api-keys/${other.id}`);
+    expect(shown).toMatchObject({
       id: other.id,
       isReadOnly: true,
       limit: { quota: 5, windowSeconds: 60 },
@@ -86,7 +86,7 @@ describe("a user's keys", () => {
       version: 1,
     });
     expect(headers.get("etag")).toMatch(/^"1\.[\w-]{11}"$/);
-    for (const { secret } of [key, other]) expect(JSON.stringify([body, told])).not.toContain(secret);
+    for (const { secret } of [key, other]) expect(JSON.stringify([body, shown])).not.toContain(secret);
   });
 
   test("are searched, filtered and paged", async () => {
@@ -102,7 +102,7 @@ describe("a user's keys", () => {
     expect([ids.length, new Set(ids).size, ids.at(-1)]).toEqual([5, 5, key.id]);
   });
 
-  test("are gone once deleted, and somebody else's were never there", async () => {
+  test("get 404 after they are deleted, and 403 if they belong to another user or don't exist", async () => {
     const [key, stranger] = [await addKey(), await addKey()];
     const other = await addKey({}, key.userId);
     expect(await send(key.secret, `DELETE /api-keys/${other.id}`)).toMatchObject({ status: 204 });
@@ -115,10 +115,20 @@ describe("a user's keys", () => {
     expect(await send(stranger.secret, "GET /me")).toMatchObject({ status: 200 });
   });
 
-  test("are revoked by whoever holds one", async () => {
+  test("can be revoked with their own secret", async () => {
     const key = await addKey({ isReadOnly: true });
     expect(await send(key.secret, "POST /api-keys/current/revoke")).toMatchObject({ status: 204 });
     expect(await send(key.secret, "GET /me")).toMatchObject(forbidden);
+  });
+
+  test("are revoked separately, even with the same idempotency key", async () => {
+    const key = await addKey();
+    const sibling = await addKey({}, key.userId);
+    for (const { secret } of [key, sibling]) {
+      const options = { "Idempotency-Key": "revoke" };
+      expect(await send(secret, "POST /api-keys/current/revoke", options)).toMatchObject({ status: 204 });
+      expect(await send(secret, "GET /me")).toMatchObject(forbidden);
+    }
   });
 });
 
@@ -131,7 +141,7 @@ describe("an edit", () => {
     [{ limit: { quota: 10, windowSeconds: 60 } }],
     [{ expiresAt: "2098-01-01T00:00:00.000Z" }],
     [{ name: "Other", description: "Words." }],
-  ])("may hold a key to less: %j", async (body) => {
+  ])("can reduce a key's access: %j", async (body) => {
     const key = await addKey();
     const target = await addKey({}, key.userId);
     expect(await send(key.secret, `PATCH /api-keys/${target.id}`, { body })).toMatchObject({
@@ -141,7 +151,7 @@ describe("an edit", () => {
     expect((await send(key.secret, `GET /api-keys/${target.id}`)).body).toMatchObject(body);
   });
 
-  const held: KeySettings = {
+  const restrictions: KeySettings = {
     isDisabled: true,
     expiresAt: new Date("2098-01-01T00:00:00Z"),
     workspaceIds: null,
@@ -164,11 +174,11 @@ describe("an edit", () => {
     ["limit", { quota: 10, windowSeconds: 59 }],
     ["expiresAt", null],
     ["expiresAt", "2098-01-01T00:00:00.001Z"],
-  ])("may not hold it to more: %s %j", async (member, value) => {
+  ])("can't expand a key's access: %s %j", async (member, value) => {
     const key = await addKey();
-    const target = await addKey(held, key.userId);
+    const target = await addKey(restrictions, key.userId);
     const path = `PATCH /api-keys/${target.id}`;
-    expect(await send(key.secret, path, { body: { name: "Wider", [member]: value } })).toMatchObject({
+    expect(await send(key.secret, path, { body: { name: "Other", [member]: value } })).toMatchObject({
       status: 422,
       body: { error: { code: "UNPROCESSABLE_CONTENT", issues: [{ path: member }] } },
     });
@@ -182,9 +192,9 @@ describe("an edit", () => {
     ["limit", { quota: 9, windowSeconds: 61 }],
     ["ipRanges", ["10.1.0.0/16", "10.2.3.4"]],
     ["permissions", ["members:read"]],
-  ])("may hold it to still less: %s %j", async (member, value) => {
+  ])("can reduce the access of a restricted key: %s %j", async (member, value) => {
     const key = await addKey();
-    const target = await addKey(held, key.userId);
+    const target = await addKey(restrictions, key.userId);
     expect(
       await send(key.secret, `PATCH /api-keys/${target.id}`, { body: { [member]: value } }),
     ).toMatchObject({ status: 200, body: { [member]: value } });
@@ -202,7 +212,7 @@ describe("an edit", () => {
     ["expiresAt", "2020-01-01T00:00:00Z", "expiresAt"],
     ["expiresAt", "tomorrow", "expiresAt"],
     ["start", "lk_", "start"],
-  ])("is refused for %s %j", async (member, value, path) => {
+  ])("is rejected for %s %j", async (member, value, path) => {
     const key = await addKey();
     expect(await send(key.secret, `PATCH /api-keys/${key.id}`, { body: { [member]: value } })).toMatchObject({
       status: 400,
@@ -210,7 +220,7 @@ describe("an edit", () => {
     });
   });
 
-  test("is made from what somebody saw, or not at all", async () => {
+  test("is rejected if If-Match names another version", async () => {
     const key = await addKey();
     const edit = (etag: string, name: string) =>
       send(key.secret, `PATCH /api-keys/${key.id}`, { body: { name }, "If-Match": etag });
@@ -220,8 +230,8 @@ describe("an edit", () => {
   });
 });
 
-describe("a key that is held to", () => {
-  test("one workspace reaches that one alone, and makes none", async () => {
+describe("a restricted key", () => {
+  test("with one workspace reaches only that workspace, and can't create workspaces", async () => {
     const { userId } = await app.addUser();
     const [own, other] = [await addWorkspace(userId), await addWorkspace(userId)];
     const workspaceId = decodeId("workspace", own);
@@ -233,7 +243,7 @@ describe("a key that is held to", () => {
     expect((await send(key.secret, "GET /me")).body.workspaces).toMatchObject([{ id: own }]);
   });
 
-  test("permissions without reading workspaces sees none in any list", async () => {
+  test("without workspace:read sees no workspaces in lists", async () => {
     const { userId } = await app.addUser();
     await addWorkspace(userId);
     const key = await addKey({ permissions: ["members:read"] }, userId);
@@ -241,7 +251,7 @@ describe("a key that is held to", () => {
     expect((await send(key.secret, "GET /me")).body.workspaces).toEqual([]);
   });
 
-  test("reading changes nothing, and does not leave either", async () => {
+  test("with read-only access can't change anything or leave a workspace", async () => {
     const { userId } = await app.addUser();
     const workspace = await addWorkspace(userId);
     const key = await addKey({ isReadOnly: true }, userId);
@@ -254,7 +264,7 @@ describe("a key that is held to", () => {
     expect(await send(key.secret, "POST /workspaces", { body })).toMatchObject(forbidden);
   });
 
-  test("managing members gives nobody more than it holds itself", async () => {
+  test("with members:manage can't grant more permissions than it has", async () => {
     const { userId } = await app.addUser();
     const workspace = await addWorkspace(userId);
     const owner = await addKey({}, userId);
@@ -281,13 +291,13 @@ describe("a key that is held to", () => {
   });
 
   test.each<[string, Partial<KeySettings>]>([
-    ["reading", { isReadOnly: true }],
-    ["a time", { expiresAt: new Date("2098-01-01T00:00:00Z") }],
-    ["a limit", { limit: { quota: 100, windowSeconds: 60 } }],
-    ["a place", { ipRanges: ["127.0.0.0/8"] }],
-  ])("%s manages no key but itself", async (_what, settings) => {
-    const free = await addKey();
-    const key = await addKey(settings, free.userId);
+    ["read-only access", { isReadOnly: true }],
+    ["an expiry", { expiresAt: new Date("2098-01-01T00:00:00Z") }],
+    ["a rate limit", { limit: { quota: 100, windowSeconds: 60 } }],
+    ["IP ranges", { ipRanges: ["127.0.0.0/8"] }],
+  ])("with %s manages only itself", async (_what, settings) => {
+    const other = await addKey();
+    const key = await addKey(settings, other.userId);
     expect((await send(key.secret, "GET /api-keys")).body.data.map(({ id }) => id)).toEqual([key.id]);
     expect(await send(key.secret, `GET /api-keys/${key.id}`)).toMatchObject({ status: 200 });
     for (const [request, body] of [
@@ -296,14 +306,14 @@ describe("a key that is held to", () => {
       ["PATCH", { isDisabled: true }],
     ] as const) {
       const options = body ? { body } : {};
-      expect(await send(key.secret, `${request} /api-keys/${free.id}`, options)).toMatchObject(forbidden);
+      expect(await send(key.secret, `${request} /api-keys/${other.id}`, options)).toMatchObject(forbidden);
     }
     const rotation = { body: { overlapSeconds: 0 } };
-    expect(await send(key.secret, `POST /api-keys/${free.id}/rotate`, rotation)).toMatchObject(forbidden);
-    expect(await send(free.secret, "GET /me")).toMatchObject({ status: 200 });
+    expect(await send(key.secret, `POST /api-keys/${other.id}/rotate`, rotation)).toMatchObject(forbidden);
+    expect(await send(other.secret, "GET /me")).toMatchObject({ status: 200 });
   });
 
-  test("a place is judged by who connects, and behind our proxy by whom that one tells of", async () => {
+  test("with IP ranges is checked against the address that a trusted proxy forwards", async () => {
     const key = await addKey({ ipRanges: ["203.0.113.0/24"] });
     const call = async (forwarded?: string) =>
       (await send(key.secret, "GET /me", forwarded === undefined ? {} : { "X-Forwarded-For": forwarded }))
@@ -316,8 +326,8 @@ describe("a key that is held to", () => {
   });
 });
 
-describe("a limited key", () => {
-  test("tells its limit with every answer to what was counted, failures too, and with 429 past it", async () => {
+describe("a rate-limited key", () => {
+  test("returns its rate limit with every counted request, including errors, and 429 beyond it", async () => {
     const key = await addKey({ limit: { quota: 3, windowSeconds: 60 } });
     const policy = '"key";q=3;w=60';
     const expectations = [
@@ -327,16 +337,16 @@ describe("a limited key", () => {
       ["GET /me", 429, 0],
     ] as const;
     for (const [request, status, remaining] of expectations) {
-      const answer = await send(key.secret, request);
-      expect([answer.status, answer.headers.get("ratelimit-policy")]).toEqual([status, policy]);
-      expect(answer.headers.get("ratelimit")).toMatch(new RegExp(`^"key";r=${remaining};t=(60|59)$`));
+      const response = await send(key.secret, request);
+      expect([response.status, response.headers.get("ratelimit-policy")]).toEqual([status, policy]);
+      expect(response.headers.get("ratelimit")).toMatch(new RegExp(`^"key";r=${remaining};t=(60|59)$`));
     }
     const { headers, body } = await send(key.secret, "GET /me");
     expect(Number(headers.get("retry-after"))).toBeGreaterThanOrEqual(58);
     expect(body).toMatchObject({ error: { code: "TOO_MANY_REQUESTS", message: "Too many requests" } });
   });
 
-  test("tells in the middle of a window how long it still lasts", async () => {
+  test("returns the remaining seconds of a window that started earlier", async () => {
     const key = await addKey({ limit: { quota: 1, windowSeconds: 86_400 } });
     expect((await send(key.secret, "GET /me")).headers.get("ratelimit")).toMatch(/t=86(400|39\d)$/);
     await sql`
@@ -352,14 +362,14 @@ describe("a limited key", () => {
     }
   });
 
-  test("without a limit has no such header", async () => {
+  test("returns these headers only if it has a limit", async () => {
     const { headers } = await send((await addKey()).secret, "GET /me");
     expect([headers.get("ratelimit"), headers.get("ratelimit-policy")]).toEqual([null, null]);
   });
 });
 
 describe("a rotation", () => {
-  test("gives a new secret and keeps the old one good for the overlap", async () => {
+  test("issues a new secret, and the former secret stays valid during the overlap", async () => {
     const key = await addKey({ isReadOnly: true });
     const { status, body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, {
       body: { overlapSeconds: hour },
@@ -369,11 +379,11 @@ describe("a rotation", () => {
       { id: key.id, key: expect.stringMatching(/^lk_\w{36}$/), secretStatus: "issued" },
     ]);
     const secret = String(body.key);
-    for (const good of [key.secret, secret])
-      expect(await send(good, "GET /me")).toMatchObject({ status: 200 });
-    const { body: told } = await send(secret, `GET /api-keys/${key.id}`);
-    const [former] = told.formerSecrets as { start: string; goodUntil: string; retiredAt: string }[];
-    expect([former?.start, told.start]).toEqual([key.secret.slice(0, 9), secret.slice(0, 9)]);
+    for (const valid of [key.secret, secret])
+      expect(await send(valid, "GET /me")).toMatchObject({ status: 200 });
+    const { body: rotated } = await send(secret, `GET /api-keys/${key.id}`);
+    const [former] = rotated.formerSecrets as { start: string; goodUntil: string; retiredAt: string }[];
+    expect([former?.start, rotated.start]).toEqual([key.secret.slice(0, 9), secret.slice(0, 9)]);
     expect(Date.parse(former?.goodUntil ?? "") - Date.parse(former?.retiredAt ?? "")).toBeCloseTo(
       hour * 1_000,
       -2,
@@ -381,7 +391,7 @@ describe("a rotation", () => {
     expect((await send(secret, "GET /me")).body).toMatchObject({ key: { usageCount: 5 } });
   });
 
-  test("without overlap puts the old secret out of force at once", async () => {
+  test("without an overlap revokes the former secret immediately", async () => {
     const key = await addKey();
     const { body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, {
       body: { overlapSeconds: 0 },
@@ -390,7 +400,7 @@ describe("a rotation", () => {
     expect(await send(String(body.key), "GET /me")).toMatchObject({ status: 200 });
   });
 
-  test("is not for whoever has a former secret alone, nor is any other change", async () => {
+  test("is rejected with a former secret, like any change except revoking that secret", async () => {
     const key = await addKey();
     const other = await addKey({}, key.userId);
     const { body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, {
@@ -409,17 +419,7 @@ describe("a rotation", () => {
     expect(await send(String(body.key), "GET /me")).toMatchObject({ status: 200 });
   });
 
-  test("of the revocation of a key is never taken for that of another", async () => {
-    const key = await addKey();
-    const sibling = await addKey({}, key.userId);
-    for (const { secret } of [key, sibling]) {
-      const options = { "Idempotency-Key": "revoke" };
-      expect(await send(secret, "POST /api-keys/current/revoke", options)).toMatchObject({ status: 204 });
-      expect(await send(secret, "GET /me")).toMatchObject(forbidden);
-    }
-  });
-
-  test("that comes again is authorised like any request", async () => {
+  test("is authorized on a retry like any request", async () => {
     const key = await addKey();
     const other = await addKey({}, key.userId);
     const reading = await addKey({ isReadOnly: true }, key.userId);
@@ -429,29 +429,29 @@ describe("a rotation", () => {
     expect(await send(reading.secret, request, named)).toMatchObject(forbidden);
   });
 
-  test("of more users at once than there are connections waits for nobody's connection", async () => {
+  test("succeeds for more concurrent users than there are database connections", async () => {
     const keys = await Promise.all(Array.from({ length: 12 }, () => addKey()));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       keys.map(({ id, secret }) =>
         send(secret, `POST /api-keys/${id}/rotate`, { body: { overlapSeconds: 0 }, "Idempotency-Key": "a" }),
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
+    expect(responses.map(({ status }) => status)).toEqual(keys.map(() => 200));
   });
 
-  test.each([1, 5_400, 2_592_000])("takes an overlap of %i s", async (overlapSeconds) => {
+  test.each([1, 5_400, 2_592_000])("accepts an overlap of %i s", async (overlapSeconds) => {
     const key = await addKey();
     const rotation = { body: { overlapSeconds } };
     const { status, body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, rotation);
     expect(status).toBe(200);
-    const { body: told } = await send(String(body.key), `GET /api-keys/${key.id}`);
-    const [former] = told.formerSecrets as { goodUntil: string; retiredAt: string }[];
-    // The database reads its clock once for either time.
+    const { body: rotated } = await send(String(body.key), `GET /api-keys/${key.id}`);
+    const [former] = rotated.formerSecrets as { goodUntil: string; retiredAt: string }[];
+    // The database reads its clock separately for each of the two times.
     const lengthMs = Date.parse(former?.goodUntil ?? "") - Date.parse(former?.retiredAt ?? "");
     expect(Math.abs(lengthMs - overlapSeconds * 1_000)).toBeLessThan(100);
   });
 
-  test.each([-1, 0.5, 2_592_001, "1h", null])("with an overlap of %j is refused", async (overlapSeconds) => {
+  test.each([-1, 0.5, 2_592_001, "1h", null])("with an overlap of %j is rejected", async (overlapSeconds) => {
     const key = await addKey();
     expect(
       await send(key.secret, `POST /api-keys/${key.id}/rotate`, { body: { overlapSeconds } }),

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Calls procedures in one batch, without input. */
+/** Calls procedures in one batch, with empty inputs. */
 async function callAll(names: readonly string[], { separator = ",", cookie = "" } = {}) {
   const url = `${app.baseUrl}/trpc/${names.join(separator)}?batch=1&input=${encodeURIComponent(inputs(names))}`;
   const response = await fetch(url, { headers: { Cookie: cookie } });
@@ -25,7 +25,7 @@ function repeat(name: string, count: number): string[] {
   return Array.from({ length: count }, () => name);
 }
 
-test("every procedure that costs more than 1 exists", () => {
+test("every procedure in the cost table exists", () => {
   const names = Object.keys(router._def.procedures);
   expect(names.filter((name) => batchCostOf(name) > 1).sort()).toEqual([
     "apiKeys.list",
@@ -49,7 +49,7 @@ test("a batch has at most 10 calls", async () => {
   expect((await callAll(repeat("instance.permissions", 60))).status).toBe(400);
 });
 
-test("a batch whose calls cost too much is rejected, and none of them is made", async () => {
+test("a batch that costs too much is rejected without running any call", async () => {
   const { email } = await app.addUser();
   const { client, cookie } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
@@ -70,7 +70,7 @@ test("a batch whose calls cost too much is rejected, and none of them is made", 
   expect(await callAll(repeat("apiKeys.list", 3), { ...session, separator: "%2C" })).toMatchObject(rejected);
 });
 
-test("a password is checked by a call of its own", async () => {
+test("a batch with a sign-in can't contain other calls", async () => {
   const { email } = await app.addUser();
   const signIn = async (count: number, others: readonly string[] = []) => {
     const names = [...repeat("session.signIn", count), ...others];

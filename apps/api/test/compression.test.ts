@@ -19,18 +19,18 @@ beforeAll(async () => {
   secret = key.secret;
   keyId = encodeId("key", key.id);
   for (let count = 0; count < 30; count += 1) {
-    const fresh = {
+    const newKey = {
       userId: key.userId,
       name: `Key ${count}`,
       description: "For a long list.",
       origin: commandOrigin,
     };
-    await app.instance.db.transaction().execute((trx) => createKey(trx, fresh, defaultQuotas));
+    await app.instance.db.transaction().execute((trx) => createKey(trx, newKey, defaultQuotas));
   }
 });
 afterAll(() => app.close());
 
-/** Sends a request as it is given, and decodes nothing. */
+/** Sends a request without adding headers, and doesn't decompress the response. */
 async function send(path: string, headers: Record<string, string>, method = "GET") {
   const authorization = path.startsWith("/open/") ? { Authorization: `Bearer ${secret}` } : {};
   const outgoing = request(app.baseUrl + path, { method, headers: { ...authorization, ...headers } });
@@ -45,7 +45,7 @@ const decode = {
 } as const;
 
 test.each(["br", "gzip"] as const)(
-  "a long list is compressed with %s, and is the same list",
+  "a long list is compressed with %s, and decompresses to the same list",
   async (encoding) => {
     const path = "/open/api-keys?limit=30&sort=createdAt";
     const plain = await send(path, {});
@@ -69,7 +69,7 @@ test.each(["br", "gzip"] as const)(
 );
 
 test.each(["identity", "br;q=0, gzip;q=0", "zstd", "*;q=0, identity"])(
-  "a long list is sent as it is to a client that accepts %s",
+  "a long list is not compressed for a client that accepts %s",
   async (accepted) => {
     const { headers, bytes } = await send("/open/api-keys?limit=30", { "Accept-Encoding": accepted });
     expect(headers["content-encoding"]).toBeUndefined();
@@ -77,7 +77,7 @@ test.each(["identity", "br;q=0, gzip;q=0", "zstd", "*;q=0, identity"])(
   },
 );
 
-test("short answers, and answers that aren't lists, are never compressed", async () => {
+test("short responses, and responses that aren't lists, are never compressed", async () => {
   const accepted = { "Accept-Encoding": "br, gzip" };
   for (const path of [
     "/open/api-keys?limit=1",
@@ -91,7 +91,7 @@ test("short answers, and answers that aren't lists, are never compressed", async
   }
 });
 
-test("only lists can be compressed, and none of them holds a secret", () => {
+test("only lists are compressible, and none of them contains a secret", () => {
   const compressible = endpoints.filter(({ isCompressible }) => isCompressible);
   expect(compressible.map(({ operationId }) => operationId)).toEqual([
     "listApiKeys",

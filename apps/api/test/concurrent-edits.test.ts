@@ -17,25 +17,26 @@ async function countWaiting(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test("of two edits of one key at the same time, the second sees the first, and neither is lost", async () => {
+test("of two concurrent edits of a key, the second includes the first, and neither is lost", async () => {
   const { userId, id } = await app.addKey();
   const { db } = app.instance;
-  // The operator's: an edit by session or key locks the user too, which hides what the lock of the key does.
+  // Edits as the operator, because an edit by session or key also locks the user, and the test would pass
+  // without the lock of the key.
   const edit = { userId, id, origin: commandOrigin };
   const ipRanges = ["203.0.113.0/24"];
-  const isEdited = Promise.withResolvers<void>();
-  const mayCommit = Promise.withResolvers<void>();
+  const firstEdit = Promise.withResolvers<void>();
+  const commitSignal = Promise.withResolvers<void>();
   const first = db.transaction().execute(async (trx) => {
     await updateKey(trx, edit, { settings: { isReadOnly: true }, mayExpand: false });
-    isEdited.resolve();
-    await mayCommit.promise;
+    firstEdit.resolve();
+    await commitSignal.promise;
   });
-  await isEdited.promise;
+  await firstEdit.promise;
   const second = db
     .transaction()
     .execute((trx) => updateKey(trx, edit, { settings: { ipRanges }, mayExpand: false }));
   await expect.poll(countWaiting).toBe(1);
-  mayCommit.resolve();
+  commitSignal.resolve();
   await first;
   expect(await second).toMatchObject({ isReadOnly: true, ipRanges });
 });

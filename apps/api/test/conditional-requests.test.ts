@@ -9,14 +9,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Somebody with a key to call with, and the paths of one resource of each kind. */
-interface Stage {
+/** A user with a key, and the path of one resource per kind. */
+interface Fixture {
   readonly userId: UserId;
   readonly id: KeyId;
   readonly secret: string;
   readonly paths: Readonly<Record<"an API key" | "a workspace" | "a member", string>>;
 }
-let stage: Stage;
+let fixture: Fixture;
 beforeEach(async () => {
   const caller = await app.addKey();
   const other = await app.addKey(caller.userId);
@@ -31,7 +31,7 @@ beforeEach(async () => {
     .values({ workspace_id: workspaceId, user_id: userId, role: "viewer" })
     .execute();
   const workspace = `/open/workspaces/${encodeId("workspace", workspaceId)}`;
-  stage = {
+  fixture = {
     ...caller,
     paths: {
       "an API key": `/open/api-keys/${encodeId("key", other.id)}`,
@@ -46,7 +46,7 @@ async function send(method: string, path: string, headers: Record<string, string
     method,
     // Without this, fetch adds `Cache-Control: no-cache` to conditional requests.
     cache: "no-store",
-    headers: { Authorization: `Bearer ${stage.secret}`, "Content-Type": "application/json", ...headers },
+    headers: { Authorization: `Bearer ${fixture.secret}`, "Content-Type": "application/json", ...headers },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
   const text = await response.text();
@@ -70,8 +70,8 @@ const edits = {
 } as const;
 
 describe.each(resources)("%s", (kind) => {
-  test("is not sent again to a client that has it, and the request counts as a use", async () => {
-    const path = stage.paths[kind];
+  test("gets 304 for a client with the current version, and the request counts as a use", async () => {
+    const path = fixture.paths[kind];
     const first = await send("GET", path);
     const tag = first.headers.get("etag") ?? "";
     expect(tag).toMatch(/^"1\.[\w-]{11}"$/);
@@ -91,13 +91,13 @@ describe.each(resources)("%s", (kind) => {
     const { useCount } = await app.owner
       .selectFrom("key_counters")
       .select("use_count as useCount")
-      .where("key_id", "=", stage.id)
+      .where("key_id", "=", fixture.id)
       .executeTakeFirstOrThrow();
     expect(useCount).toBe(6);
   });
 
-  test("is sent to a client that has another state of it", async () => {
-    const path = stage.paths[kind];
+  test("is sent to a client that has another version", async () => {
+    const path = fixture.paths[kind];
     const tag = await tagOf(path);
     for (const other of ['"1"', '"2"', tag.replace('"1', '"2'), `"${tag}`, 'W/"x"', '""']) {
       const { status, body } = await send("GET", path, { "If-None-Match": other });
@@ -110,23 +110,23 @@ describe.each(resources)("%s", (kind) => {
     expect([changed.status, changed.headers.get("etag")]).toEqual([200, expect.stringMatching(/^"2\./)]);
   });
 
-  test.each(["nonsense", "1", '"1', "'1'", '"1" "2"'])("is not read by %s, which is no tag", async (tag) => {
+  test.each(["nonsense", "1", '"1', "'1'", '"1" "2"'])("is not read with the invalid tag %s", async (tag) => {
     for (const name of ["If-Match", "If-None-Match"]) {
-      const { status, body } = await send("GET", stage.paths[kind], { [name]: tag });
+      const { status, body } = await send("GET", fixture.paths[kind], { [name]: tag });
       expect([status, body.error.issues]).toMatchObject([400, [{ path: name, code: "invalid_format" }]]);
     }
   });
 
-  test("has the same tag in the response to its edit as when it is read", async () => {
-    const path = stage.paths[kind];
+  test("has the same tag in the response to an edit as in a read", async () => {
+    const path = fixture.paths[kind];
     const edited = await send("PATCH", path, {}, edits[kind]);
     expect(edited.headers.get("etag")).toBe(await tagOf(path));
   });
 
   test.each(["GET", "HEAD", "PATCH", "DELETE"])(
-    "is left alone by %s with the tag of another version",
+    "responds with 412 to %s with the tag of another version, and is not changed",
     async (method) => {
-      const path = stage.paths[kind];
+      const path = fixture.paths[kind];
       const old = await tagOf(path);
       await send("PATCH", path, {}, edits[kind]);
       const before = await send("GET", path);
@@ -135,9 +135,9 @@ describe.each(resources)("%s", (kind) => {
           ? { ...edits[kind], ...(kind === "a member" ? { role: "admin" } : {}) }
           : undefined;
       for (const tag of [old, '"1"', '"7", "8"', `W/${await tagOf(path)}`, '"x"']) {
-        const refused = await send(method, path, { "If-Match": tag }, body);
-        expect(refused.status).toBe(412);
-        if (method !== "HEAD") expect(refused.body.error.code).toBe("PRECONDITION_FAILED");
+        const rejected = await send(method, path, { "If-Match": tag }, body);
+        expect(rejected.status).toBe(412);
+        if (method !== "HEAD") expect(rejected.body.error.code).toBe("PRECONDITION_FAILED");
       }
       expect((await send("GET", path)).headers.get("etag")).toBe(before.headers.get("etag"));
       const current = [await tagOf(path), '"2"', '"1", "2"', "*"];
@@ -149,8 +149,8 @@ describe.each(resources)("%s", (kind) => {
     },
   );
 
-  test("is edited or deleted, but not both, by two who read the same state at the same time", async () => {
-    const path = stage.paths[kind];
+  test("is either edited or deleted by two concurrent requests with the same tag", async () => {
+    const path = fixture.paths[kind];
     const tag = await tagOf(path);
     const answers = await Promise.all([
       send("PATCH", path, { "If-Match": tag }, edits[kind]),
@@ -166,54 +166,58 @@ describe.each(resources)("%s", (kind) => {
   });
 });
 
-test("every endpoint on the path of a resource with an ETag heeds If-Match", () => {
+test("every PATCH and DELETE of a resource with an ETag supports If-Match", () => {
   const tagged = endpoints.filter(({ method, response }) => method === "GET" && "hasEtag" in response);
   expect(tagged).toHaveLength(3);
-  const deaf = endpoints.filter(
+  const unsupported = endpoints.filter(
     ({ method, path, request }) =>
       method !== "GET" &&
       tagged.some((resource) => path.startsWith(resource.path)) &&
       !request.ifMatch &&
       method !== "POST",
   );
-  expect(deaf.map(({ operationId }) => operationId)).toEqual([]);
+  expect(unsupported.map(({ operationId }) => operationId)).toEqual([]);
 });
 
-test("the tag of a key stays the same over its uses, and changes with a rotation", async () => {
-  const own = `/open/api-keys/${encodeId("key", stage.id)}`;
+test("the tag of a key changes with a rotation, but not with a use", async () => {
+  const own = `/open/api-keys/${encodeId("key", fixture.id)}`;
   const tag = await tagOf(own);
   expect((await send("GET", own, { "If-None-Match": tag })).status).toBe(304);
   const rotate = (headers: Record<string, string>) =>
-    send("POST", `${stage.paths["an API key"]}/rotate`, headers, { overlapSeconds: 0 });
-  const before = await tagOf(stage.paths["an API key"]);
+    send("POST", `${fixture.paths["an API key"]}/rotate`, headers, { overlapSeconds: 0 });
+  const before = await tagOf(fixture.paths["an API key"]);
   expect((await rotate({ "If-Match": '"7"' })).status).toBe(412);
   expect((await rotate({ "If-Match": before })).status).toBe(200);
   expect((await rotate({ "If-Match": before })).status).toBe(412);
 });
 
-test("a key that is not at this version is not revoked by itself", async () => {
+test("a key can't revoke itself with the tag of another version", async () => {
   const revoke = (tag: string) => send("POST", "/open/api-keys/current/revoke", { "If-Match": tag });
   expect((await revoke('"2"')).status).toBe(412);
   expect((await revoke('"1"')).status).toBe(204);
   expect((await revoke('"1"')).status).toBe(403);
 });
 
-test("a changed role changes the tag of a workspace, which has the same version", async () => {
-  const path = stage.paths["a workspace"];
+test("a changed role changes the tag of the workspace, but not its version", async () => {
+  const path = fixture.paths["a workspace"];
   const { headers } = await send("GET", path);
   const tag = headers.get("etag") ?? "";
-  await app.owner.updateTable("members").set({ role: "admin" }).where("user_id", "=", stage.userId).execute();
+  await app.owner
+    .updateTable("members")
+    .set({ role: "admin" })
+    .where("user_id", "=", fixture.userId)
+    .execute();
   await app.owner
     .updateTable("key_counters")
     .set((eb) => ({ version: eb("version", "+", 1) }))
-    .where("key_id", "=", stage.id)
+    .where("key_id", "=", fixture.id)
     .execute();
   const again = await send("GET", path, { "If-None-Match": tag });
   expect([again.status, again.body.role, again.body.version]).toEqual([200, "admin", 1]);
 });
 
-test("a changed name of a user changes the tag of the member, which has the same version", async () => {
-  const path = stage.paths["a member"];
+test("a changed user name changes the tag of the member, but not its version", async () => {
+  const path = fixture.paths["a member"];
   const { headers, body } = await send("GET", path);
   await app.owner.updateTable("users").set({ name: "Grace" }).where("email", "=", body.email).execute();
   const again = await send("GET", path, { "If-None-Match": headers.get("etag") ?? "" });

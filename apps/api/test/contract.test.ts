@@ -10,13 +10,13 @@ import { z } from "zod";
 import { defineEndpoint } from "../src/http/endpoint.ts";
 import { sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
-/** An endpoint with a body, and ways to fail: the product has none yet that can show each row of the contract. */
+/** An endpoint with a body that can fail in the ways of the contract that the product's endpoints can't. */
 const trial = defineEndpoint({
   method: "POST",
   path: "/trial",
   operationId: "trial",
   summary: "Trial",
-  description: "Fails as it is told.",
+  description: "Fails as requested.",
   access: "key",
   request: {
     body: z.strictObject({ fail: z.enum(["bug", "conflict", "hang", "no"]), note: z.string().optional() }),
@@ -32,19 +32,19 @@ const trial = defineEndpoint({
 });
 
 let app: TestApp;
-let good: string;
-let deleted: string;
-let disabled: string;
+let validKey: string;
+let deletedKey: string;
+let disabledKey: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ eventLog: { firstIntervalMs: 20, maxIntervalMs: 20 }, more: [trial] });
-  good = (await app.addKey()).secret;
-  const doomed = await app.addKey();
-  await app.instance.db.transaction().execute((trx) => deleteApiKey(trx, doomed));
-  deleted = doomed.secret;
-  const leaver = await app.addKey();
-  await app.instance.db.transaction().execute((trx) => disableUser(trx, leaver.userId));
-  disabled = leaver.secret;
+  app = await startTestApp({ eventLog: { firstIntervalMs: 20, maxIntervalMs: 20 }, extraEndpoints: [trial] });
+  validKey = (await app.addKey()).secret;
+  const keyToDelete = await app.addKey();
+  await app.instance.db.transaction().execute((trx) => deleteApiKey(trx, keyToDelete));
+  deletedKey = keyToDelete.secret;
+  const keyOfDisabledUser = await app.addKey();
+  await app.instance.db.transaction().execute((trx) => disableUser(trx, keyOfDisabledUser.userId));
+  disabledKey = keyOfDisabledUser.secret;
 });
 afterAll(() => app.close());
 
@@ -52,28 +52,28 @@ const unauthorized = [401, "UNAUTHORIZED", "Authorization not provided"] as cons
 const forbidden = [403, "FORBIDDEN", "Insufficient access"] as const;
 const unknown = `lk_${"0".repeat(36)}`;
 
-/** The key of each row, made when it is needed: the rows stand before the keys exist. */
+/** The Authorization headers, as functions because the keys are created after the tests are collected. */
 const values = {
   "no header": () => undefined,
   "an empty value": () => "",
   "the scheme alone": () => "Bearer",
   "the scheme and a space": () => "Bearer ",
-  "another scheme": () => `Basic ${good}`,
-  "no scheme": () => good,
-  "two spaces": () => `Bearer  ${good}`,
-  "a tab": () => `Bearer\t${good}`,
-  "two tokens": () => `Bearer ${good} ${good}`,
-  "a comma behind": () => `Bearer ${good},`,
-  "a character outside the form": () => `Bearer ${good}!`,
+  "another scheme": () => `Basic ${validKey}`,
+  "no scheme": () => validKey,
+  "two spaces": () => `Bearer  ${validKey}`,
+  "a tab": () => `Bearer\t${validKey}`,
+  "two tokens": () => `Bearer ${validKey} ${validKey}`,
+  "a trailing comma": () => `Bearer ${validKey},`,
+  "an invalid character": () => `Bearer ${validKey}!`,
   "padding in the middle": () => "Bearer abc=def",
-  "a good key": () => `Bearer ${good}`,
-  "a good key and lower case": () => `bearer ${good}`,
-  "a good key and capitals": () => `BEARER ${good}`,
-  "a deleted key": () => `Bearer ${deleted}`,
-  "a disabled user's key": () => `Bearer ${disabled}`,
+  "a valid key": () => `Bearer ${validKey}`,
+  "a valid key and a lowercase scheme": () => `bearer ${validKey}`,
+  "a valid key and an uppercase scheme": () => `BEARER ${validKey}`,
+  "a deleted key": () => `Bearer ${deletedKey}`,
+  "a disabled user's key": () => `Bearer ${disabledKey}`,
   "an unknown key": () => `Bearer ${unknown}`,
-  "a wrong checksum": () => `Bearer ${good.slice(0, -1)}${good.endsWith("0") ? "1" : "0"}`,
-  "a token that is no key": () => "Bearer abc",
+  "a wrong checksum": () => `Bearer ${validKey.slice(0, -1)}${validKey.endsWith("0") ? "1" : "0"}`,
+  "a token that isn't a key": () => "Bearer abc",
   "one character": () => "Bearer x",
   "another system's prefix": () => "Bearer sk_live_4eC39HqLyjWDarjtT1zdp7dc",
   "a padded token": () => "Bearer YWJj==",
@@ -90,24 +90,24 @@ const authorization: readonly (readonly [keyof typeof values, readonly [number, 
   ["two spaces", unauthorized],
   ["a tab", unauthorized],
   ["two tokens", unauthorized],
-  ["a comma behind", unauthorized],
-  ["a character outside the form", unauthorized],
+  ["a trailing comma", unauthorized],
+  ["an invalid character", unauthorized],
   ["padding in the middle", unauthorized],
-  ["a good key", 200],
-  ["a good key and lower case", 200],
-  ["a good key and capitals", 200],
+  ["a valid key", 200],
+  ["a valid key and a lowercase scheme", 200],
+  ["a valid key and an uppercase scheme", 200],
   ["a deleted key", forbidden],
   ["a disabled user's key", forbidden],
   ["an unknown key", forbidden],
   ["a wrong checksum", forbidden],
-  ["a token that is no key", forbidden],
+  ["a token that isn't a key", forbidden],
   ["one character", forbidden],
   ["another system's prefix", forbidden],
   ["a padded token", forbidden],
   ["a very long token", forbidden],
 ];
 
-/** Requests that would each be answered in their own way with a good key. */
+/** Requests that would each get a different response with a valid key. */
 const requests: readonly (readonly [string, string, RequestInit])[] = [
   ["GET an endpoint", "/open/global/config", {}],
   ["GET the root", "/open", {}],
@@ -148,14 +148,14 @@ describe("authorization", () => {
     expect(answer.response.headers.get("www-authenticate")).toBe(expected === unauthorized ? "Bearer" : null);
   });
 
-  test.each(requests)("comes before everything else: %s", async (_what, path, init) => {
+  test.each(requests)("is checked before everything else: %s", async (_what, path, init) => {
     expectError(await call(path, undefined, init), unauthorized);
-    expectError(await call(path, `Bearer ${deleted}`, init), forbidden);
+    expectError(await call(path, `Bearer ${deletedKey}`, init), forbidden);
   });
 
-  test("every refused key gets the same answer, to the byte but for the request id", async () => {
+  test("every rejected key gets the same response except for the date and request ID", async () => {
     const answers = await Promise.all(
-      [deleted, disabled, unknown, "abc"].map(async (key) => {
+      [deletedKey, disabledKey, unknown, "abc"].map(async (key) => {
         const { response, text } = await call("/open/me", `Bearer ${key}`);
         const headers = [...response.headers].filter(([name]) => name !== "x-request-id" && name !== "date");
         return JSON.stringify([response.status, headers, text.replace(/"requestId":"[^"]+"/, "")]);
@@ -164,28 +164,28 @@ describe("authorization", () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  test("two Authorization headers are none", async () => {
+  test("two Authorization headers count as none", async () => {
     const head = `GET /open/global/config HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n`;
-    const line = `Authorization: Bearer ${good}\r\n`;
+    const line = `Authorization: Bearer ${validKey}\r\n`;
     expect((await sendRaw(app.baseUrl, `${head}${line}\r\n`)).status).toBe(200);
     expect((await sendRaw(app.baseUrl, `${head}${line}${line}\r\n`)).status).toBe(401);
     expect((await sendRaw(app.baseUrl, `${head}${line}authorization: Basic eDp5\r\n\r\n`)).status).toBe(401);
   });
 
-  test("a key in the query, the body or a cookie is no key", async () => {
+  test("a key in the query, the body or a cookie is ignored", async () => {
     expectError(
-      await call(`/open/global/config?api_key=${good}&access_token=${good}`, undefined),
+      await call(`/open/global/config?api_key=${validKey}&access_token=${validKey}`, undefined),
       unauthorized,
     );
     expectError(
-      await call("/open/global/config", undefined, { headers: { Cookie: `latchkey-session=${good}` } }),
+      await call("/open/global/config", undefined, { headers: { Cookie: `latchkey-session=${validKey}` } }),
       unauthorized,
     );
-    const form = { method: "POST", body: new URLSearchParams({ access_token: good }) };
+    const form = { method: "POST", body: new URLSearchParams({ access_token: validKey }) };
     expectError(await call("/open/trial", undefined, form), unauthorized);
   });
 
-  test("what needs no key lives elsewhere", async () => {
+  test("public pages outside /open need no key and accept only GET", async () => {
     for (const path of ["/openapi.json", "/docs", "/healthz", "/readyz"]) {
       expect((await fetch(app.baseUrl + path)).status).toBe(200);
     }
@@ -195,18 +195,18 @@ describe("authorization", () => {
   });
 });
 
-describe("with a good key", () => {
+describe("with a valid key", () => {
   const json = { "Content-Type": "application/json" };
   const rows: readonly (readonly [string, string, RequestInit, readonly [number, string, string?]])[] = [
     ["an unknown path", "/open/nowhere", {}, [404, "NOT_FOUND"]],
     ["the root", "/open", {}, [404, "NOT_FOUND"]],
     ["a path in other letter case", "/open/Global/Config", {}, [404, "NOT_FOUND"]],
-    ["a slash too many", "/open/global/config/", {}, [404, "NOT_FOUND"]],
+    ["a trailing slash", "/open/global/config/", {}, [404, "NOT_FOUND"]],
     ["an encoded slash", "/open/global%2fconfig", {}, [404, "NOT_FOUND"]],
-    ["an encoding that is none", "/open/%zz", {}, [404, "NOT_FOUND"]],
+    ["an invalid percent-encoding", "/open/%zz", {}, [404, "NOT_FOUND"]],
     ["a wrong method", "/open/global/config", { method: "POST" }, [405, "METHOD_NOT_SUPPORTED"]],
     ["OPTIONS", "/open/global/config", { method: "OPTIONS" }, [405, "METHOD_NOT_SUPPORTED"]],
-    ["a method nobody knows", "/open/global/config", { method: "PURGE" }, [405, "METHOD_NOT_SUPPORTED"]],
+    ["an unknown method", "/open/global/config", { method: "PURGE" }, [405, "METHOD_NOT_SUPPORTED"]],
     ["an unknown query member", "/open/global/config?verbose=1", {}, [400, "BAD_REQUEST"]],
     [
       "bad JSON",
@@ -215,18 +215,13 @@ describe("with a good key", () => {
       [400, "BAD_REQUEST", "The body is not valid JSON"],
     ],
     [
-      "JSON that is no object",
+      "JSON that isn't an object",
       "/open/trial",
       { method: "POST", body: "3", headers: json },
       [400, "BAD_REQUEST"],
     ],
-    [
-      "a member that is missing",
-      "/open/trial",
-      { method: "POST", body: "{}", headers: json },
-      [400, "BAD_REQUEST"],
-    ],
-    ["no body where one is needed", "/open/trial", { method: "POST", headers: json }, [400, "BAD_REQUEST"]],
+    ["a missing member", "/open/trial", { method: "POST", body: "{}", headers: json }, [400, "BAD_REQUEST"]],
+    ["a missing body", "/open/trial", { method: "POST", headers: json }, [400, "BAD_REQUEST"]],
     [
       "an unknown member",
       "/open/trial",
@@ -234,31 +229,31 @@ describe("with a good key", () => {
       [400, "BAD_REQUEST"],
     ],
     [
-      "a body that is no JSON",
+      "a body that isn't JSON",
       "/open/trial",
       { method: "POST", body: new URLSearchParams({ fail: "no" }) },
       [415, "UNSUPPORTED_MEDIA_TYPE"],
     ],
     [
-      "a packing nobody knows",
+      "an unknown Content-Encoding",
       "/open/trial",
       { method: "POST", body: "x", headers: { ...json, "Content-Encoding": "zip" } },
       [415, "UNSUPPORTED_MEDIA_TYPE"],
     ],
     [
-      "too large a body",
+      "a body that is too large",
       "/open/trial",
       { method: "POST", body: `"${"a".repeat(200_000)}"`, headers: json },
       [413, "PAYLOAD_TOO_LARGE"],
     ],
     [
-      "too large a body on a GET endpoint's path",
+      "a body that is too large on the path of a GET endpoint",
       "/open/me",
       { method: "POST", body: "a".repeat(200_000) },
       [413, "PAYLOAD_TOO_LARGE"],
     ],
     [
-      "a failure that a handler declares",
+      "an error that the endpoint declares",
       "/open/trial",
       { method: "POST", body: '{"fail":"conflict"}', headers: json },
       [409, "CONFLICT"],
@@ -271,17 +266,17 @@ describe("with a good key", () => {
     ],
   ];
   test.each(rows)("%s", async (_what, path, init, expected) => {
-    expectError(await call(path, `Bearer ${good}`, init), expected);
+    expectError(await call(path, `Bearer ${validKey}`, init), expected);
   });
 
-  test("405 says what would do", async () => {
-    const { response } = await call("/open/global/config", `Bearer ${good}`, { method: "PUT" });
+  test("405 has an Allow header", async () => {
+    const { response } = await call("/open/global/config", `Bearer ${validKey}`, { method: "PUT" });
     expect(response.headers.get("allow")).toBe("GET, HEAD");
   });
 
-  test("400 names each member that is off", async () => {
+  test("400 lists each invalid member", async () => {
     const body = JSON.stringify({ fail: "maybe", role: "owner", userId: "me" });
-    const answer = await call("/open/trial", `Bearer ${good}`, { method: "POST", body, headers: json });
+    const answer = await call("/open/trial", `Bearer ${validKey}`, { method: "POST", body, headers: json });
     expect(answer.body.error.issues.map((issue: { path: string }) => issue.path).toSorted()).toEqual([
       "fail",
       "role",
@@ -289,8 +284,8 @@ describe("with a good key", () => {
     ]);
   });
 
-  test("a bug is logged with the request id and told to nobody", async () => {
-    const answer = await call("/open/trial", `Bearer ${good}`, {
+  test("a bug is logged with the request ID and not disclosed in the response", async () => {
+    const answer = await call("/open/trial", `Bearer ${validKey}`, {
       method: "POST",
       body: '{"fail":"bug"}',
       headers: json,
@@ -298,13 +293,13 @@ describe("with a good key", () => {
     expect(answer.text).not.toContain("swordfish");
     expect(answer.text).not.toContain("TypeError");
     // Only the first bug of a kind is logged with its message; later ones are counted.
-    await expect.poll(() => app.logged()).toContain(answer.body.error.requestId);
-    expect(app.logged()).toContain("swordfish");
-    expect(app.logged()).not.toContain(good);
+    await expect.poll(() => app.readLog()).toContain(answer.body.error.requestId);
+    expect(app.readLog()).toContain("swordfish");
+    expect(app.readLog()).not.toContain(validKey);
   });
 
-  test("an answer has what its endpoint declares and nothing else", async () => {
-    const answer = await call("/open/trial", `Bearer ${good}`, {
+  test("a response has only the members that its endpoint declares", async () => {
+    const answer = await call("/open/trial", `Bearer ${validKey}`, {
       method: "POST",
       body: '{"fail":"no"}',
       headers: json,
@@ -312,7 +307,7 @@ describe("with a good key", () => {
     expect([answer.response.status, answer.body]).toEqual([201, { ok: true }]);
   });
 
-  test("a body sent in pieces is bounded too", async () => {
+  test("the size limit applies to a chunked body", async () => {
     const body = new ReadableStream({
       start(controller) {
         for (let count = 0; count < 40; count += 1)
@@ -321,10 +316,10 @@ describe("with a good key", () => {
       },
     });
     const init = { method: "POST", body, headers: json, duplex: "half" } as RequestInit;
-    expectError(await call("/open/trial", `Bearer ${good}`, init), [413, "PAYLOAD_TOO_LARGE"]);
+    expectError(await call("/open/trial", `Bearer ${validKey}`, init), [413, "PAYLOAD_TOO_LARGE"]);
   });
 
-  test("a caller who sends slowly is waited for, and not told that the service is away", async () => {
+  test("a client that sends its body slowly doesn't get 503", async () => {
     const pieces = ['{"fa', 'il":', '"no"', "}"];
     const body = new ReadableStream({
       async pull(controller) {
@@ -335,19 +330,19 @@ describe("with a good key", () => {
       },
     });
     const init = { method: "POST", body, headers: json, duplex: "half" } as RequestInit;
-    expect((await call("/open/trial", `Bearer ${good}`, init)).response.status).toBe(201);
+    expect((await call("/open/trial", `Bearer ${validKey}`, init)).response.status).toBe(201);
   });
 
-  test("a handler that takes too long is given up within two seconds", async () => {
+  test("a handler that doesn't finish gets 503 within two seconds", async () => {
     const startedAt = performance.now();
     const init = { method: "POST", body: '{"fail":"hang"}', headers: json };
-    const answer = await call("/open/trial", `Bearer ${good}`, init);
+    const answer = await call("/open/trial", `Bearer ${validKey}`, init);
     expectError(answer, [503, "SERVICE_UNAVAILABLE"]);
     expect(answer.response.headers.get("retry-after")).toBe("1");
     expect(performance.now() - startedAt).toBeLessThan(2_100);
   });
 
-  test("a small body that unpacks to a large one is bounded", async () => {
+  test("the size limit applies to the decompressed body", async () => {
     const bomb = await new Response(
       new Blob([`{"fail":"no","note":"${"a".repeat(20_000_000)}"}`])
         .stream()
@@ -355,21 +350,21 @@ describe("with a good key", () => {
     ).arrayBuffer();
     expect(bomb.byteLength).toBeLessThan(100_000);
     const init = { method: "POST", body: bomb, headers: { ...json, "Content-Encoding": "gzip" } };
-    expectError(await call("/open/trial", `Bearer ${good}`, init), [413, "PAYLOAD_TOO_LARGE"]);
+    expectError(await call("/open/trial", `Bearer ${validKey}`, init), [413, "PAYLOAD_TOO_LARGE"]);
   });
 
-  test("a JSON content type on a request without a body is fine", async () => {
-    expect((await call("/open/global/config", `Bearer ${good}`, { headers: json })).response.status).toBe(
+  test("a JSON content type without a body is accepted", async () => {
+    expect((await call("/open/global/config", `Bearer ${validKey}`, { headers: json })).response.status).toBe(
       200,
     );
   });
 
-  test("HEAD answers as GET does, without the body", async () => {
-    const { response, text } = await call("/open/global/config", `Bearer ${good}`, { method: "HEAD" });
+  test("HEAD responds like GET, without the body", async () => {
+    const { response, text } = await call("/open/global/config", `Bearer ${validKey}`, { method: "HEAD" });
     expect([response.status, text]).toEqual([200, ""]);
   });
 
-  test("every admitted request is a use, whatever status follows; a refused one is none", async () => {
+  test("every admitted request is a use, whatever its status; a rejected request is not", async () => {
     const { secret } = await app.addKey();
     await call("/open/global/config", `Bearer ${secret}`);
     await call("/open/nowhere", `Bearer ${secret}`);
@@ -382,18 +377,18 @@ describe("with a good key", () => {
 });
 
 describe("headers", () => {
-  test("a well-formed request id comes back, any other is replaced", async () => {
+  test("a well-formed request ID is returned, any other is replaced", async () => {
     const id = randomUUID();
-    const echoed = await call("/open/me", `Bearer ${good}`, { headers: { "X-Request-Id": id } });
+    const echoed = await call("/open/me", `Bearer ${validKey}`, { headers: { "X-Request-Id": id } });
     expect(echoed.response.headers.get("x-request-id")).toBe(id);
     for (const bad of ["a b", "x".repeat(129), "é", 'a"b']) {
-      const replaced = await call("/open/me", `Bearer ${good}`, { headers: { "X-Request-Id": bad } });
+      const replaced = await call("/open/me", `Bearer ${validKey}`, { headers: { "X-Request-Id": bad } });
       expect(replaced.response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     }
   });
 
-  test("no answer under /open may be kept or read by another site", async () => {
-    const { response } = await call("/open/me", `Bearer ${good}`, {
+  test("responses under /open can't be cached, or read by another site", async () => {
+    const { response } = await call("/open/me", `Bearer ${validKey}`, {
       headers: { Origin: "https://elsewhere.example" },
     });
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -402,12 +397,12 @@ describe("headers", () => {
   });
 });
 
-/** Settles when the connection is gone, whether it broke or not. */
-function closed(socket: Socket): Promise<void> {
+/** Resolves when the connection is closed, with or without an error. */
+function waitForClose(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once("close", () => resolve()));
 }
 
-describe("requests that break HTTP itself", () => {
+describe("requests that violate HTTP", () => {
   const shape = {
     error: {
       code: expect.any(String),
@@ -417,16 +412,16 @@ describe("requests that break HTTP itself", () => {
     },
   };
   const rows: readonly (readonly [string, string, number])[] = [
-    ["no HTTP at all", "hello\r\n\r\n", 400],
-    ["a header that is none", "GET /open/me HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400],
+    ["a request that isn't HTTP", "hello\r\n\r\n", 400],
+    ["a malformed header", "GET /open/me HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400],
     ["headers of 1 MB", `GET /open/me HTTP/1.1\r\nHost: x\r\nX-Long: ${"a".repeat(1_000_000)}\r\n\r\n`, 431],
     [
-      "two lengths",
+      "two Content-Length headers",
       "POST /open/me HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
       400,
     ],
     [
-      "a length and pieces",
+      "Content-Length and Transfer-Encoding",
       "POST /open/me HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       400,
     ],
@@ -437,19 +432,15 @@ describe("requests that break HTTP itself", () => {
       "GET /open/me HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n",
       401,
     ],
-    [
-      "a target that is no address",
-      "GET http://[/open/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-      400,
-    ],
+    ["an invalid target", "GET http://[/open/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 400],
     ["CONNECT", "CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n", 405],
     [
-      "an expectation nobody knows",
+      "an unknown expectation",
       "GET /open/me HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\nConnection: close\r\n\r\n",
       401,
     ],
     [
-      "a body whose pieces are none",
+      "malformed chunks",
       "POST /open/me HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
       400,
     ],
@@ -464,9 +455,9 @@ describe("requests that break HTTP itself", () => {
 
   test.each([
     ["no key", () => undefined, 401],
-    ["a deleted key", () => deleted, 403],
-    ["a good key", () => good, 200],
-  ])("a target that is a whole address, as for a proxy, is its path: %s", async (_what, key, status) => {
+    ["a deleted key", () => deletedKey, 403],
+    ["a valid key", () => validKey, 200],
+  ])("an absolute target URL, as sent to a proxy, is handled by its path: %s", async (_what, key, status) => {
     const token = key();
     const authorization = token ? `Authorization: Bearer ${token}\r\n` : "";
     const head = `Host: elsewhere.example\r\n${authorization}Connection: close`;
@@ -476,7 +467,7 @@ describe("requests that break HTTP itself", () => {
   });
 
   test.each(["//u@h\\open/me#", "//u@h/open/me#", "/open/me#"])(
-    "%s has no way past admission",
+    "the target %s can't bypass admission",
     async (target) => {
       const head = "Host: a\r\nHost: b\r\nConnection: close";
       for (const method of ["GET", "POST"]) {
@@ -486,13 +477,13 @@ describe("requests that break HTTP itself", () => {
     },
   );
 
-  test("with a good key, two hosts are refused", async () => {
-    const head = `Host: a\r\nHost: b\r\nAuthorization: Bearer ${good}\r\nConnection: close`;
+  test("two hosts are rejected with a valid key", async () => {
+    const head = `Host: a\r\nHost: b\r\nAuthorization: Bearer ${validKey}\r\nConnection: close`;
     const answer = await sendRaw(app.baseUrl, `GET /open/me HTTP/1.1\r\n${head}\r\n\r\n`);
     expect(answer.status).toBe(400);
   });
 
-  test("a CONNECT that is broken off ends nothing but its own connection", async () => {
+  test("an aborted CONNECT request closes only its own connection", async () => {
     for (let round = 0; round < 10; round += 1) {
       const socket = connect(Number(new URL(app.baseUrl).port), "127.0.0.1");
       socket.on("error", () => undefined);
@@ -506,40 +497,40 @@ describe("requests that break HTTP itself", () => {
   });
 
   test.each(["garbage", "CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: elsewhere.example"])(
-    "never take the place of the answer to an earlier request on the connection: %s",
+    "don't replace the response to an earlier request on the connection: %s",
     async (second) => {
-      const first = `GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${good}\r\n\r\n`;
+      const first = `GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\n\r\n`;
       const answer = await sendRaw(app.baseUrl, `${first}${second}\r\n\r\n`);
       expect([answer.status, answer.body]).toEqual([200, expect.stringContaining('"usageCount"')]);
     },
   );
 
-  test("a client that asks for much more than it reads is let go, and others are served", async () => {
+  test("a client that reads much less than it requests is disconnected, and others are served", async () => {
     const requests = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200);
     const { hostname, port } = new URL(app.baseUrl);
     const socket = connect(Number(port), hostname);
     socket.on("error", () => undefined);
-    const ended = closed(socket);
+    const closed = waitForClose(socket);
     socket.pause();
     socket.write(requests);
     socket.resume();
-    await ended;
-    expect((await call("/open/me", `Bearer ${good}`)).response.status).toBe(200);
+    await closed;
+    expect((await call("/open/me", `Bearer ${validKey}`)).response.status).toBe(200);
   });
 
   test.each([
     ["/healthz", "POST", {}],
     ["/trpc/session.signIn", "POST", { "Content-Type": "application/json" }],
-    ["/open/me", "GET", { Authorization: "good" }],
+    ["/open/me", "GET", { Authorization: "validKey" }],
     ["/sign-in", "GET", {}],
   ])(
-    "an endless body to %s ends with the answer, which closes the connection",
+    "an endless body to %s is cut off when the response closes the connection",
     async (path, method, headers) => {
       const { hostname, port } = new URL(app.baseUrl);
       const socket = connect(Number(port), hostname);
       socket.on("error", () => undefined);
       const lines = Object.entries(headers).map(
-        ([name, value]) => `${name}: ${value === "good" ? `Bearer ${good}` : value}\r\n`,
+        ([name, value]) => `${name}: ${value === "validKey" ? `Bearer ${validKey}` : value}\r\n`,
       );
       socket.write(
         `${method} ${path} HTTP/1.1\r\nHost: x\r\n${lines.join("")}Transfer-Encoding: chunked\r\n\r\n`,
@@ -552,7 +543,7 @@ describe("requests that break HTTP itself", () => {
       socket.on("drain", pump);
       pump();
       socket.resume();
-      await closed(socket);
+      await waitForClose(socket);
       expect(sent).toBeLessThan(1_000);
     },
   );

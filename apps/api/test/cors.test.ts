@@ -23,7 +23,7 @@ async function send(path: string, headers: Record<string, string>, method = "GET
 const corsHeadersOf = ({ headers }: Response) =>
   [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 
-/** How often the key was used, as of the last answer: admission counts a use before it answers. */
+/** The uses of the key. Admission counts a use before the response is sent. */
 async function countUses(): Promise<number> {
   const { use_count: count } = await app.owner
     .selectFrom("key_counters")
@@ -35,12 +35,12 @@ async function countUses(): Promise<number> {
 
 describe("a page of an allowed origin", () => {
   test.each([
-    ["an answer", "/open/me", 200],
+    ["a resource", "/open/me", 200],
     ["a list", "/open/api-keys?limit=1", 200],
-    ["a failure", "/open/nowhere", 404],
-    ["a bare prefix", "/open", 404],
+    ["an error", "/open/nowhere", 404],
+    ["the root", "/open", 404],
     ["the document", "/openapi.json", 200],
-  ])("reads %s", async (_name, path, status) => {
+  ])("can read %s", async (_name, path, status) => {
     const response = await send(path, { ...bearer(), Origin: page });
     expect(response.status).toBe(status);
     expect(response.headers.get("access-control-allow-origin")).toBe(page);
@@ -51,12 +51,12 @@ describe("a page of an allowed origin", () => {
     expect(response.headers.get("vary")).toContain("Origin");
   });
 
-  test("reads why a request without a key was rejected", async () => {
+  test("can read the rejection of a request without a key", async () => {
     const response = await send("/open/me", { Origin: page });
     expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([401, page]);
   });
 
-  test("has its preflight answered without a key and without a use", async () => {
+  test("gets a response to a preflight request without a key and without a use", async () => {
     const before = await countUses();
     const response = await send(
       "/open/me",
@@ -81,14 +81,14 @@ describe("a page of an allowed origin", () => {
     expect(await countUses()).toBe(before);
   });
 
-  test("has an OPTIONS request with a key rejected like any other wrong method", async () => {
+  test("gets 405 for an OPTIONS request with a key", async () => {
     const headers = { ...bearer(), Origin: page, "Access-Control-Request-Method": "GET" };
     const response = await send("/open/me", headers, "OPTIONS");
     expect([response.status, response.headers.get("access-control-allow-methods")]).toEqual([405, null]);
   });
 
   test.each(["/trpc/session.current", "/sign-in", "/docs", "/healthz", "/openapi.json.map", "/opener"])(
-    "reads nothing of %s",
+    "gets no CORS headers for %s",
     async (path) => {
       for (const method of ["GET", "OPTIONS"]) {
         const headers = { Origin: page, "Access-Control-Request-Method": "POST" };
@@ -100,22 +100,22 @@ describe("a page of an allowed origin", () => {
 
 describe.each([
   ["another origin", other],
-  ["an origin that an allowed one begins with", "https://app.example.co"],
-  ["an origin that begins with an allowed one", `${page}.evil.example`],
+  ["a prefix of an allowed origin", "https://app.example.co"],
+  ["an origin that starts with an allowed one", `${page}.evil.example`],
   ["another scheme", "http://app.example.com"],
   ["another port", `${page}:8443`],
   ["a sandboxed page", "null"],
 ])("%s", (_name, origin) => {
-  test("is told nothing by a CORS header", async () => {
+  test("gets no CORS headers", async () => {
     for (const path of ["/open/me", "/openapi.json"]) {
       const response = await send(path, { ...bearer(), Origin: origin });
       expect(corsHeadersOf(response)).toEqual([]);
-      // A cache must not hand this answer to a page of an allowed origin.
+      // A cache must not return this response to a page of an allowed origin.
       expect(response.headers.get("vary")).toContain("Origin");
     }
   });
 
-  test("has its preflight rejected, without a use", async () => {
+  test("gets 401 for a preflight request, without a use", async () => {
     const before = await countUses();
     const headers = { Origin: origin, "Access-Control-Request-Method": "GET" };
     const response = await send("/open/me", headers, "OPTIONS");
@@ -124,7 +124,7 @@ describe.each([
   });
 });
 
-test("a request without an origin is answered for caches that tell origins apart", async () => {
+test("a response to a request without an Origin header has Vary: Origin", async () => {
   const response = await send("/open/me", bearer());
   expect([corsHeadersOf(response), response.headers.get("vary")]).toEqual([[], "Origin"]);
 });

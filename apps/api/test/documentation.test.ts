@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { errorCatalogue, issueCatalogue } from "@latchkey/errors";
+import { errorCatalog, issueCatalog } from "@latchkey/errors";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { defineEndpoint } from "../src/http/endpoint.ts";
@@ -17,8 +17,8 @@ const oldEndpoint = defineEndpoint({
   method: "GET",
   path: "/old",
   operationId: "getOld",
-  summary: "Get what is old",
-  description: "Returns what is old.",
+  summary: "Get an old resource",
+  description: "Returns an old resource.",
   access: "key",
   request: {},
   response: { status: 200, schema: z.object({ ok: z.boolean() }) },
@@ -30,7 +30,7 @@ const oldEndpoint = defineEndpoint({
 let app: TestApp;
 let secret: string;
 beforeAll(async () => {
-  app = await startTestApp({ more: [oldEndpoint] });
+  app = await startTestApp({ extraEndpoints: [oldEndpoint] });
   ({ secret } = await app.addKey());
 });
 afterAll(() => app.close());
@@ -39,7 +39,7 @@ async function get(path: string, key: string | undefined = secret): Promise<Resp
   return await fetch(app.baseUrl + path, key ? { headers: { Authorization: `Bearer ${key}` } } : {});
 }
 
-/** Sends a request as it is given, and decodes nothing. */
+/** Sends a request without adding headers, and doesn't decompress the response. */
 async function send(path: string, headers: Record<string, string>) {
   const outgoing = request(app.baseUrl + path, { headers });
   outgoing.end();
@@ -48,17 +48,17 @@ async function send(path: string, headers: Record<string, string>) {
   return { status: response.statusCode, headers: response.headers, length };
 }
 
-/** The `id`s of the elements of a page. */
+/** Returns the `id` attributes of a page. */
 async function anchorsOf(url: string): Promise<string[]> {
   const response = await fetch(url);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   return Array.from((await response.text()).matchAll(/ id="([^"]+)"/g), ([, id]) => id ?? "");
 }
 
-test("the page of errors has an anchor for every code, each once", async () => {
+test("the error page has exactly one anchor per code", async () => {
   const anchors = await anchorsOf(`${app.baseUrl}/docs/errors`);
   expect(anchors).toEqual(
-    expect.arrayContaining([...Object.keys(errorCatalogue), ...Object.keys(issueCatalogue)]),
+    expect.arrayContaining([...Object.keys(errorCatalog), ...Object.keys(issueCatalog)]),
   );
   expect(new Set(anchors).size).toBe(anchors.length);
 });
@@ -68,7 +68,7 @@ test.each([
   ["a key that isn't valid", "/open/me", "lk_none"],
   ["an unknown path", "/open/nowhere", undefined],
   ["an unknown parameter", "/open/me?a=1", undefined],
-])("an error names the page and the anchor that explain it: %s", async (_what, path, key) => {
+])("an error links to the page and anchor of its code: %s", async (_what, path, key) => {
   const { error } = (await (await get(path, key)).json()) as {
     error: { code: string; documentationUrl: string };
   };
@@ -78,12 +78,12 @@ test.each([
   expect(await anchorsOf(page)).toContain(anchor);
 });
 
-test("so does the error for a request that isn't HTTP", async () => {
+test("the error for a request that isn't HTTP links to the page and anchor of its code", async () => {
   const { body } = await sendRaw(app.baseUrl, "hello\r\n\r\n");
   expect(JSON.parse(body).error.documentationUrl).toBe(`${app.baseUrl}/docs/errors#BAD_REQUEST`);
 });
 
-test("a deprecated endpoint says so in its headers and in the OpenAPI document", async () => {
+test("a deprecated endpoint is marked in its headers and in the OpenAPI document", async () => {
   const { headers, status } = await get("/open/old");
   expect(status).toBe(200);
   expect(headers.get("deprecation")).toBe("@1767225600");
@@ -99,7 +99,7 @@ test("a deprecated endpoint says so in its headers and in the OpenAPI document",
 });
 
 test.each(["/openapi.json", "/docs", "/docs/errors"])(
-  "%s is compressed, and sent once to a client",
+  "%s is compressed, and gets 304 on a conditional request",
   async (path) => {
     const plain = await send(path, {});
     const packed = await send(path, { "Accept-Encoding": "br, gzip" });
@@ -120,6 +120,6 @@ test.each(["/openapi.json", "/docs", "/docs/errors"])(
   },
 );
 
-test("the templates of the pages aren't served by their file names", async () => {
+test("page templates aren't served under their file names", async () => {
   for (const path of ["/docs.html", "/docs-errors.html"]) expect((await send(path, {})).status).toBe(404);
 });

@@ -13,7 +13,7 @@ afterAll(() => app.close());
 const patches = endpoints.filter(({ method }) => method === "PATCH");
 
 test.each(patches)(
-  "$operationId rejects a body that names nothing, and changes nothing",
+  "$operationId rejects an empty or missing body as a bad request, and changes nothing",
   async ({ path }) => {
     const { userId, id, secret } = await app.addKey();
     const { workspaceId } = await app.owner
@@ -42,7 +42,7 @@ test.each(patches)(
   },
 );
 
-test("the web app's call rejects it too", async () => {
+test("the procedures of the web app reject an edit without changes", async () => {
   const { userId, email } = await app.addUser();
   const id = encodeId("key", (await app.addKey(userId)).id);
   const { client } = openClient(app.baseUrl);

@@ -13,28 +13,28 @@ afterAll(async () => {
 });
 
 type Line = Readonly<Record<string, unknown>>;
-let read = 0;
+let readCount = 0;
 
 /** The lines that were logged since the last call. */
 function nextLines(): readonly Line[] {
-  const lines = app.logged().split("\n").slice(0, -1);
-  const fresh = lines.slice(read).map((line) => JSON.parse(line) as Line);
-  read = lines.length;
-  return fresh;
+  const lines = app.readLog().split("\n").slice(0, -1);
+  const newLines = lines.slice(readCount).map((line) => JSON.parse(line) as Line);
+  readCount = lines.length;
+  return newLines;
 }
 
 const sum = (lines: readonly Line[], name: string): number =>
   lines.reduce((total, line) => total + Number(line[name] ?? 0), 0);
 
-/** Sends the request from 50 clients until told to stop, and counts the statuses of the responses. */
+/** Sends the request from 50 concurrent clients until `stop` is called, and counts responses by status. */
 function startFlood(path: string, init: RequestInit) {
   const statuses: Record<number, number> = {};
-  let isOver = false;
+  let isStopped = false;
   onTestFinished(() => {
-    isOver = true;
+    isStopped = true;
   });
   const clients = Array.from({ length: 50 }, async () => {
-    while (!isOver) {
+    while (!isStopped) {
       const response = await fetch(app.baseUrl + path, init);
       await response.arrayBuffer();
       const { status } = response;
@@ -43,17 +43,17 @@ function startFlood(path: string, init: RequestInit) {
   });
   return {
     statuses,
-    reached: (count: number) =>
+    waitForRejections: (count: number) =>
       expect.poll(() => statuses[503] ?? 0, { timeout: 30_000, interval: 10 }).toBeGreaterThan(count),
     async stop() {
-      isOver = true;
+      isStopped = true;
       await Promise.all(clients);
       return statuses;
     },
   };
 }
 
-test("an outage under load makes few lines, one when it ends, and counts every rejected request", async () => {
+test("an outage under load logs few lines, one of which counts all rejected requests", async () => {
   const { email, userId } = await app.addUser();
   const { secret } = await app.addKey(userId);
   const bearer = { headers: { Authorization: `Bearer ${secret}` } };
@@ -67,35 +67,35 @@ test("an outage under load makes few lines, one when it ends, and counts every r
   nextLines();
   onTestFinished(() => app.setDatabaseAvailable(true));
   await app.setDatabaseAvailable(false);
-  for (const flood of floods) await flood.reached(200);
-  const answered = await Promise.all(floods.map((flood) => flood.stop()));
-  expect(app.logged()).not.toContain("the database is available again");
+  for (const flood of floods) await flood.waitForRejections(200);
+  const statusCounts = await Promise.all(floods.map((flood) => flood.stop()));
+  expect(app.readLog()).not.toContain("the database is available again");
   await app.setDatabaseAvailable(true);
-  await expect.poll(() => app.logged(), { timeout: 20_000 }).toContain("the database is available again");
+  await expect.poll(() => app.readLog(), { timeout: 20_000 }).toContain("the database is available again");
   expect((await fetch(`${app.baseUrl}/open/me`, bearer)).status).toBe(200);
   const lines = nextLines();
   expect(lines.length).toBeLessThan(20);
   const [begin, end] = ["unavailable", "available again"].map((state) =>
     lines.filter(({ msg }) => msg === `the database is ${state}`),
   );
-  // Which error comes first, and whether it has a code, depends on what a client was doing.
+  // Which error is logged first, and whether it has a code, depends on what the clients were doing.
   expect(begin).toMatchObject([{ level: 50, err: { message: expect.stringMatching(/./) } }]);
-  const rejected = answered.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
+  const rejected = statusCounts.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
   expect(end).toMatchObject([{ rejectedRequests: rejected, durationMs: expect.any(Number) }]);
 }, 60_000);
 
-test("a caller who gets 503 again and again makes few lines, and none says that there is an outage", async () => {
+test("repeated 503 responses without an outage log few lines, and none about an outage", async () => {
   const { secret } = await app.addKey();
   const flood = startFlood("/open/workspaces", { headers: { Authorization: `Bearer ${secret}` } });
   nextLines();
   await app.owner.transaction().execute(async (trx) => {
     await sql`lock table workspaces in access exclusive mode`.execute(trx);
-    await flood.reached(100);
+    await flood.waitForRejections(100);
   });
   const { 503: rejected } = await flood.stop();
-  // The last counts are written after an interval.
+  // The last counts are logged after an interval.
   await expect
-    .poll(() => app.logged().includes('"count"') && countRejected(), { timeout: 15_000 })
+    .poll(() => app.readLog().includes('"count"') && countRejected(), { timeout: 15_000 })
     .toBe(rejected);
   const lines = nextLines();
   expect(lines.length).toBeLessThan(20);
@@ -104,14 +104,14 @@ test("a caller who gets 503 again and again makes few lines, and none says that 
 
 /** The sum of the counts since the last call of `nextLines`. */
 function countRejected(): number {
-  const lines = app.logged().split("\n").slice(read, -1);
+  const lines = app.readLog().split("\n").slice(readCount, -1);
   return sum(
     lines.map((line) => JSON.parse(line) as Line),
     "count",
   );
 }
 
-test("a client that leaves while it sends a body is logged neither as an error nor as an outage", async () => {
+test("a client that disconnects while sending a body is not logged as an error or outage", async () => {
   nextLines();
   const { hostname, port } = new URL(app.baseUrl);
   for (let count = 0; count < 3; count += 1) {
@@ -120,12 +120,12 @@ test("a client that leaves while it sends a body is logged neither as an error n
     socket.write(
       `POST /trpc/session.signIn HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
     );
-    // The server has read the head once it answers something else.
+    // When the server has answered another request, it has read these headers.
     await fetch(`${app.baseUrl}/healthz`);
     socket.resetAndDestroy();
     await once(socket, "close");
   }
-  // Whatever the server logs about it, it has logged by the time that this is answered.
+  // When these requests are answered, the server has logged whatever it logs about the disconnects.
   await fetch(`${app.baseUrl}/healthz`);
   await fetch(`${app.baseUrl}/readyz`);
   expect(nextLines()).toEqual([]);

@@ -8,20 +8,20 @@ import { secretStatus } from "../src/schemas.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 const things = z.object({ id: z.string(), key: z.string().optional(), secretStatus }).meta({ id: "Thing" });
-let failsNext = false;
-/** What the secrets issued so far are replaced by; undefined for secrets that were used. */
+let shouldFailNext = false;
+/** The secret that a retry gets; undefined if the issued secret was used. */
 let replacement: string | undefined;
-/** The request that waits has begun, and may go on. */
-let begun = Promise.withResolvers<void>();
-let ways = Promise.withResolvers<void>();
+/** A request with `waits` resolves `startSignal` when it has started, and then waits for `continueSignal`. */
+let startSignal = Promise.withResolvers<void>();
+let continueSignal = Promise.withResolvers<void>();
 
-/** Makes a workspace, answers a secret, takes as long as it is told to, and fails when it is told to. */
+/** Creates a workspace and returns a secret. Waits for `continueSignal` or fails if the test requires it. */
 const createThing = defineEndpoint({
   method: "POST",
   path: "/things",
   operationId: "createThing",
   summary: "Create a thing",
-  description: "For tests of requests that come again.",
+  description: "For tests of retries.",
   access: "key",
   request: { body: z.strictObject({ name: z.string(), waits: z.boolean().optional() }) },
   response: { status: 201, schema: things },
@@ -31,24 +31,24 @@ const createThing = defineEndpoint({
     await transact(async (trx) => {
       const { id } = await createWorkspace(trx, { name: body.name, ownerId: userId, origin }, defaultQuotas);
       if (body.waits) {
-        begun.resolve();
-        await ways.promise;
+        startSignal.resolve();
+        await continueSignal.promise;
       }
-      if (failsNext) {
-        failsNext = false;
+      if (shouldFailNext) {
+        shouldFailNext = false;
         throw new Error("A bug.");
       }
       return { id, key: "a secret", secretStatus: "issued" as const };
     }),
 });
 
-/** Makes a workspace and answers nothing. */
+/** Creates a workspace and returns no body. */
 const orderThing = defineEndpoint({
   method: "POST",
   path: "/orders",
   operationId: "orderThing",
   summary: "Order a thing",
-  description: "For tests of requests that come again.",
+  description: "For tests of retries.",
   access: "key",
   request: { body: z.strictObject({ name: z.string() }) },
   response: { status: 204 },
@@ -63,18 +63,18 @@ const orderThing = defineEndpoint({
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ more: [createThing, orderThing] });
+  app = await startTestApp({ extraEndpoints: [createThing, orderThing] });
 });
 afterAll(() => app.close());
 
-interface Sending {
+interface IdempotentRequest {
   readonly secret: string;
   readonly name: string | undefined;
   readonly body: object;
   readonly path?: string;
 }
 
-async function send({ secret, name, body, path = "/open/workspaces" }: Sending) {
+async function send({ secret, name, body, path = "/open/workspaces" }: IdempotentRequest) {
   const response = await fetch(app.baseUrl + path, {
     method: "POST",
     headers: {
@@ -89,7 +89,7 @@ async function send({ secret, name, body, path = "/open/workspaces" }: Sending) 
     replayed: response.headers.get("idempotent-replayed"),
     etag: response.headers.get("etag"),
     retryAfter: response.headers.get("retry-after"),
-    // What it holds is what is tested.
+    // Not validated, because the tests check the members.
     body: (response.status === 204 ? undefined : await response.json()) as Record<string, unknown>,
   };
 }
@@ -99,17 +99,17 @@ async function countWorkspaces(name: string): Promise<number> {
   return rows.length;
 }
 
-test("a request that comes again is carried out once, and answered as the first time", async () => {
+test("a retry is not carried out again, and gets the first response", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "order-1", body: { name: "Once" } };
-  const first = await send(sending);
+  const request = { secret, name: "order-1", body: { name: "Once" } };
+  const first = await send(request);
   expect(first).toMatchObject({ status: 201, replayed: null, body: { name: "Once", role: "owner" } });
-  const second = await send(sending);
+  const second = await send(request);
   expect(second).toEqual({ ...first, replayed: "true" });
   expect(await countWorkspaces("Once")).toBe(1);
 });
 
-test("without a name, or under another, it is another request", async () => {
+test("without an idempotency key, or with another one, a request is carried out again", async () => {
   const { secret } = await app.addKey();
   const body = { name: "Many" };
   for (const name of [undefined, undefined, "a", "b"])
@@ -117,7 +117,7 @@ test("without a name, or under another, it is another request", async () => {
   expect(await countWorkspaces("Many")).toBe(4);
 });
 
-test("names belong to a user, whichever of their keys is used, and to a path", async () => {
+test("idempotency keys are scoped to a user, whichever API key is used, and to a path", async () => {
   const { userId, secret } = await app.addKey();
   const sibling = await app.addKey(userId);
   const stranger = await app.addKey();
@@ -134,7 +134,7 @@ test("names belong to a user, whichever of their keys is used, and to a path", a
   });
 });
 
-test("the same name for another body is refused, and changes nothing", async () => {
+test("reusing an idempotency key with another body is rejected, and changes nothing", async () => {
   const { secret } = await app.addKey();
   await send({ secret, name: "taken", body: { name: "First" } });
   expect(await send({ secret, name: "taken", body: { name: "Second" } })).toMatchObject({
@@ -144,96 +144,96 @@ test("the same name for another body is refused, and changes nothing", async () 
   expect(await countWorkspaces("Second")).toBe(0);
 });
 
-test("while the first is under way, the second is told to wait", async () => {
+test("a retry while the first request is in flight gets 409 with Retry-After", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "slow", body: { name: "Slow", waits: true }, path: "/open/things" };
-  begun = Promise.withResolvers<void>();
-  ways = Promise.withResolvers<void>();
-  const first = send(sending);
-  await begun.promise;
-  expect(await send(sending)).toMatchObject({
+  const request = { secret, name: "slow", body: { name: "Slow", waits: true }, path: "/open/things" };
+  startSignal = Promise.withResolvers<void>();
+  continueSignal = Promise.withResolvers<void>();
+  const first = send(request);
+  await startSignal.promise;
+  expect(await send(request)).toMatchObject({
     status: 409,
     retryAfter: "1",
     body: { error: { code: "CONFLICT" } },
   });
-  ways.resolve();
+  continueSignal.resolve();
   expect(await first).toMatchObject({ status: 201 });
-  expect(await send(sending)).toMatchObject({ status: 201, replayed: "true" });
+  expect(await send(request)).toMatchObject({ status: 201, replayed: "true" });
   expect(await countWorkspaces("Slow")).toBe(1);
 });
 
-test("of 20 at once, one is carried out", async () => {
+test("of 20 concurrent requests with one idempotency key, one is carried out", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "crowd", body: { name: "Crowd" } };
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send(sending)));
-  expect(new Set(answers.map(({ status }) => status)).difference(new Set([201, 409]))).toEqual(new Set());
-  expect(answers.filter(({ status, replayed }) => status === 201 && !replayed)).toHaveLength(1);
-  expect(await countWorkspaces("Crowd")).toBe(1);
+  const request = { secret, name: "parallel", body: { name: "Parallel" } };
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(request)));
+  expect(new Set(responses.map(({ status }) => status)).difference(new Set([201, 409]))).toEqual(new Set());
+  expect(responses.filter(({ status, replayed }) => status === 201 && !replayed)).toHaveLength(1);
+  expect(await countWorkspaces("Parallel")).toBe(1);
 });
 
-test("a failure is not kept, and leaves nothing: the request can be sent again", async () => {
+test("a failed request is rolled back and not recorded, so that it can be retried", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "unlucky", body: { name: "Unlucky" }, path: "/open/things" };
-  failsNext = true;
-  expect(await send(sending)).toMatchObject({ status: 500 });
+  const request = { secret, name: "unlucky", body: { name: "Unlucky" }, path: "/open/things" };
+  shouldFailNext = true;
+  expect(await send(request)).toMatchObject({ status: 500 });
   expect(await countWorkspaces("Unlucky")).toBe(0);
-  expect(await send(sending)).toMatchObject({ status: 201, replayed: null });
+  expect(await send(request)).toMatchObject({ status: 201, replayed: null });
   expect(await countWorkspaces("Unlucky")).toBe(1);
 });
 
-test("a secret is in the first answer, and another one in the next as long as none was used; none is kept", async () => {
+test("a retry gets a new secret until a secret is used, and no secret is stored", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "secret", body: { name: "Secret" }, path: "/open/things" };
-  const { body } = await send(sending);
+  const request = { secret, name: "secret", body: { name: "Secret" }, path: "/open/things" };
+  const { body } = await send(request);
   expect(body).toEqual({ id: expect.any(String), key: "a secret", secretStatus: "issued" });
   const { id } = body;
   replacement = "a new secret";
   const reissued = { id, key: "a new secret", secretStatus: "reissued" };
-  expect(await send(sending)).toMatchObject({ status: 201, replayed: "true", body: reissued });
+  expect(await send(request)).toMatchObject({ status: 201, replayed: "true", body: reissued });
   replacement = undefined;
-  expect(await send(sending)).toMatchObject({ status: 201, replayed: "true" });
-  expect((await send(sending)).body).toEqual({ id, secretStatus: "omitted" });
-  const kept = await sql<{ text: string }>`
+  expect(await send(request)).toMatchObject({ status: 201, replayed: "true" });
+  expect((await send(request)).body).toEqual({ id, secretStatus: "omitted" });
+  const stored = await sql<{ text: string }>`
     select idempotency_records::text as text from idempotency_records`.execute(app.owner);
-  expect(JSON.stringify(kept.rows)).not.toMatch(/a (new )?secret/);
+  expect(JSON.stringify(stored.rows)).not.toMatch(/a (new )?secret/);
 });
 
-test("an answer without a body comes again without one", async () => {
+test("a response without a body is replayed without a body", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "order", body: { name: "Ordered" }, path: "/open/orders" };
-  expect(await send(sending)).toMatchObject({ status: 204, replayed: null });
-  expect(await send(sending)).toMatchObject({ status: 204, replayed: "true" });
+  const request = { secret, name: "order", body: { name: "Ordered" }, path: "/open/orders" };
+  expect(await send(request)).toMatchObject({ status: 204, replayed: null });
+  expect(await send(request)).toMatchObject({ status: 204, replayed: "true" });
   expect(await countWorkspaces("Ordered")).toBe(1);
 });
 
-test("a refusal of its own is not kept: once what was in its way is gone, the request is carried out", async () => {
+test("a rejected request is not recorded, so its idempotency key can be reused", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "early", body: { name: 1 as unknown } };
-  expect(await send(sending)).toMatchObject({ status: 400 });
-  expect(await send({ ...sending, body: { name: "Now" } })).toMatchObject({ status: 201, replayed: null });
+  const request = { secret, name: "early", body: { name: 1 as unknown } };
+  expect(await send(request)).toMatchObject({ status: 400 });
+  expect(await send({ ...request, body: { name: "Now" } })).toMatchObject({ status: 201, replayed: null });
 });
 
-test("a day later a name is free again", async () => {
+test("an idempotency key can be reused after 24 hours", async () => {
   const { secret } = await app.addKey();
-  const sending = { secret, name: "old", body: { name: "Old" } };
-  await send(sending);
+  const request = { secret, name: "old", body: { name: "Old" } };
+  await send(request);
   await sql`update idempotency_records set created_at = now() - interval '24 hours 1 second'`.execute(
     app.owner,
   );
-  expect(await send(sending)).toMatchObject({ status: 201, replayed: null });
+  expect(await send(request)).toMatchObject({ status: 201, replayed: null });
   expect(await countWorkspaces("Old")).toBe(2);
-  expect(await send(sending)).toMatchObject({ status: 201, replayed: "true" });
+  expect(await send(request)).toMatchObject({ status: 201, replayed: "true" });
 });
 
-test("a replay is admitted like any request: not for a key that is gone", async () => {
+test("a replay requires a valid API key", async () => {
   const { secret, id, userId } = await app.addKey();
-  const sending = { secret, name: "replayed", body: { name: "Replayed" } };
-  await send(sending);
+  const request = { secret, name: "replayed", body: { name: "Replayed" } };
+  await send(request);
   await app.deleteKey({ userId, id });
-  expect(await send(sending)).toMatchObject({ status: 403 });
+  expect(await send(request)).toMatchObject({ status: 403 });
 });
 
-test.each(["", "with space", "ü", "x".repeat(256)])("a name like %j is refused", async (name) => {
+test.each(["", "with space", "ü", "x".repeat(256)])("rejects the idempotency key %j", async (name) => {
   const { secret } = await app.addKey();
   const response = await fetch(`${app.baseUrl}/open/workspaces`, {
     method: "POST",

@@ -1,4 +1,4 @@
-// Changes of API keys in the audit logs of workspaces and in the security log of the key's owner.
+// Changes of API keys in the audit logs of workspaces and in the security logs of key owners.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
@@ -37,7 +37,7 @@ async function signIn() {
   return { client, userId };
 }
 
-/** The events of keys in the audit log of a workspace, oldest first. */
+/** Reads the key events in the audit log of a workspace, oldest first. */
 async function readAuditEvents(workspaceId: WorkspaceId) {
   const rows = await app.owner
     .selectFrom("audit_events")
@@ -95,7 +95,7 @@ test("every change of a key is in the logs of the workspaces that it can reach, 
   expect(inFirst[8]).toMatchObject({ before: { name: "Deploys" } });
 
   const inSecond = await readAuditEvents(second);
-  // The key could not reach it before.
+  // The key could not reach the second workspace before.
   expect(inSecond.map(({ action }) => action)).toEqual(actions.slice(2));
   expect(inSecond[0]).toMatchObject({
     before: { workspaces: "selected", canReachWorkspace: false },
@@ -118,7 +118,7 @@ test("every change of a key is in the logs of the workspaces that it can reach, 
   });
 });
 
-test("a key that can reach all workspaces of its owner is in the logs of all of them, also of those of others", async () => {
+test("a key for all workspaces is in the audit log of every workspace that its owner is a member of", async () => {
   const { userId } = await app.addUser();
   const host = await app.addUser();
   const [own, joined] = [await addWorkspace(userId, "Own"), await addWorkspace(host.userId, "Joined")];
@@ -130,7 +130,7 @@ test("a key that can reach all workspaces of its owner is in the logs of all of 
     ]);
 });
 
-test("a key that deletes itself, and a secret that is issued again, are in the logs", async () => {
+test("the deletion of a key by itself, and a reissued secret, are in the audit log", async () => {
   const { userId } = await app.addUser();
   const workspaceId = await addWorkspace(userId, "Team");
   const { secret, id: keyId } = await app.addKey(userId);
@@ -196,7 +196,7 @@ test("a change that is rolled back is in no log", async () => {
   expect(await events.execute()).toEqual([{ action: "key.created" }]);
 });
 
-test("changes of keys and the deletion of a workspace that they can reach don't fail each other", async () => {
+test("concurrent changes of keys and the deletion of a workspace they can reach all succeed", async () => {
   for (let round = 0; round < 10; round += 1) {
     const { userId } = await app.addUser();
     const [kept, deleted] = [await addWorkspace(userId, "Kept"), await addWorkspace(userId, "Deleted")];

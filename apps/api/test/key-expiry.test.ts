@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
-// The database's clock is an hour ahead of the node's, or an hour behind. Statements find a clock_timestamp() of this
-// file before the one of Postgres.
+// The database's clock is an hour ahead of the node's, or an hour behind. The tests create a function
+// clock_timestamp() that the search path finds before the one of Postgres.
 
 const hourMs = 3_600_000;
 
@@ -21,8 +21,8 @@ beforeAll(async () => {
     app.owner,
   );
   await sql`alter database ${sql.ref(app.database)} set search_path = public, pg_catalog`.execute(app.owner);
-  // Connections made before the setting keep the clock of Postgres. Each is closed when this returns: a pool would still
-  // give out a connection that is about to be.
+  // Connections that were opened before this setting still use the clock of Postgres. With a timeout,
+  // pg_terminate_backend returns after they are closed; a pool could hand out a connection that is closing.
   await sql`
     select pg_terminate_backend(pid, 10000) from pg_stat_activity
     where datname = ${app.database} and pid <> pg_backend_pid()`.execute(app.owner);
@@ -31,12 +31,12 @@ afterAll(() => app.close());
 
 async function setDatabaseClock(hours: number): Promise<void> {
   await sql`update clock_offset set hours = ${hours}`.execute(app.owner);
-  // Buckets that were filled by a clock that was ahead would throttle sign-ins until that time.
+  // Throttle buckets that were filled while the clock was ahead would throttle sign-ins until that time.
   await app.owner.deleteFrom("throttle_buckets").execute();
 }
 
-/** A time so many hours from now by the node's clock. */
-function inHours(hours: number): string {
+/** The time `hours` from now, by the node's clock. */
+function addHours(hours: number): string {
   return new Date(Date.now() + hours * hourMs).toISOString();
 }
 
@@ -62,9 +62,9 @@ const pastIssue = { path: "expiresAt", code: "not_in_future", message: "Enter a 
 describe("with a database clock that is an hour ahead of the node's", () => {
   beforeAll(() => setDatabaseClock(1));
 
-  test("an expiry that only the node takes for a future one is rejected", async () => {
+  test("an expiry that is in the future only by the node's clock is rejected", async () => {
     const { client } = await signIn();
-    const settings = { expiresAt: inHours(0.5) };
+    const settings = { expiresAt: addHours(0.5) };
     const rejection = { data: { code: "BAD_REQUEST", issues: [pastIssue] } };
     await expect(client.apiKeys.create.mutate({ name: "CI", settings })).rejects.toMatchObject(rejection);
     const { id } = await client.apiKeys.create.mutate({ name: "CI" });
@@ -75,7 +75,7 @@ describe("with a database clock that is an hour ahead of the node's", () => {
     });
   });
 
-  test("a duration counts from the database's time", async () => {
+  test("a duration starts at the database's time", async () => {
     const { client } = await signIn();
     const settings = { expiresAt: { inSeconds: 1_800 } };
     const startedAt = Date.now();
@@ -90,9 +90,9 @@ describe("with a database clock that is an hour ahead of the node's", () => {
 describe("with a database clock that is an hour behind the node's", () => {
   beforeAll(() => setDatabaseClock(-1));
 
-  test("an expiry that only the node takes for a past one is accepted", async () => {
+  test("an expiry that is in the past only by the node's clock is accepted", async () => {
     const { client } = await signIn();
-    const expiresAt = inHours(-0.5);
+    const expiresAt = addHours(-0.5);
     const { id } = await client.apiKeys.create.mutate({ name: "CI", settings: { expiresAt } });
     expect(await client.apiKeys.get.query({ id })).toMatchObject({ expiresAt });
     const { id: other } = await client.apiKeys.create.mutate({ name: "CI" });

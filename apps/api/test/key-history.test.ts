@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Somebody signed in, and who they are. */
+/** Creates a user and signs in. */
 async function signIn() {
   const { email, userId } = await app.addUser();
   const { client } = openClient(app.baseUrl);
@@ -36,7 +36,7 @@ async function call(secret: string, request: string, requestId = randomUUID()): 
   return (await fetch(app.baseUrl + path, { method, headers })).status;
 }
 
-const today = () => {
+const createCurrentPeriod = () => {
   const now = Date.now();
   const hour = 3_600_000;
   return {
@@ -46,8 +46,8 @@ const today = () => {
   } as const;
 };
 
-describe("what a key did", () => {
-  test("is told by hour, workspace and outcome, to its user alone, in the app and over the API", async () => {
+describe("the usage of a key", () => {
+  test("is reported by hour, workspace and outcome, in the web app and in the API", async () => {
     const { client, userId } = await signIn();
     const { id, secret } = await addKey(userId, { limit: { quota: 3, windowSeconds: 86_400 } });
     const [workspace] = (await client.session.current.query())?.workspaces ?? [];
@@ -59,7 +59,7 @@ describe("what a key did", () => {
       await call(secret, "GET /open/me"),
     ];
     expect(statuses).toEqual([200, 200, 403, 200, 429]);
-    const usage = () => client.keyHistory.usage.query({ id, ...today() });
+    const usage = () => client.keyHistory.usage.query({ id, ...createCurrentPeriod() });
     await expect
       .poll(async () => (await usage()).map(({ outcome, count }) => [outcome, count]))
       .toEqual(
@@ -75,7 +75,7 @@ describe("what a key did", () => {
       count: 1,
     });
     const reader = await addKey(userId);
-    const { from, to, bucket } = today();
+    const { from, to, bucket } = createCurrentPeriod();
     const headers = { Authorization: `Bearer ${reader.secret}` };
     const path = `/open/api-keys/${id}/usage?from=${from}&to=${to}&bucket=${bucket}`;
     const response = await fetch(app.baseUrl + path, { headers });
@@ -84,9 +84,9 @@ describe("what a key did", () => {
   });
 
   test.each([
-    ["it ends before it begins", "2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z"],
-    ["it has too many hours", "2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z"],
-  ])("is not told for a period where %s", async (_what, from, to) => {
+    ["ends before it starts", "2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z"],
+    ["has too many hours", "2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z"],
+  ])("is rejected for a period that %s", async (_what, from, to) => {
     const { client, userId } = await signIn();
     const { id } = await addKey(userId);
     await expect(client.keyHistory.usage.query({ id, from, to, bucket: "hour" })).rejects.toMatchObject({
@@ -95,15 +95,15 @@ describe("what a key did", () => {
   });
 });
 
-describe("why a key was refused", () => {
-  test("is told by request id and by key, in words, and to nobody but its user", async () => {
+describe("the rejections of a key", () => {
+  test("are explained by request ID and by key, and only to its owner", async () => {
     const [{ client, userId }, stranger] = [await signIn(), await signIn()];
     const { id, secret } = await addKey(userId, { ipRanges: ["203.0.113.0/24"] });
     const requestId = randomUUID();
     expect(await call(secret, "DELETE /open/workspaces/ws_01h455vb4pex5vsknk084sn02q", requestId)).toBe(403);
     const explain = () => client.keyHistory.explainRequest.query({ requestId });
     await expect.poll(async () => (await explain()).length).toBe(1);
-    const refusal = {
+    const rejection = {
       method: "DELETE",
       path: "/open/workspaces/ws_01h455vb4pex5vsknk084sn02q",
       address: "127.0.0.1",
@@ -111,13 +111,13 @@ describe("why a key was refused", () => {
       reason: "address",
       explanation: "The key is restricted to IP ranges, and the request came from another IP address.",
     };
-    expect(await explain()).toMatchObject([{ ...refusal, key: { id, name: "CI", isDeleted: false } }]);
-    expect(await client.keyHistory.refusals.query({ id })).toMatchObject([refusal]);
+    expect(await explain()).toMatchObject([{ ...rejection, key: { id, name: "CI", isDeleted: false } }]);
+    expect(await client.keyHistory.refusals.query({ id })).toMatchObject([rejection]);
     expect(await stranger.client.keyHistory.explainRequest.query({ requestId })).toEqual([]);
     expect(await client.keyHistory.addresses.query({ id })).toEqual([]);
   });
 
-  test("is still told once the key is deleted, and that it is", async () => {
+  test("are explained after the key is deleted, and mark it as deleted", async () => {
     const { client, userId } = await signIn();
     const { id, secret } = await addKey(userId);
     await client.apiKeys.delete.mutate({ id });
@@ -128,7 +128,7 @@ describe("why a key was refused", () => {
       .toMatchObject([{ reason: "deleted", key: { id, name: "CI", isDeleted: true } }]);
   });
 
-  test("a secret past its overlap marks its key", async () => {
+  test("set rotatedOutUse of the key if a secret is used past its overlap", async () => {
     const { client, userId } = await signIn();
     const { id, secret } = await addKey(userId);
     const { key } = await client.apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
@@ -144,40 +144,40 @@ describe("why a key was refused", () => {
   });
 });
 
-describe("a request that is tried out", () => {
-  type Held = Partial<KeySettings>;
-  test.each<[string, Held, string, object]>([
+describe("a tried request", () => {
+  type Settings = Partial<KeySettings>;
+  test.each<[string, Settings, string, object]>([
     ["is admitted", {}, "GET /open/me", { status: 200, outcome: "admitted", permission: null }],
     ["needs a permission", {}, "GET /open/workspaces/{ours}", { status: 200, permission: "workspace:read" }],
     [
-      "reaches no such workspace",
+      "has an unknown workspace",
       {},
       "GET /open/workspaces/ws_01h455vb4pex5vsknk084sn02q",
       { status: 403, outcome: "no-member" },
     ],
     [
-      "is kept to reading",
+      "changes a workspace with a read-only key",
       { isReadOnly: true },
       "DELETE /open/workspaces/{ours}",
       { status: 403, outcome: "permission-not-in-key" },
     ],
     [
-      "is kept from making workspaces",
+      "creates a workspace with a restricted key",
       { isReadOnly: true },
       "POST /open/workspaces",
       { status: 403, outcome: "narrowed" },
     ],
     [
-      "comes from elsewhere",
+      "comes from an IP address outside the ranges of the key",
       { ipRanges: ["203.0.113.0/24"] },
       "GET /open/me",
       { status: 403, outcome: "address" },
     ],
-    ["is disabled", { isDisabled: true }, "GET /open/me", { status: 403, outcome: "disabled" }],
-    ["leads nowhere", {}, "GET /open/nowhere", { status: 404, outcome: "admitted" }],
-    ["has no such method", {}, "PUT /open/me", { status: 405, outcome: "admitted" }],
+    ["has a disabled key", { isDisabled: true }, "GET /open/me", { status: 403, outcome: "disabled" }],
+    ["has an unknown path", {}, "GET /open/nowhere", { status: 404, outcome: "admitted" }],
+    ["has an unsupported method", {}, "PUT /open/me", { status: 405, outcome: "admitted" }],
     [
-      "has a limit",
+      "has a rate-limited key",
       { limit: { quota: 5, windowSeconds: 60 } },
       "GET /open/me",
       { status: 200, remaining: 5 },
@@ -187,28 +187,28 @@ describe("a request that is tried out", () => {
     const { id, secret } = await addKey(userId, settings);
     const [workspace] = (await client.session.current.query())?.workspaces ?? [];
     const [method, path = ""] = request.replace("{ours}", workspace?.id ?? "").split(" ") as ["GET", string];
-    const told = await client.keyHistory.tryOut.mutate({ key: secret, method, path });
-    expect(told).toMatchObject({ keyId: id, ...expected });
-    expect(told.explanation).toMatch(/^[A-Z].+\.$/);
+    const result = await client.keyHistory.tryOut.mutate({ key: secret, method, path });
+    expect(result).toMatchObject({ keyId: id, ...expected });
+    expect(result.explanation).toMatch(/^[A-Z].+\.$/);
     expect((await client.apiKeys.get.query({ id })).usageCount).toBe(0);
   });
 
-  test("tells what the address would change", async () => {
+  test("is evaluated for the given IP address", async () => {
     const { client, userId } = await signIn();
     const { secret } = await addKey(userId, { ipRanges: ["203.0.113.0/24"] });
-    const tried = { key: secret, method: "GET", path: "/open/me", address: "203.0.113.7" } as const;
-    expect(await client.keyHistory.tryOut.mutate(tried)).toMatchObject({ status: 200 });
+    const input = { key: secret, method: "GET", path: "/open/me", address: "203.0.113.7" } as const;
+    expect(await client.keyHistory.tryOut.mutate(input)).toMatchObject({ status: 200 });
   });
 
-  test("tells somebody else's key and one that nobody has apart to nobody, and keeps neither", async () => {
+  test("gets the same result for another user's key and an unknown key, and logs neither", async () => {
     const [{ client }, other] = [await signIn(), await signIn()];
     const { secret } = await addKey(other.userId);
-    const tell = (key: string) =>
+    const tryKey = (key: string) =>
       client.keyHistory.tryOut.mutate({ key, method: "GET", path: "/open/global/config" });
     const unknown = `${secret.slice(0, -7)}0${secret.slice(-6)}`;
-    expect(await tell(secret)).toEqual(await tell(unknown));
-    expect(await tell(secret)).toMatchObject({ status: null, outcome: "unknown", keyId: null });
-    expect(await tell("not a key")).toMatchObject({ status: 401, outcome: "unknown" });
-    expect(app.logged()).not.toContain(secret);
+    expect(await tryKey(secret)).toEqual(await tryKey(unknown));
+    expect(await tryKey(secret)).toMatchObject({ status: null, outcome: "unknown", keyId: null });
+    expect(await tryKey("not a key")).toMatchObject({ status: 401, outcome: "unknown" });
+    expect(app.readLog()).not.toContain(secret);
   });
 });

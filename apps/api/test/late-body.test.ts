@@ -16,7 +16,7 @@ import { defaultQuotas } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
-// Somebody is let in by the headers of a request, and sends its body when they are not allowed any more.
+// Admission allows a request by its headers, and the body arrives after the access was revoked.
 
 let app: TestApp;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ interface Person {
 
 const command = { actor: { kind: "command" }, address: null, requestId: null } as const;
 
-/** A workspace with an owner, and a second one who will lose what they may. */
+/** Creates a workspace with two owners, of whom the second loses access. */
 async function addPair() {
   const [first, second]: [Person, Person] = [await app.addKey(), await app.addKey()];
   const { workspace_id: workspaceId } = await app.owner
@@ -47,18 +47,18 @@ async function addPair() {
   return { workspace: `/open/workspaces/${encodeId("workspace", workspaceId)}`, edit, first, second };
 }
 
-/** A body, and the name of the request. */
-interface Sent {
+/** The members of a body, and the idempotency key of the request. */
+interface LateBody {
   readonly [member: string]: unknown;
   readonly idempotencyKey?: string;
 }
 
-/** Sends the headers, does this once the request was admitted, and sends the body; the status. */
+/** Sends the headers, calls `beforeBody` after admission, sends the body, and returns the status. */
 async function sendLate(
   { secret, id }: Person,
   [method, path]: readonly [string, string],
-  meanwhile: () => Promise<unknown>,
-  { idempotencyKey, ...sent }: Sent = { name: "Too late" },
+  beforeBody: () => Promise<unknown>,
+  { idempotencyKey, ...sent }: LateBody = { name: "Too late" },
 ): Promise<number | undefined> {
   const body = JSON.stringify(sent);
   const headers = {
@@ -79,7 +79,7 @@ async function sendLate(
       return row.use_count;
     })
     .toBe(1);
-  await meanwhile();
+  await beforeBody();
   late.end(body);
   const [response] = (await once(late, "response")) as [IncomingMessage];
   response.resume();
@@ -96,10 +96,10 @@ test.each([
   "disabled",
   "key deleted",
   "key disabled",
-  "key narrowed",
-  "key kept to other addresses",
+  "key restricted",
+  "key restricted to other addresses",
   "key rotated",
-] as const)("who was %s before the body came renames nothing", async (how) => {
+] as const)("a rename whose body arrives after a loss of access is rejected: %s", async (how) => {
   const { workspace, edit, second } = await addPair();
   const { userId, id } = second;
   const status = await sendLate(second, ["PATCH", workspace], async () => {
@@ -111,10 +111,10 @@ test.each([
     if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
     if (how === "key deleted") await app.deleteKey({ userId, id });
     if (how === "key disabled") await restrict(second, { isDisabled: true });
-    if (how === "key kept to other addresses") await restrict(second, { ipRanges: ["203.0.113.0/24"] });
+    if (how === "key restricted to other addresses") await restrict(second, { ipRanges: ["203.0.113.0/24"] });
     if (how === "key rotated")
       await inTransaction((trx) => rotateKey(trx, { userId, id, origin: command }, 0));
-    if (how === "key narrowed") await restrict(second, { isReadOnly: true });
+    if (how === "key restricted") await restrict(second, { isReadOnly: true });
   });
   expect(status).toBe(403);
   const named = await app.owner
@@ -130,7 +130,7 @@ async function restrict({ userId, id }: Person, settings: Partial<KeySettings>):
   await inTransaction((trx) => updateKey(trx, edit, { settings, mayExpand: true }));
 }
 
-test("a key that was held to something before the body came changes no other key", async () => {
+test("a key that is restricted before the body arrives can't change another key", async () => {
   const person: Person = await app.addKey();
   const other = await app.addKey(person.userId);
   const path = `/open/api-keys/${encodeId("key", other.id)}`;
@@ -141,7 +141,7 @@ test("a key that was held to something before the body came changes no other key
 });
 
 test.each([0, 3_600])(
-  "a secret that was rotated before the body came gives its key no other one",
+  "a secret that is rotated before the body arrives can't rotate its key again",
   async (overlap) => {
     const person: Person = await app.addKey();
     const { userId, id } = person;
@@ -153,7 +153,7 @@ test.each([0, 3_600])(
   },
 );
 
-test("a secret that another key rotated under the same name before the body came gets no new one", async () => {
+test("a secret can't retry a rotation that another key makes before the body arrives", async () => {
   const person: Person = await app.addKey();
   const other = await app.addKey(person.userId);
   const path = `/open/api-keys/${encodeId("key", person.id)}/rotate`;
@@ -173,7 +173,7 @@ test("a secret that another key rotated under the same name before the body came
   expect(await (await rotateByOther()).json()).toMatchObject({ secretStatus: "reissued" });
 });
 
-test("a key that was narrowed before the body came makes no workspace", async () => {
+test("a key that is restricted before the body arrives can't create a workspace", async () => {
   const person: Person = await app.addKey();
   const status = await sendLate(person, ["POST", "/open/workspaces"], () =>
     restrict(person, { permissions: ["workspace:read"] }),
@@ -181,13 +181,13 @@ test("a key that was narrowed before the body came makes no workspace", async ()
   expect(status).toBe(403);
 });
 
-test("a key that was deleted before the body came makes no workspace", async () => {
+test("a key that is deleted before the body arrives can't create a workspace", async () => {
   const person: Person = await app.addKey();
   const status = await sendLate(person, ["POST", "/open/workspaces"], () => app.deleteKey(person));
   expect(status).toBe(403);
 });
 
-test("of an owner's requests at once with the demotion, none is carried out after it", async () => {
+test("no request of an owner is carried out after their demotion", async () => {
   for (let round = 0; round < 5; round += 1) {
     const { edit, workspace, second } = await addPair();
     const { userId, secret } = second;
@@ -205,7 +205,7 @@ test("of an owner's requests at once with the demotion, none is carried out afte
     }));
     await Promise.all([...reads, demotion.catch(() => undefined)]);
     const { status } = await deletion;
-    // Whichever came first went through alone.
+    // Only one of the demotion and the deletion succeeds.
     expect([isDemoted, status]).toEqual(isDemoted ? [true, 403] : [false, 204]);
   }
 });
@@ -222,7 +222,7 @@ describe("in the web app", () => {
     (await app.owner.selectFrom("workspaces").select("id").where("name", "=", "Too late").execute()).length;
 
   test.each(["signed out", "disabled", "expired"] as const)(
-    "a caller who was %s before the body arrived changes nothing",
+    "a caller who was %s before the body arrived can't change anything",
     async (how) => {
       const { userId, client, cookie } = await signedIn();
       const body = JSON.stringify({ name: "Too late" });
@@ -234,7 +234,7 @@ describe("in the web app", () => {
       const late = request(`${app.baseUrl}/trpc/workspaces.create`, { method: "POST", headers });
       late.write(body.slice(0, 5));
       await once(late, "socket").then(([socket]) => socket.connecting && once(socket, "connect"));
-      // Once a later request with the same session has its answer, the server has read the headers of this one.
+      // When a later request has its response, the server has read the headers of this one.
       expect(await client.session.current.query()).not.toBeNull();
       if (how === "signed out") await client.session.signOut.mutate();
       if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
@@ -251,7 +251,7 @@ describe("in the web app", () => {
     },
   );
 
-  test("a change that waits for its user while that one is disabled is rejected", async () => {
+  test("a change that waits for the lock of its user is rejected if the user is disabled", async () => {
     const { userId, client } = await signedIn();
     const commit = await hold((trx) => disableUser(trx, userId));
     const outcome = outcomeOf(client.workspaces.create.mutate({ name: "Too late" }));
@@ -261,7 +261,7 @@ describe("in the web app", () => {
   });
 });
 
-describe("the last owner of a workspace that others are members of", () => {
+describe("the last owner of a workspace with other members", () => {
   const disabledAt = async ({ userId }: Person): Promise<Date | null> =>
     (
       await app.owner
@@ -273,7 +273,7 @@ describe("the last owner of a workspace that others are members of", () => {
   const disable = async ({ userId }: Person): Promise<string> =>
     await outcomeOf(disableAccount(app.instance.db, { id: userId }));
 
-  test("is not disabled, unless no other members are left", async () => {
+  test("can't be disabled while there are other members", async () => {
     const { edit, first, second } = await addPair();
     await inTransaction((trx) =>
       changeMemberRole(
@@ -288,20 +288,20 @@ describe("the last owner of a workspace that others are members of", () => {
     expect([await disable(first), await disabledAt(first)]).toEqual(["done", expect.any(Date)]);
   });
 
-  test("is not disabled beside an owner who can't sign in", async () => {
+  test("can't be disabled if the other owner is disabled", async () => {
     const { first, second } = await addPair();
     expect(await disable(second)).toBe("done");
     expect([await disable(first), await disabledAt(first)]).toEqual(["CONFLICT", null]);
   });
 
-  test("is not disabled when the workspace becomes theirs at the same moment", async () => {
+  test("can't be disabled while a concurrent change makes them the last owner", async () => {
     const { edit, first, second } = await addPair();
-    const give = (userId: UserId, role: "owner" | "viewer") => (trx: Trx) =>
+    const changeRole = (userId: UserId, role: "owner" | "viewer") => (trx: Trx) =>
       changeMemberRole(trx, edit, { userId, role, versions: undefined }, app.instance.quotas);
-    await inTransaction(give(second.userId, "viewer"));
+    await inTransaction(changeRole(second.userId, "viewer"));
     const commit = await hold(async (trx) => {
-      await give(second.userId, "owner")(trx);
-      await give(first.userId, "viewer")(trx);
+      await changeRole(second.userId, "owner")(trx);
+      await changeRole(first.userId, "viewer")(trx);
     });
     const outcome = disable(second);
     await expect.poll(countBlockedConnections).toBe(1);
@@ -310,23 +310,23 @@ describe("the last owner of a workspace that others are members of", () => {
   });
 });
 
-/** Does this in a transaction that stays open until the function returned is called. */
+/** Runs `work` in a transaction that stays open until the returned function is called. */
 async function hold(work: (trx: Trx) => Promise<unknown>): Promise<() => Promise<void>> {
-  const { promise: isDone, resolve: done } = Promise.withResolvers<void>();
-  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+  const { promise: workDone, resolve: finishWork } = Promise.withResolvers<void>();
+  const { promise: commitSignal, resolve: commit } = Promise.withResolvers<void>();
   const transaction = app.instance.db.transaction().execute(async (trx) => {
     await work(trx);
-    done();
-    await mayEnd;
+    finishWork();
+    await commitSignal;
   });
-  await Promise.race([isDone, transaction]);
+  await Promise.race([workDone, transaction]);
   return async () => {
-    end();
+    commit();
     await transaction;
   };
 }
 
-/** The code that it fails with, or "done". */
+/** Returns the error code of a failed attempt, or "done". */
 async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   return await attempt.then(
     () => "done",

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Enough of every answer for a test to read it; what it really holds is what is tested. */
+/** The members of all responses that the tests read. Not validated, because the tests check them. */
 interface Body {
   readonly data: readonly { readonly name: string }[];
   readonly hasMore: boolean;
@@ -36,7 +36,7 @@ async function get(path: string, secret: string) {
   };
 }
 
-test("the configuration says what an instance is and what time it is there", async () => {
+test("the configuration describes the instance and has its current time", async () => {
   const { secret } = await app.addKey();
   const before = Date.now();
   const { body } = await get("/open/global/config", secret);
@@ -51,14 +51,14 @@ test("the configuration says what an instance is and what time it is there", asy
     serverTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
   });
   expect(Date.parse(body.serverTime)).toBeGreaterThanOrEqual(before);
-  const later = Date.now() + 1;
-  await expect.poll(() => Date.now()).toBeGreaterThanOrEqual(later);
-  const again = await get("/open/global/config", secret);
-  expect(Date.parse(again.body.serverTime)).toBeGreaterThanOrEqual(later);
+  const nextMs = Date.now() + 1;
+  await expect.poll(() => Date.now()).toBeGreaterThanOrEqual(nextMs);
+  const second = await get("/open/global/config", secret);
+  expect(Date.parse(second.body.serverTime)).toBeGreaterThanOrEqual(nextMs);
   for (const url of [body.documentationUrl, body.openapiUrl]) expect((await fetch(url)).status).toBe(200);
 });
 
-test("a key says who it acts for", async () => {
+test("/me returns the key, its user and the user's workspaces", async () => {
   const { userId, email } = await app.addUser();
   const { secret } = await app.addKey(userId);
   await get("/open/global/config", secret);
@@ -86,7 +86,7 @@ test("a key says who it acts for", async () => {
   });
 });
 
-test("workspaces come a page at a time: all of the user's, each once, nobody else's", async () => {
+test("pages of workspaces contain each workspace of the user once, and no others", async () => {
   const { userId, secret } = await app.addKey();
   await app.addUser();
   for (let count = 1; count <= 6; count += 1) {
@@ -121,7 +121,7 @@ test.each([
   "cursor=",
   "sort=size",
   "limit=1&limit=2",
-])("a list asked for with %s is a bad request", async (query) => {
+])("a list with the query %s is rejected", async (query) => {
   const { secret } = await app.addKey();
   expect(await get(`/open/workspaces?${query}`, secret)).toMatchObject({
     status: 400,
@@ -129,7 +129,7 @@ test.each([
   });
 });
 
-test("the OpenAPI document is the one that was last agreed on", async () => {
+test("the OpenAPI document matches the snapshot", async () => {
   const document = await (await fetch(`${app.baseUrl}/openapi.json`)).text();
   const stable = JSON.stringify(
     JSON.parse(document.replaceAll(app.baseUrl, "https://keys.example.com")),

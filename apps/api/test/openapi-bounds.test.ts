@@ -1,8 +1,8 @@
-// What the OpenAPI document promises of requests: generated clients and gateways check by it.
+// The constraints on requests in the OpenAPI document, which generated clients and gateways enforce.
 import { expect, test } from "vitest";
 import { endpoints } from "../src/open/endpoints.ts";
 import { createOpenApiDocument } from "../src/open/openapi-document.ts";
-import { createAnswerCheck } from "./openapi-check.ts";
+import { createResponseCheck } from "./openapi-check.ts";
 
 interface Schema {
   readonly type?: string;
@@ -39,10 +39,10 @@ interface Document {
 const document = createOpenApiDocument(endpoints, {
   baseUrl: "https://keys.example.com",
   version: "0.1.0",
-}) as Document; // What of it the tests read.
+}) as Document; // The parts that the tests read.
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 
-/** Each string without a bound or pattern and each array without a bound, by where it is. */
+/** Lists the paths of strings without a maximum length or pattern, and of arrays without a maximum length. */
 function findUnbounded(schema: Schema, path: string): string[] {
   const isUnboundedText =
     schema.type === "string" &&
@@ -74,24 +74,24 @@ test("every string in a request has a maximum length and a pattern, and every ar
   expect(headers.flatMap(({ name, schema }) => findUnbounded(schema, name))).toEqual([]);
 });
 
-test("a check of schemas as strict as the tests' own takes every schema of the document", () => {
-  const check = createAnswerCheck(document);
+test("Ajv in strict mode accepts every schema of the document", () => {
+  const check = createResponseCheck(document);
   const headers = new Map([["content-type", "application/json"]]);
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, { responses }] of Object.entries(methods))
       for (const status of Object.keys(responses)) {
-        const answer = {
+        const response = {
           method: method.toUpperCase(),
           path: `/open${path}`,
           status: Number(status),
           headers,
           body: "{}",
         };
-        expect(() => check(answer)).not.toThrow();
+        expect(() => check(response)).not.toThrow();
       }
 });
 
-test("no header of a request has an example, which the reference page would send", () => {
+test("request headers have no examples, because the reference page would send them", () => {
   const headers = Object.entries(document.components.parameters);
   expect(headers.map(([name]) => name)).toEqual(["IdempotencyKey", "IfMatch", "IfNoneMatch"]);
   for (const [, parameter] of headers) {
@@ -100,7 +100,7 @@ test("no header of a request has an example, which the reference page would send
   }
 });
 
-test("the examples of bodies restrict and disable nothing", () => {
+test("the examples of request bodies don't restrict or disable anything", () => {
   const examples = operations.flatMap(({ operationId, requestBody }) =>
     requestBody ? [[operationId, requestBody.content["application/json"].example]] : [],
   );
@@ -113,14 +113,14 @@ test("the examples of bodies restrict and disable nothing", () => {
   });
 });
 
-test("403 and 404 of a key say what each means for keys, and elsewhere what they mean in a workspace", () => {
+test("403 and 404 are described for keys under /api-keys, and for workspaces elsewhere", () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const { responses } of Object.values(methods)) {
       const describe = (status: string) =>
         document.components.responses[responses[status]?.$ref?.split("/").at(-1) ?? ""]?.description;
       const isAboutKey = path.startsWith("/api-keys/");
       expect(describe("403")).toContain(
-        isAboutKey ? "belongs to another user" : "no access to this workspace",
+        isAboutKey ? "belongs to another user" : "no access to the workspace",
       );
       if (responses["404"])
         expect(describe("404")).toContain(isAboutKey ? "has been deleted" : "The workspace has");
@@ -128,7 +128,7 @@ test("403 and 404 of a key say what each means for keys, and elsewhere what they
   }
 });
 
-test("422 documents issues, which say what would expand a key's access", () => {
+test("422 has an example with an expands_access issue", () => {
   const update = operations.find(({ operationId }) => operationId === "updateApiKey");
   const name = update?.responses["422"]?.$ref?.split("/").at(-1) ?? "";
   const response = document.components.responses[name] as unknown as {

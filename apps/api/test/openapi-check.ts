@@ -1,21 +1,21 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-/** An answer as it left the server. */
-export interface SeenAnswer {
+/** A response as the server sent it. */
+export interface RecordedResponse {
   readonly method: string;
-  /** Without its query; empty where a request never had one. */
+  /** Without the query string; empty if the request could not be parsed. */
   readonly path: string;
   readonly status: number;
-  /** Names in lower case. */
+  /** By name in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** Says what of an answer does not fit the document: nothing, if it fits. */
-export type AnswerCheck = (answer: SeenAnswer) => readonly string[];
+/** Returns how a response differs from the document; an empty list if it matches. */
+export type ResponseCheck = (response: RecordedResponse) => readonly string[];
 
-/** What the check reads of an OpenAPI document. */
+/** The parts of an OpenAPI document that the check reads. */
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: Components;
@@ -46,8 +46,8 @@ interface Reference {
   readonly $ref: string;
 }
 
-/** Headers that say how an answer travels and is kept. They are the same for all, and no part of the document. */
-const general = new Set([
+/** Headers for transport and caching. Any response can have them, and the document leaves them out. */
+const transportHeaders = new Set([
   "access-control-allow-origin",
   "access-control-expose-headers",
   "cache-control",
@@ -57,12 +57,11 @@ const general = new Set([
   "content-type",
   "date",
   "vary",
-  "vary",
   "x-content-type-options",
 ]);
 
-/** Where an answer belongs to no operation, for it may be a 401, a 404 or a 405, these may come with it. */
-const ofFailures = [
+/** Headers that a response to no operation can have, such as a 401, 404 or 405. */
+const errorHeaders = [
   "X-Request-Id",
   "Allow",
   "Retry-After",
@@ -72,11 +71,11 @@ const ofFailures = [
 ];
 
 /**
- * Holds answers under `/open` against an OpenAPI document. It is stricter than the document, which lets answers gain
- * members: one that it does not name is found.
+ * Checks responses under `/open` against an OpenAPI document. The check is stricter than the document: it
+ * rejects members that the document doesn't name, although the document allows responses to gain members.
  */
-export function createAnswerCheck(source: object): AnswerCheck {
-  const document = closeObjects(source) as Document; // Ours, and linted.
+export function createResponseCheck(source: object): ResponseCheck {
+  const document = closeObjects(source) as Document; // The app's own document, which is linted.
   const { components } = document;
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
   formats.default(ajv);
@@ -86,22 +85,22 @@ export function createAnswerCheck(source: object): AnswerCheck {
     const known = compiled.get(schema);
     const run = known ?? ajv.compile({ components: { schemas: components.schemas }, allOf: [schema] });
     if (!known) compiled.set(schema, run);
-    return run(value) ? [] : (run.errors ?? []).map(toWords);
+    return run(value) ? [] : (run.errors ?? []).map(describeError);
   };
   const resolve = (response: Response | Reference): Response | undefined =>
     "$ref" in response ? components.responses[lastPart(response.$ref)] : response;
-  const failure: Response = {
-    headers: Object.fromEntries(ofFailures.map((name) => [name, components.headers[name] ?? anyHeader])),
+  const errorResponse: Response = {
+    headers: Object.fromEntries(errorHeaders.map((name) => [name, components.headers[name] ?? anyHeader])),
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
   };
 
   return ({ method, path, status, headers, body }) => {
-    // A CORS preflight comes from the browser and is no operation of the API.
+    // A CORS preflight request is not an operation of the API.
     if (method === "OPTIONS" && status === 204) return body === "" ? [] : ["a preflight has no body"];
     const operation = findOperation(document, method, path);
     if (!operation && status < 400) return ["no operation has this method and path"];
     const declared = operation?.responses[status];
-    const response = operation ? declared && resolve(declared) : failure;
+    const response = operation ? declared && resolve(declared) : errorResponse;
     if (!response) return ["the operation has no such status"];
     return [...checkHeaders(response), ...checkBody(response.content?.["application/json"])];
 
@@ -113,19 +112,19 @@ export function createAnswerCheck(source: object): AnswerCheck {
         ],
       );
       const names = new Set(expected.map(([name]) => name));
-      const unknown = [...headers.keys()].filter((name) => !names.has(name) && !general.has(name));
+      const unknown = [...headers.keys()].filter((name) => !names.has(name) && !transportHeaders.has(name));
       return [
         ...unknown.map((name) => `the header ${name} is not in the document`),
         ...expected.flatMap(([name, header = anyHeader]) => {
           const value = headers.get(name);
-          // Which of them come with an answer that belongs to no operation depends on its status.
+          // Without an operation, the headers depend on the status, and only X-Request-Id is always required.
           if (value === undefined) {
             return header.required && (operation || name === "x-request-id")
               ? [`the header ${name} is missing`]
               : [];
           }
-          const meant = header.schema.type === "integer" ? Number(value) : value;
-          return validate(header.schema, meant).map((words) => `the header ${name}${words}`);
+          const typedValue = header.schema.type === "integer" ? Number(value) : value;
+          return validate(header.schema, typedValue).map((error) => `the header ${name}${error}`);
         }),
       ];
     }
@@ -137,8 +136,11 @@ export function createAnswerCheck(source: object): AnswerCheck {
       const value: unknown = JSON.parse(body);
       const code = findCode(value);
       const codes = Object.values(media.examples ?? {}).map((example) => example.value.error.code);
-      const isUntold = operation && status >= 400 && !codes.includes(code ?? "");
-      return [...validate(media.schema, value), ...(isUntold ? [`no example has the code ${code}`] : [])];
+      const isUndocumented = operation && status >= 400 && !codes.includes(code ?? "");
+      return [
+        ...validate(media.schema, value),
+        ...(isUndocumented ? [`no example has the code ${code}`] : []),
+      ];
     }
   };
 }
@@ -147,7 +149,7 @@ const anyHeader: Header = { schema: { type: "string" } };
 
 function findOperation({ paths }: Document, method: string, path: string): Operation | undefined {
   const name = method === "HEAD" ? "get" : method.toLowerCase();
-  // A path without parameters is meant before one with them.
+  // A path without parameters takes precedence over one with parameters.
   const templates = Object.keys(paths).toSorted((one, other) => count(one) - count(other));
   const template = templates.find((candidate) => toPattern(candidate).test(path));
   return template === undefined ? undefined : paths[template]?.[name];
@@ -161,7 +163,7 @@ function toPattern(template: string): RegExp {
   return new RegExp(`^/open${template.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`);
 }
 
-/** A copy in which every object has the members that it names and no others; records stay what they are. */
+/** Returns a copy in which schemas of objects with named members allow no others. Records are unchanged. */
 function closeObjects(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closeObjects);
   if (typeof value !== "object" || value === null) return value;
@@ -175,10 +177,10 @@ function lastPart(reference: string): string {
 }
 
 function findCode(value: unknown): string | undefined {
-  return (value as { error?: { code?: string } } | null)?.error?.code; // Whatever it is, it is only compared.
+  return (value as { error?: { code?: string } } | null)?.error?.code; // Unvalidated: it is only compared.
 }
 
-function toWords({ instancePath, message, params }: ErrorObject): string {
+function describeError({ instancePath, message, params }: ErrorObject): string {
   const detail = "additionalProperty" in params ? ` (${String(params.additionalProperty)})` : "";
   return `${instancePath} ${message}${detail}`;
 }

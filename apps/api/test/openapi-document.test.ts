@@ -31,19 +31,19 @@ interface Document {
 
 function describe(list = endpoints): Document {
   const instance = { baseUrl: "https://keys.latchkey.test", version: "0.1.0" };
-  return createOpenApiDocument(list, instance) as Document; // What of it the tests read.
+  return createOpenApiDocument(list, instance) as Document; // The parts that the tests read.
 }
 
 function operationsOf(document: Document): readonly Operation[] {
   return Object.values(document.paths).flatMap((path) => Object.values(path));
 }
 
-/** The findings of Redocly's `recommended` rules, its warnings too, in words. */
+/** Returns the errors and warnings of Redocly's `recommended` rules as text. */
 async function lint(document: object): Promise<string[]> {
   const config = await createConfig({
     extends: ["recommended"],
     rules: {
-      // The product has no licence to name: its package.json says UNLICENSED.
+      // The product has no license: its package.json says UNLICENSED.
       "info-license": "off",
     },
   });
@@ -53,11 +53,11 @@ async function lint(document: object): Promise<string[]> {
   );
 }
 
-test("the document keeps Redocly's recommended rules", async () => {
+test("the document follows Redocly's recommended rules", async () => {
   expect(await lint(describe())).toEqual([]);
 });
 
-test("the lint finds what is off", async () => {
+test("the lint finds duplicate operation IDs and invalid examples", async () => {
   const document = describe();
   const [operation] = operationsOf(document);
   const broken = JSON.parse(
@@ -73,7 +73,7 @@ test("the lint finds what is off", async () => {
   ]);
 });
 
-test("every body has a full example, and an answer without a body has none", () => {
+test("every body has a complete example, and 204 responses have no content", () => {
   const document = describe();
   const parts = operationsOf(document).flatMap(({ requestBody, responses }) => [
     ...(requestBody ? [requestBody] : []),
@@ -84,24 +84,25 @@ test("every body has a full example, and an answer without a body has none", () 
     expect(part.content === undefined || media?.example !== undefined || media?.examples !== undefined).toBe(
       true,
     );
-    expect(hasHoles(media?.example)).toBe(false);
+    expect(hasMissingMember(media?.example)).toBe(false);
   }
-  const without = operationsOf(document).filter(({ responses }) => responses["204"]);
-  expect(without.map(({ responses }) => responses["204"]?.content)).toEqual(without.map(() => undefined));
+  const noContent = operationsOf(document).filter(({ responses }) => responses["204"]);
+  expect(noContent.map(({ responses }) => responses["204"]?.content)).toEqual(noContent.map(() => undefined));
 });
 
-/** Whether a member that has no example of its own is missing. */
-function hasHoles(value: unknown): boolean {
+/** Whether a member is undefined because it has no example. */
+function hasMissingMember(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return Object.values(value).some((member) => member === undefined || hasHoles(member));
+  return Object.values(value).some((member) => member === undefined || hasMissingMember(member));
 }
 
-const needs = {
-  key: /Needs a valid key and nothing more\.$/,
-  "unrestricted-key": /Needs a key that isn't restricted to workspaces, permissions or reading\.$/,
+const accessTexts = {
+  key: /Requires a valid key\.$/,
+  "unrestricted-key":
+    /Requires a key that isn't restricted to workspaces, permissions or read-only access\.$/,
 };
 
-test("every answer with a secret says whether the secret is there", () => {
+test("every response with a secret has a secretStatus", () => {
   const issuing = endpoints.filter(({ secret }) => secret);
   expect(issuing.map(({ operationId }) => operationId)).toContain("rotateApiKey");
   for (const { secret, response } of issuing) {
@@ -111,7 +112,7 @@ test("every answer with a secret says whether the secret is there", () => {
   }
 });
 
-test("every operation says which permission it needs, in words and for programs", () => {
+test("every operation names its permission in the description and in x-permission", () => {
   for (const endpoint of endpoints) {
     const operation = operationsOf(describe()).find(
       ({ operationId }) => operationId === endpoint.operationId,
@@ -119,18 +120,18 @@ test("every operation says which permission it needs, in words and for programs"
     const permission = typeof endpoint.access === "object" ? endpoint.access.workspace : null;
     expect(operation?.["x-permission"]).toBe(permission);
     expect(operation?.description).toMatch(
-      permission ? `Needs \`${permission}\`.` : needs[endpoint.access as keyof typeof needs],
+      permission ? `Requires \`${permission}\`.` : accessTexts[endpoint.access as keyof typeof accessTexts],
     );
   }
 });
 
-test("the roles and what each may do stand in the introduction", () => {
+test("the introduction lists the permissions of each role", () => {
   const { description } = describe().info;
   expect(description).toMatch(/\| `members:manage` \| [^|]+ \| owner, admin \|/);
   expect(description).toMatch(/\| `workspace:read` \| [^|]+ \| owner, admin, member, viewer \|/);
 });
 
-test("operations name the headers that they read", () => {
+test("operations declare the request headers that they support", () => {
   const named = operationsOf(describe()).flatMap(({ operationId, parameters }) =>
     parameters.flatMap(({ $ref }) => ($ref ? [`${operationId} ${$ref.split("/").at(-1)}`] : [])),
   );
@@ -145,7 +146,7 @@ test("operations name the headers that they read", () => {
   expect(named).toEqual(declared);
 });
 
-test("failures with one status stand beside each other, and only what all have is promised", () => {
+test("errors with the same status share a response, and a header is required only if all have it", () => {
   const document = describe([
     defineEndpoint({
       method: "POST",

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test("pools have as many connections as they are told to, and no more", async () => {
+test("pools open exactly the configured number of connections", async () => {
   const pools = openPools(database.connection, "sized", { changeConnections: 2, readConnections: 3 });
   const run = (db: typeof pools.db) =>
     Array.from({ length: 12 }, () => sql`select pg_sleep(0.1)`.execute(db));
@@ -20,13 +20,13 @@ test("pools have as many connections as they are told to, and no more", async ()
       where application_name like 'sized%' group by 1 order by 1`.execute(database.owner);
     return rows;
   };
-  const full = [
+  const expectedCounts = [
     { name: "sized", count: 2 },
     { name: "sized reads", count: 3 },
   ];
-  await expect.poll(count, { interval: 20 }).toEqual(full);
+  await expect.poll(count, { interval: 20 }).toEqual(expectedCounts);
   await work;
-  expect(await count()).toEqual(full);
+  expect(await count()).toEqual(expectedCounts);
   expect(pools.readConnections).toBe(3);
   await pools.db.destroy();
   await pools.readDb.destroy();

@@ -16,12 +16,12 @@ async function call(secret: string, path: string) {
   return { status: response.status, headers: sent, body: await response.text() };
 }
 
-test("a purged key is answered like one that never existed, as a credential and as a resource", async () => {
+test("a purged key is treated like a key that never existed, as a credential and as a resource", async () => {
   const key = await app.addKey();
   const reader = await app.addKey(key.userId);
   const read = () => call(reader.secret, `/api-keys/${encodeId("key", key.id)}`);
   await app.deleteKey(key);
-  const whenDeleted = await call(key.secret, "/me");
+  const beforePurge = await call(key.secret, "/me");
   expect((await read()).status).toBe(404);
 
   const connection = { ...inject("postgres"), database: app.database };
@@ -31,9 +31,9 @@ test("a purged key is answered like one that never existed, as a credential and 
   const rows = await app.owner.selectFrom("api_keys").select("id").where("id", "=", key.id).execute();
   expect(rows).toEqual([]);
 
-  const never = `lk_${"0".repeat(36)}`;
-  expect(await call(key.secret, "/me")).toEqual(await call(never, "/me"));
-  expect(await call(key.secret, "/me")).toEqual(whenDeleted);
+  const unknownKey = `lk_${"0".repeat(36)}`;
+  expect(await call(key.secret, "/me")).toEqual(await call(unknownKey, "/me"));
+  expect(await call(key.secret, "/me")).toEqual(beforePurge);
   expect(await read()).toEqual(await call(reader.secret, `/api-keys/${encodeId("key", createId("key"))}`));
   expect((await read()).status).toBe(403);
 });

@@ -20,10 +20,10 @@ afterAll(() => app.close());
 
 const attempts = 50;
 
-/** Makes 50 attempts at the same time; the values of those that succeeded, and what the others failed with. */
+/** Makes 50 concurrent attempts; returns the values of the successful ones and the errors of the others. */
 async function attempt<Value>(make: (number: number) => Promise<Value>) {
   const outcomes = await Promise.allSettled(
-    Array.from({ length: attempts }, (_, number) => insist(() => make(number))),
+    Array.from({ length: attempts }, (_, number) => retryIfUnavailable(() => make(number))),
   );
   return {
     made: outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : [])),
@@ -33,13 +33,13 @@ async function attempt<Value>(make: (number: number) => Promise<Value>) {
   };
 }
 
-/** Tries again, at most ten times, what the database had no time for on a busy machine. */
-async function insist<Value>(make: () => Promise<Value>, more = 10): Promise<Value> {
+/** Retries `make`, at most ten times, if the database was too slow on a busy machine. */
+async function retryIfUnavailable<Value>(make: () => Promise<Value>, retriesLeft = 10): Promise<Value> {
   try {
     return await make();
   } catch (error) {
-    if (more === 0 || (error instanceof AppError && error.code !== "SERVICE_UNAVAILABLE")) throw error;
-    return await insist(make, more - 1);
+    if (retriesLeft === 0 || (error instanceof AppError && error.code !== "SERVICE_UNAVAILABLE")) throw error;
+    return await retryIfUnavailable(make, retriesLeft - 1);
   }
 }
 
@@ -64,15 +64,15 @@ async function post(path: string, headers: Record<string, string>, body: object)
   return { status: response.status, body: (await response.json()) as Reply["body"] };
 }
 
-/** How many replies have which status. */
+/** Counts replies by status. */
 function count(replies: readonly Reply[]): Partial<Record<number, number>> {
   const counts: Partial<Record<number, number>> = {};
   for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** Sends a request until it is not answered 503 or 409 any more, at most 50 times. */
-async function settle(send: () => Promise<Reply>): Promise<Reply> {
+/** Sends a request until the status is neither 503 nor 409, at most 50 times. */
+async function sendUntilFinal(send: () => Promise<Reply>): Promise<Reply> {
   for (let time = 1; time < 50; time += 1) {
     const reply = await send();
     if (reply.status !== 503 && reply.status !== 409) return reply;
@@ -92,7 +92,7 @@ const addWorkspace = (ownerId: UserId) =>
     .transaction()
     .execute((trx) => createWorkspace(trx, { name: "Team", ownerId, origin: commandOrigin }, quotas));
 
-test("of 50 keys that one user creates at the same time in the web app, exactly the quota are made", async () => {
+test("50 concurrent requests of a user in the web app create exactly the quota of keys", async () => {
   const { email, userId } = await app.addUser();
   const { client, cookie } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
@@ -103,7 +103,7 @@ test("of 50 keys that one user creates at the same time in the web app, exactly 
     message:
       "The limit for API keys per user (5) is reached. Delete a key that is no longer used, or ask the operator to raise MAX_KEYS_PER_USER.",
   });
-  // A disabled key counts, a deleted one does not.
+  // Disabled keys count toward the quota, deleted keys don't.
   const [first, second] = (await client.apiKeys.list.query({})).items;
   await client.apiKeys.update.mutate({ id: first?.id ?? "", settings: { isDisabled: true } });
   await expect(addKey(userId)).rejects.toMatchObject({ code: "UNPROCESSABLE_CONTENT" });
@@ -111,7 +111,7 @@ test("of 50 keys that one user creates at the same time in the web app, exactly 
   await addKey(userId);
 });
 
-test("of 50 keys that are made for one user over all connections, exactly the quota are made; others have their own", async () => {
+test("50 concurrent transactions create exactly the quota of keys, which is per user", async () => {
   const { userId } = await app.addUser();
   const other = await app.addUser();
   const { made, failures } = await attempt(() => addKey(userId));
@@ -119,7 +119,7 @@ test("of 50 keys that are made for one user over all connections, exactly the qu
   await addKey(other.userId);
 });
 
-test("of 50 workspaces that one key creates at the same time, exactly the quota are made", async () => {
+test("50 concurrent requests with one key create exactly the quota of workspaces", async () => {
   const { secret } = await app.addKey();
   const authorization = { Authorization: `Bearer ${secret}` };
   const create = (number: number) =>
@@ -129,11 +129,12 @@ test("of 50 workspaces that one key creates at the same time, exactly the quota 
       { name: `Team ${number}` },
     );
   const { made: replies } = await attempt(create);
-  // On a busy machine some wait too long for their turn, with 503. Sent again by its name, a request is carried out once.
+  // On a busy machine, some requests wait too long and get 503. Retries are safe because a request with the
+  // same idempotency key is carried out at most once.
   const made = await Promise.all(
-    replies.map((reply, number) => (reply.status === 503 ? settle(() => create(number)) : reply)),
+    replies.map((reply, number) => (reply.status === 503 ? sendUntilFinal(() => create(number)) : reply)),
   );
-  // The user's first workspace counts.
+  // The user's first workspace counts toward the quota.
   expect(count(made)).toEqual({ 201: 3, 422: attempts - 3 });
   const message =
     "The limit for workspaces owned by one user (4) is reached. Delete a workspace that is no longer used, or ask the operator to raise MAX_WORKSPACES_PER_USER.";
@@ -142,22 +143,22 @@ test("of 50 workspaces that one key creates at the same time, exactly the quota 
     message,
     issues: [{ path: "", code: "quota_exceeded", message }],
   };
-  const refused = made.findIndex(({ status }) => status !== 201);
-  expect(await create(refused)).toMatchObject({ status: 422, body: { error } });
+  const rejected = made.findIndex(({ status }) => status !== 201);
+  expect(await create(rejected)).toMatchObject({ status: 422, body: { error } });
   const path = `/open/workspaces/${made.find(({ status }) => status === 201)?.body.id}`;
   const deletion = await fetch(app.baseUrl + path, { method: "DELETE", headers: authorization });
   expect(deletion.status).toBe(204);
-  // What was rejected is not recorded, so that the same request succeeds once there is room.
-  expect((await create(refused)).status).toBe(201);
+  // Rejected requests are not recorded, so the same request succeeds after a workspace was deleted.
+  expect((await create(rejected)).status).toBe(201);
 });
 
-test("of 50 workspaces that are made for one owner over all connections, exactly the quota are made", async () => {
+test("50 concurrent transactions create exactly the quota of workspaces for an owner", async () => {
   const { userId } = await app.addUser();
   const { made, failures } = await attempt(() => addWorkspace(userId));
   expect([made.length, failures.filter(isQuotaExceeded).length]).toEqual([3, attempts - 3]);
 });
 
-test("of workspaces that are created for a user and handed over to them at the same time, exactly the quota are theirs", async () => {
+test("concurrent creations of workspaces and promotions to owner give a user exactly the quota", async () => {
   const { userId } = await app.addUser();
   const owners = await Promise.all([0, 1].map(async () => (await app.addUser()).userId));
   const shared = await Promise.all([0, 1, 2, 3].map((index) => addWorkspace(owners[index % 2] as UserId))); // There are two.
@@ -176,7 +177,7 @@ test("of workspaces that are created for a user and handed over to them at the s
     ...shared.map(() => addWorkspace(userId)),
   ]);
   const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
-  // The account came with a workspace.
+  // The user also has the workspace that was created with the account.
   expect([outcomes.length - failures.length, failures.filter(isQuotaExceeded).length]).toEqual([3, 5]);
   const rejected = shared.findIndex((_, index) => outcomes[index]?.status === "rejected");
   const { secret } = await app.addKey(owners[rejected % 2]);
@@ -191,15 +192,15 @@ test("of workspaces that are created for a user and handed over to them at the s
   expect(await response.json()).toMatchObject({
     error: { code: "UNPROCESSABLE_CONTENT", issues: [{ code: "quota_exceeded" }] },
   });
-  // Nobody can be added as an owner either, and any other role is free.
-  const workspace = await addWorkspace(owners[0] as UserId); // There are two.
+  // Adding the user as an owner exceeds the quota too. Other roles don't count.
+  const workspace = await addWorkspace(owners[0] as UserId); // There are two owners.
   const add = (role: "owner" | "admin") =>
     db.transaction().execute((trx) => addMember(trx, editOf(workspace.id), { userId, role }, quotas));
   await expect(add("owner")).rejects.toSatisfy(isQuotaExceeded);
   expect(await add("admin")).toMatchObject({ role: "admin" });
 });
 
-test("of 50 users who are added to a workspace at the same time, exactly the quota come in", async () => {
+test("50 concurrent additions to a workspace add exactly the quota of members", async () => {
   const { userId: ownerId } = await app.addUser();
   const workspace = await addWorkspace(ownerId);
   const edit = { scope: openAsOperator(workspace.id), origin: commandOrigin };
@@ -210,9 +211,9 @@ test("of 50 users who are added to a workspace at the same time, exactly the quo
       .transaction()
       .execute((trx) => addMember(trx, edit, { userId, role: "viewer" }, quotas))
       .then(() => userId);
-  const { made, failures } = await attempt((number) => add(users[number] as UserId)); // There are as many.
+  const { made, failures } = await attempt((number) => add(users[number] as UserId)); // One per attempt.
   expect([made.length, failures.filter(isQuotaExceeded).length]).toEqual([5, attempts - 5]);
-  // Somebody who is a member already is told so, not that there is no room.
+  // For an existing member, the error is CONFLICT rather than the quota.
   await expect(add(made[0] as UserId)).rejects.toMatchObject({ code: "CONFLICT" });
   const { db } = app.instance;
   await db.transaction().execute((trx) => removeMember(trx, edit, { userId: made[0] as UserId }));

@@ -1,4 +1,4 @@
-// What counts as a body, and what is stored of it: never a character that the client didn't send.
+// Parsing of request bodies. No character is stored that the client didn't send.
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -30,7 +30,7 @@ afterAll(() => app.close());
 
 type Body = string | Uint8Array | undefined;
 
-/** Sends any body with any method, unlike fetch. */
+/** Sends any body with any method, which fetch can't. */
 async function send(method: string, path: string, body: Body, headers: Record<string, string> = {}) {
   const outgoing = request(app.baseUrl + path, {
     method,
@@ -43,8 +43,8 @@ async function send(method: string, path: string, body: Body, headers: Record<st
   });
   outgoing.end(body);
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-  const answer = await text(response);
-  return { status: response.statusCode, body: answer === "" ? undefined : JSON.parse(answer) };
+  const content = await text(response);
+  return { status: response.statusCode, body: content === "" ? undefined : JSON.parse(content) };
 }
 
 const create = (body: Body, headers?: Record<string, string>) =>
@@ -63,7 +63,7 @@ async function countStored(): Promise<number> {
 describe("a body that isn't UTF-8", () => {
   const rows: readonly (readonly [string, Body, number])[] = [
     ["Latin-1", latin1("Café"), 400],
-    ["a character that breaks off", utf8("Café").subarray(0, -3), 400],
+    ["a truncated character", utf8("Café").subarray(0, -3), 400],
     [
       "an overlong encoding of a slash",
       Buffer.concat([Buffer.from('{"name":"a'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]),
@@ -74,7 +74,7 @@ describe("a body that isn't UTF-8", () => {
       Buffer.concat([Buffer.from('{"name":"a'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
       400,
     ],
-    ["a bad byte in the last place", Buffer.concat([utf8("Cafe"), Buffer.from([0xff])]), 400],
+    ["an invalid last byte", Buffer.concat([utf8("Cafe"), Buffer.from([0xff])]), 400],
     ["UTF-16", Buffer.from(`\ufeff${JSON.stringify({ name: "Cafe" })}`, "utf16le"), 400],
   ];
   test.each(rows)("is rejected and not stored: %s", async (_what, body, status) => {
@@ -85,7 +85,7 @@ describe("a body that isn't UTF-8", () => {
     expect(await countStored()).toBe(before);
   });
 
-  test("is rejected in a compressed body too", async () => {
+  test("is rejected even if it is compressed", async () => {
     const answer = await create(gzipSync(latin1("Café")), { "Content-Encoding": "gzip" });
     expect([answer.status, answer.body.error.message]).toEqual([400, "The body is not valid UTF-8"]);
   });
@@ -93,7 +93,7 @@ describe("a body that isn't UTF-8", () => {
 
 describe("the charset of a body", () => {
   test.each(["iso-8859-1", "utf-16", "UTF-16LE", "windows-1252", "us-ascii", "utf-7", "utf-8859-1"])(
-    "%s isn't accepted, whatever the bytes are",
+    "%s is rejected, whatever the bytes are",
     async (charset) => {
       const answer = await create(utf8("Cafe"), { "Content-Type": `application/json; charset=${charset}` });
       expect([answer.status, answer.body.error.code]).toEqual([415, "UNSUPPORTED_MEDIA_TYPE"]);
@@ -113,23 +113,23 @@ test.each([
   ["GZIP", gzipSync],
   ["deflate", deflateSync],
   ["br", brotliCompressSync],
-])("a body in %s is unpacked", async (encoding, pack) => {
+])("a body in %s is decompressed", async (encoding, pack) => {
   const answer = await create(pack(utf8("Café")), { "Content-Encoding": encoding });
   expect([answer.status, answer.body.name]).toEqual([201, "Café"]);
 });
 
-test.each(["gzip", "br"])("a body that only says it is in %s is rejected", async (encoding) => {
+test.each(["gzip", "br"])("a body that isn't in its declared encoding %s is rejected", async (encoding) => {
   const answer = await create(utf8("Café"), { "Content-Encoding": encoding });
   expect([answer.status, answer.body.error.message]).toEqual([400, "The body cannot be read"]);
 });
 
-test("U+FFFD that the client sent itself, and a byte order mark, are fine", async () => {
+test("U+FFFD from the client, and a byte order mark, are accepted", async () => {
   const answer = await create(Buffer.from('\ufeff{"name":"\ufffd"}'));
   expect([answer.status, answer.body.name]).toEqual([201, "\ufffd"]);
 });
 
 test.each(["null", "5", '"name"', "true", "[]", '[{"name":"x"}]', " null "])(
-  "%s is no JSON object",
+  "%s is rejected because it isn't a JSON object",
   async (body) => {
     for (const [method, path] of [
       ["POST", "/open/workspaces"],
@@ -161,7 +161,7 @@ test.each([
   ]);
 });
 
-describe.each(endpoints.filter(({ request }) => !request.body))("$operationId takes no body", (endpoint) => {
+describe.each(endpoints.filter(({ request }) => !request.body))("$operationId has no body", (endpoint) => {
   const { method } = endpoint;
   const path = () =>
     `/open${endpoint.path.replace(/:(\w+)/g, (_match, name: string) => ids[name] ?? "")}${
@@ -172,7 +172,7 @@ describe.each(endpoints.filter(({ request }) => !request.body))("$operationId ta
         : ""
     }`;
 
-  test("and rejects one with members, each by its name", async () => {
+  test("and rejects each member of a body by name", async () => {
     const { status, body } = await send(method, path(), '{"a":1,"b":{"c":2}}');
     expect([status, body.error.issues]).toEqual([
       400,
@@ -181,7 +181,7 @@ describe.each(endpoints.filter(({ request }) => !request.body))("$operationId ta
     if (method !== "GET") expect((await send("GET", "/open/me", undefined)).status).toBe(200);
   });
 
-  test("and rejects what isn't JSON", async () => {
+  test("and rejects a body that isn't JSON", async () => {
     expect((await send(method, path(), "{")).status).toBe(400);
     expect((await send(method, path(), "a=1", { "Content-Type": "text/plain" })).status).toBe(415);
   });
@@ -189,13 +189,13 @@ describe.each(endpoints.filter(({ request }) => !request.body))("$operationId ta
 
 test.each([
   ["an empty object", "{}", {}],
-  ["no bytes at all", "", {}],
-  ["no piece at all", undefined, { "Transfer-Encoding": "chunked" }],
-])("%s is no body", async (_what, body, headers) => {
+  ["an empty body", "", {}],
+  ["a chunked body without chunks", undefined, { "Transfer-Encoding": "chunked" }],
+])("%s is accepted by endpoints without a body", async (_what, body, headers) => {
   for (const path of ["/open/me", "/open/global/config", "/open/workspaces"])
     expect((await send("GET", path, body, headers as Record<string, string>)).status).toBe(200);
 });
 
-test("none of it was a fault of the server", () => {
-  expect(app.logged()).not.toContain('"level":50');
+test("no body has caused an error in the log", () => {
+  expect(app.readLog()).not.toContain('"level":50');
 });

@@ -31,20 +31,20 @@ const overloaded = defineEndpoint({
 let app: TestApp;
 let key: Key;
 beforeAll(async () => {
-  app = await startTestApp({ hasRequestLog: true, corsOrigins: [page], more: [overloaded] });
+  app = await startTestApp({ hasRequestLog: true, corsOrigins: [page], extraEndpoints: [overloaded] });
   key = await app.addKey();
 });
 afterAll(() => app.close());
 
 const linesOf = (origin: TestApp): readonly Line[] =>
   origin
-    .logged()
+    .readLog()
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line)
     .filter(({ msg }) => msg === "request");
 
-/** Sends a request, and waits for its line. */
+/** Sends a request and waits for its log line. */
 async function send(path: string, init: RequestInit & { readonly secret?: string } = {}) {
   const requestId = crypto.randomUUID();
   const headers = new Headers(init.headers);
@@ -57,7 +57,7 @@ async function send(path: string, init: RequestInit & { readonly secret?: string
   return { status: response.status, text, line: find() };
 }
 
-test("a line has method, route, status, duration, key and request ID, and nothing else", async () => {
+test("logs method, route, status, duration, key and request ID, and nothing else", async () => {
   const { line } = await send("/open/me", { secret: key.secret });
   expect(line).toEqual({
     level: 30,
@@ -75,7 +75,7 @@ test("a line has method, route, status, duration, key and request ID, and nothin
   expect(line?.durationMs).toBeGreaterThan(0);
 });
 
-test("the request ID is the one in the response, also if the client sends none", async () => {
+test("logs the request ID of the response, even if the client sends none", async () => {
   for (const path of ["/open/me", "/open/nowhere", "/trpc/session.current"]) {
     const response = await fetch(app.baseUrl + path);
     const requestId = response.headers.get("x-request-id");
@@ -83,7 +83,7 @@ test("the request ID is the one in the response, also if the client sends none",
   }
 });
 
-test("the route is the template, and an admitted request has its workspace", async () => {
+test("logs the path template as the route, and the workspace of an admitted request", async () => {
   const { text } = await send("/open/workspaces", { secret: key.secret });
   const { id } = JSON.parse(text).data[0];
   const { line } = await send(`/open/workspaces/${id}/members?limit=1`, { secret: key.secret });
@@ -94,7 +94,7 @@ test("the route is the template, and an admitted request has its workspace", asy
   });
 });
 
-describe("a rejected request", () => {
+describe("logs a rejected request", () => {
   const json = { "Content-Type": "application/json" };
   const post = (body: string) => ({ method: "POST", headers: json, body });
 
@@ -121,7 +121,7 @@ describe("a rejected request", () => {
     expect(line).not.toHaveProperty("workspaceId");
   });
 
-  test("beyond its rate limit", async () => {
+  test("beyond the rate limit of its key", async () => {
     const limited = await addKeyWith(sql`limit_quota = 1, limit_window_seconds = 3600`);
     await send("/open/me", { secret: limited.secret });
     const { line } = await send("/open/me", { secret: limited.secret });
@@ -133,7 +133,7 @@ describe("a rejected request", () => {
     expect(line).toMatchObject({ route: null, status: 404, keyId: encodeId("key", key.id) });
   });
 
-  test("by a method that isn't supported", async () => {
+  test("with a method that isn't supported", async () => {
     const { line } = await send("/open/me", { secret: key.secret, method: "DELETE" });
     expect(line).toMatchObject({ method: "DELETE", route: null, status: 405 });
   });
@@ -145,7 +145,7 @@ describe("a rejected request", () => {
     expect(line).toMatchObject({ route: "/open/workspaces", status: 400 });
   });
 
-  test("by an overloaded node", async () => {
+  test("on an overloaded node", async () => {
     const { line } = await send("/open/overloaded", { secret: key.secret });
     expect(line).toMatchObject({ route: "/open/overloaded", status: 503, keyId: encodeId("key", key.id) });
   });
@@ -162,7 +162,7 @@ describe("a rejected request", () => {
   });
 });
 
-test("a batch has one line with the names of its procedures, and none of those that don't exist", async () => {
+test("logs a batch in one line, with ? in place of procedures that don't exist", async () => {
   const { email } = await app.addUser();
   const input = encodeURIComponent(JSON.stringify({ 0: { email, password } }));
   const { line } = await send(`/trpc/session.current,instance.get,${key.secret}?batch=1&input=${input}`);
@@ -175,7 +175,7 @@ test("a batch has one line with the names of its procedures, and none of those t
   });
 });
 
-test("a preflight, and a target that is a whole URL, have a line", async () => {
+test("logs a preflight request, and a request whose target is an absolute URL", async () => {
   const preflight = await send("/open/me", {
     method: "OPTIONS",
     headers: { Origin: page, "Access-Control-Request-Method": "GET" },
@@ -190,7 +190,7 @@ test("a preflight, and a target that is a whole URL, have a line", async () => {
   socket.destroy();
 });
 
-/** Targets that Koa reads as paths of the two APIs. */
+/** Targets that Koa interprets as paths of the two APIs. */
 const oddTargets = [
   ["/open\\me#x", "/open/me"],
   ["ws://keys.example.com/open/me", "/open/me"],
@@ -199,7 +199,7 @@ const oddTargets = [
   ["ftp://keys.example.com/trpc/session.current", "/trpc/session.current"],
 ] as const;
 
-test.each(oddTargets)("the target %s has a line", async (target, route) => {
+test.each(oddTargets)("logs a request for the target %s", async (target, route) => {
   const { host, hostname, port } = new URL(app.baseUrl);
   const requestId = crypto.randomUUID();
   const socket = connect(Number(port), hostname);
@@ -210,12 +210,12 @@ test.each(oddTargets)("the target %s has a line", async (target, route) => {
   await expect.poll(() => linesOf(app).find((line) => line.requestId === requestId)).toBeDefined();
   const status = Number(String(head).slice(9, 12));
   expect(linesOf(app).find((line) => line.requestId === requestId)).toMatchObject({ route, status });
-  // Neither of the two APIs answers 404 here.
+  // 404 would mean that neither of the two APIs handled the request.
   expect(status).not.toBe(404);
 });
 
 test.each(["/open\\me#x", "ws://keys.example.com/open/me", "http://keys.example.com/openapi.json"])(
-  "CORS covers the target %s",
+  "sends CORS headers for the target %s",
   async (target) => {
     const { host, hostname, port } = new URL(app.baseUrl);
     const socket = connect(Number(port), hostname);
@@ -226,7 +226,7 @@ test.each(["/open\\me#x", "ws://keys.example.com/open/me", "http://keys.example.
 );
 
 test.each(["ws:", "*", "foo:bar", "http://[", "#", "?"])(
-  "the target %s, which has no path, is answered",
+  "responds with 4xx to the target %s, which has no path",
   async (target) => {
     const { host, hostname, port } = new URL(app.baseUrl);
     const socket = connect(Number(port), hostname);
@@ -236,14 +236,14 @@ test.each(["ws:", "*", "foo:bar", "http://[", "#", "?"])(
   },
 );
 
-test("a client that leaves before its response has a line without a status", async () => {
+test("logs no status if the client disconnects before the response", async () => {
   const { host, hostname, port } = new URL(app.baseUrl);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
   socket.write(
     `POST /open/workspaces HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: left\r\nAuthorization: Bearer ${key.secret}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
   );
-  // The server has read the head by the time it answers something else.
+  // When the server has answered another request, it has read these headers.
   await send("/open/me", { secret: key.secret });
   socket.resetAndDestroy();
   await expect
@@ -251,7 +251,7 @@ test("a client that leaves before its response has a line without a status", asy
     .toMatchObject({ method: "POST", status: null });
 });
 
-test("no secret in a path, a query, a header or a body is logged, and no User-Agent", async () => {
+test("logs no secret from a path, query, header or body, and no User-Agent", async () => {
   const { secret } = key;
   const encoded = [...secret].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
   const headers = { "User-Agent": "a curious agent", "Idempotency-Key": secret };
@@ -264,10 +264,10 @@ test("no secret in a path, a query, a header or a body is logged, and no User-Ag
   const named = await fetch(`${app.baseUrl}/open/me`, { headers: { "X-Request-Id": secret } });
   const requestId = named.headers.get("x-request-id");
   await expect.poll(() => linesOf(app).map((line) => line.requestId)).toContain(requestId);
-  for (const text of [secret, encoded, "curious", password]) expect(app.logged()).not.toContain(text);
+  for (const text of [secret, encoded, "curious", password]) expect(app.readLog()).not.toContain(text);
 });
 
-test("other requests have no line, and without the setting none has", async () => {
+test("logs only requests to the two APIs, and none if the request log is off", async () => {
   const before = linesOf(app).length;
   for (const path of ["/healthz", "/readyz", "/sign-in", "/openapi.json"]) await fetch(app.baseUrl + path);
   await send("/open/me", { secret: key.secret });
@@ -275,5 +275,5 @@ test("other requests have no line, and without the setting none has", async () =
   const quiet = await startTestApp();
   await fetch(`${quiet.baseUrl}/open/me`);
   await quiet.close();
-  expect(quiet.logged()).toBe("");
+  expect(quiet.readLog()).toBe("");
 });

@@ -7,7 +7,7 @@ import { createKey } from "../src/domain/api-keys.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
-// The response to a rotation was lost, and the client sends the request again.
+// Retries of a rotation whose response was lost.
 
 let app: TestApp;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => app.close());
 interface Key {
   readonly userId: UserId;
   readonly keyId: KeyId;
-  /** As callers see it. */
+  /** The ID in API responses. */
   readonly id: string;
   readonly secret: string;
 }
@@ -34,7 +34,7 @@ async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Pro
 
 interface Rotation {
   readonly secret: string;
-  /** Of the key to be rotated. */
+  /** The ID of the key to rotate. */
   readonly id: string;
   readonly name?: string;
   readonly overlapSeconds?: number;
@@ -78,7 +78,7 @@ const reissued = { status: 200, replayed: "true", body: { secretStatus: "reissue
 const omitted = { status: 200, replayed: "true", body: { secretStatus: "omitted" } };
 const forbidden = { status: 403, body: { error: { code: "FORBIDDEN", message: "Insufficient access" } } };
 
-test("a retry with the former secret gets a secret that works, in place of the one that was lost", async () => {
+test("a retry with the former secret gets a new secret, which replaces the lost one", async () => {
   const key = await addKey();
   const lost = await rotate(key);
   expect(lost).toMatchObject({ status: 200, replayed: null, body: { secretStatus: "issued" } });
@@ -90,7 +90,7 @@ test("a retry with the former secret gets a secret that works, in place of the o
   expect(await readOverlaps(key)).toEqual(overlaps);
 });
 
-test("each retry replaces the secret of the one before, until one is used", async () => {
+test("each retry replaces the secret of the previous retry until a secret is used", async () => {
   const key = await addKey();
   const secrets = [await rotate(key), await rotate(key), await rotate(key)].map((answer) => answer.key);
   expect(new Set(secrets).size).toBe(3);
@@ -100,7 +100,7 @@ test("each retry replaces the secret of the one before, until one is used", asyn
   expect(await statusesOf(...secrets)).toEqual([403, 403, 200]);
 });
 
-test("without an overlap, a retry with another key of the user gets a secret that works", async () => {
+test("without an overlap, a retry with another key of the user gets a new secret", async () => {
   const key = await addKey();
   const { secret } = await addKey({}, key.userId);
   const lost = await rotate({ ...key, overlapSeconds: 0 });
@@ -110,14 +110,14 @@ test("without an overlap, a retry with another key of the user gets a secret tha
   expect(await statusesOf(lost.key, retried.key, key.secret)).toEqual([403, 200, 403]);
 });
 
-test("a retry with the new secret itself gets none, because it was used by that", async () => {
+test("a retry with the new secret gets no other secret, because the retry itself uses it", async () => {
   const key = await addKey();
   const { key: secret } = await rotate(key);
   expect(await rotate({ ...key, secret })).toMatchObject(omitted);
   expect(await statusOf(secret)).toBe(200);
 });
 
-test("uses of the former secret are no uses of the new one", async () => {
+test("uses of the former secret don't count as uses of the new secret", async () => {
   const key = await addKey();
   const lost = await rotate(key);
   expect(await statusesOf(...Array(10).fill(key.secret))).toEqual(Array(10).fill(200));
@@ -126,7 +126,7 @@ test("uses of the former secret are no uses of the new one", async () => {
   expect(await statusesOf(lost.key, retried.key)).toEqual([403, 200]);
 });
 
-test("requests that were rejected by a limit are no uses of the new secret", async () => {
+test("rate-limited requests don't count as uses of the new secret", async () => {
   const key = await addKey({ limit: { quota: 2, windowSeconds: 3_600 } });
   const { secret } = await addKey({}, key.userId);
   const lost = await rotate(key);
@@ -136,7 +136,7 @@ test("requests that were rejected by a limit are no uses of the new secret", asy
   expect(await statusesOf(lost.key, retried.key)).toEqual([403, 429]);
 });
 
-test("a restricted key may retry its own rotation, and another restricted key may not", async () => {
+test("a restricted key can retry its own rotation, and another restricted key can't", async () => {
   const key = await addKey({ isReadOnly: true });
   const other = await addKey({ isReadOnly: true }, key.userId);
   await rotate(key);
@@ -144,7 +144,7 @@ test("a restricted key may retry its own rotation, and another restricted key ma
   expect(await rotate(key)).toMatchObject(reissued);
 });
 
-test("a former secret retries the very request that it made, and begins nothing", async () => {
+test("a former secret can retry only its own request, and can't start another rotation", async () => {
   const key = await addKey();
   const { key: current } = await rotate({ ...key, name: "mine" });
   for (const attempt of [{ name: "" }, { name: "another" }, { name: "mine", overlapSeconds: 60 }])
@@ -159,13 +159,13 @@ test("a former secret can't retry a rotation that another secret requested", asy
   const other = await addKey({}, key.userId);
   const byOther = await rotate({ ...key, secret: other.secret, name: "theirs" });
   expect(await rotate({ ...key, name: "theirs" })).toMatchObject(forbidden);
-  // The rotation after it was requested by the secret that the first one issued.
+  // The secret that the first rotation issued requests the next rotation.
   const { key: current } = await rotate({ ...key, secret: byOther.key, name: "next" });
   expect(await rotate({ ...key, name: "next" })).toMatchObject(forbidden);
   expect(await statusesOf(key.secret, current)).toEqual([200, 200]);
 });
 
-test("a former secret of one key can't retry the rotation of another key that it requested", async () => {
+test("a former secret can't retry the rotation of another key, even one that it requested", async () => {
   const key = await addKey();
   const target = await addKey({}, key.userId);
   const issued = await rotate({ ...target, secret: key.secret, name: "target" });
@@ -174,7 +174,7 @@ test("a former secret of one key can't retry the rotation of another key that it
   expect(await statusOf(issued.key)).toBe(200);
 });
 
-test("after a later rotation, the retry of an earlier one gets no secret and changes nothing", async () => {
+test("a retry of a rotation that isn't the latest gets no secret and changes nothing", async () => {
   const key = await addKey();
   const { secret } = await addKey({}, key.userId);
   await rotate({ ...key, name: "first" });
@@ -193,7 +193,7 @@ test("the retry of a rotation whose key was deleted since gets no secret", async
   expect(await rotate(key)).toMatchObject(forbidden);
 });
 
-test("a former secret can't retry once its overlap is ended, nor once the record is a day old", async () => {
+test("a former secret can't retry after its overlap, or after the idempotency record is a day old", async () => {
   const [ended, old] = [await addKey(), await addKey()];
   for (const key of [ended, old]) await rotate(key);
   await sql`
@@ -207,7 +207,7 @@ test("a former secret can't retry once its overlap is ended, nor once the record
   for (const key of [ended, old]) expect(await rotate(key)).toMatchObject(forbidden);
 });
 
-test("a rotation recorded by the version before gets no secret when it is retried", async () => {
+test("a retry of a rotation that was recorded by the previous version gets no secret", async () => {
   const key = await addKey();
   const { secret } = await addKey({}, key.userId);
   const { key: current } = await rotate(key);
@@ -219,7 +219,7 @@ test("a rotation recorded by the version before gets no secret when it is retrie
   expect(await statusOf(current)).toBe(200);
 });
 
-test("of 20 retries at the same time, each either waits or gets a secret, and the last secret works", async () => {
+test("each of 20 concurrent retries gets either 409 or a secret, and the last secret works", async () => {
   const key = await addKey();
   const { secret } = await addKey({}, key.userId);
   const lost = await rotate(key);
@@ -236,7 +236,7 @@ test("of 20 retries at the same time, each either waits or gets a secret, and th
   expect(await statusOf(last.key)).toBe(200);
 });
 
-test("the secret that was replaced is recognized when somebody presents it", async () => {
+test("a request with a replaced secret sets rotatedOutUse of its key", async () => {
   const key = await addKey();
   const lost = await rotate(key);
   const { key: current } = await rotate(key);
@@ -251,7 +251,7 @@ test("the secret that was replaced is recognized when somebody presents it", asy
     .toMatchObject({ start: current.slice(0, 9), rotatedOutUse: { address: "127.0.0.1" } });
 });
 
-test("no table keeps a secret", async () => {
+test("no table stores a secret", async () => {
   const key = await addKey();
   const secrets = [await rotate(key), await rotate(key)].map((answer) => answer.key);
   const tables = ["idempotency_records", "api_keys", "retired_secrets", "key_refusals"];

@@ -2,7 +2,7 @@ import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
-// Keys that somebody pastes where they don't belong, and inputs that a response or a table could not hold.
+// Keys in the wrong part of a request, and inputs that a response or table can't contain.
 
 let app: TestApp;
 let key: Awaited<ReturnType<TestApp["addKey"]>>;
@@ -13,9 +13,9 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const json = { "Content-Type": "application/json" };
-const encode = (text: string) => text.replace(/./g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+const encode = (text: string) => text.replace(/./g, (char) => `%${char.charCodeAt(0).toString(16)}`);
 
-/** Every value of every row, as text. */
+/** Returns all rows of all tables as JSON. */
 async function readDatabase(): Promise<string> {
   const tables = await app.owner.introspection.getTables();
   const rows = await Promise.all(
@@ -36,25 +36,25 @@ async function createWorkspace(headers: Record<string, string>) {
   return { id: body.id, status: response.status, headers: response.headers };
 }
 
-test("an Idempotency-Key with a key in it names a request, and isn't stored", async () => {
+test("an Idempotency-Key that contains an API key works, and the API key isn't stored", async () => {
   const { secret: other } = await app.addKey();
   const first = await createWorkspace({ "Idempotency-Key": `from-${key.secret}` });
   const again = await createWorkspace({ "Idempotency-Key": `from-${key.secret}` });
   expect([again.id, again.headers.get("idempotent-replayed")]).toEqual([first.id, "true"]);
-  // One that differs only in the key is another name.
+  // A value that differs only in the API key is a different Idempotency-Key.
   const second = await createWorkspace({ "Idempotency-Key": `from-${other}` });
   expect([second.id === first.id, second.headers.get("idempotent-replayed")]).toEqual([false, null]);
   const stored = await readDatabase();
   for (const secret of [key.secret, other]) expect(stored).not.toContain(secret.slice(12));
 });
 
-test("a request ID with a key in it is replaced, in the answer and in the audit log", async () => {
+test("a request ID that contains a key is replaced in the response and in the audit log", async () => {
   const { headers } = await createWorkspace({ "X-Request-Id": `id-${key.secret}` });
   expect(headers.get("x-request-id")).not.toContain("lk_");
   expect(await readDatabase()).not.toContain(key.secret.slice(12));
 });
 
-test("a session's User-Agent is stored without the key in it", async () => {
+test("the User-Agent of a session is stored without keys", async () => {
   const { email } = await app.addUser();
   await fetch(`${app.baseUrl}/trpc/session.signIn`, {
     method: "POST",
@@ -66,7 +66,7 @@ test("a session's User-Agent is stored without the key in it", async () => {
   expect(stored).not.toContain(key.secret.slice(12));
 });
 
-test("the history of a key has no key from a path, however it is encoded", async () => {
+test("the history of a key contains no keys from paths, in any encoding", async () => {
   const { secret } = await app.addKey();
   const rejected = await app.addKey();
   await app.instance.db.transaction().execute((trx) => deleteApiKey(trx, rejected));
@@ -96,7 +96,7 @@ describe("U+0000 in the input of a procedure", () => {
     ["session.signIn", { email: "ada\0@example.com", password }],
     ["session.signUp", { name: "Ada", email: "ada@example.com", password: `${password}\0` }],
     ["session.signIn", { email: "ada@example.com", password, "\0": [{ deep: 1 }] }],
-  ])("%s with %o is a bad request", async (path, input) => {
+  ])("%s with %o is rejected", async (path, input) => {
     const response = await fetch(`${app.baseUrl}/trpc/${path}`, {
       method: "POST",
       headers: json,
@@ -106,7 +106,7 @@ describe("U+0000 in the input of a procedure", () => {
     expect([response.status, body.error.data.code]).toEqual([400, "BAD_REQUEST"]);
   });
 
-  test("keyHistory.explainRequest, which looks for any text, is a bad request", async () => {
+  test("keyHistory.explainRequest, which accepts any text, rejects it", async () => {
     const { email } = await app.addUser();
     const { cookies } = await app.instance.sessions.signIn(
       { email, password },
@@ -123,7 +123,7 @@ describe("U+0000 in the input of a procedure", () => {
 describe("a request with 100 unknown members", () => {
   const unknown = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`member${index}`, 1]));
 
-  test("is answered with 20 issues on /open", async () => {
+  test("gets 20 issues on /open", async () => {
     const response = await fetch(`${app.baseUrl}/open/workspaces`, {
       method: "POST",
       headers: { ...json, Authorization: `Bearer ${key.secret}` },
@@ -133,7 +133,7 @@ describe("a request with 100 unknown members", () => {
     expect([response.status, error.issues.length, error.omittedIssues]).toEqual([400, 20, 80]);
   });
 
-  test("is answered with 20 issues on /trpc", async () => {
+  test("gets 20 issues on /trpc", async () => {
     const response = await fetch(`${app.baseUrl}/trpc/session.signIn`, {
       method: "POST",
       headers: json,

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
-// Sign-ins and sign-ups from many addresses, told by a proxy that this node trusts.
+// Sign-ins and sign-ups from many IP addresses, which a trusted proxy forwards.
 
 let app: TestApp;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await sql`truncate throttle_buckets, sign_in_origins`.execute(app.owner);
 });
 
-interface Answer {
+interface Reply {
   readonly status: number;
   readonly code: string | undefined;
   readonly retryAfter: string | null;
@@ -34,7 +34,7 @@ interface Sender {
   readonly origin?: TestApp;
 }
 
-async function call(procedure: string, input: unknown, sender: Sender = {}): Promise<Answer> {
+async function call(procedure: string, input: unknown, sender: Sender = {}): Promise<Reply> {
   const { address = "203.0.113.7", cookie, requestId, origin = app } = sender;
   const response = await fetch(`${origin.baseUrl}/trpc/session.${procedure}`, {
     method: "POST",
@@ -46,7 +46,7 @@ async function call(procedure: string, input: unknown, sender: Sender = {}): Pro
     },
     body: JSON.stringify(input),
   });
-  const body = (await response.json()) as Answer["body"];
+  const body = (await response.json()) as Reply["body"];
   return {
     status: response.status,
     code: body.error?.data.code as string | undefined,
@@ -66,24 +66,24 @@ const signUp = (sender?: Sender, account: object = {}) =>
     sender,
   );
 
-async function exhaust(email: string, sender?: Sender): Promise<Answer> {
+async function exceedLimit(email: string, sender?: Sender): Promise<Reply> {
   for (let count = 0; count < 10; count += 1) expect((await fail(email, sender)).status).toBe(401);
   return await fail(email, sender);
 }
 
-/** What was logged about sign-ins since the last call, as objects. */
-let read = 0;
-function logged(): Record<string, unknown>[] {
-  const lines = app.logged().split("\n").slice(0, -1);
-  const fresh = lines.slice(read).map((line) => JSON.parse(line) as Record<string, unknown>);
-  read = lines.length;
-  return fresh.filter(({ msg }) => /sign/.test(String(msg)));
+/** Returns the log lines about sign-ins and sign-ups since the last call. */
+let readCount = 0;
+function nextLogLines(): Record<string, unknown>[] {
+  const lines = app.readLog().split("\n").slice(0, -1);
+  const newLines = lines.slice(readCount).map((line) => JSON.parse(line) as Record<string, unknown>);
+  readCount = lines.length;
+  return newLines.filter(({ msg }) => /sign/.test(String(msg)));
 }
 
 describe("too many wrong passwords", () => {
-  test("are answered 429 with Retry-After, also when the password is right; another network may try", async () => {
+  test("get 429 with Retry-After, even with the right password, but not from another network", async () => {
     const { email } = await app.addUser();
-    const throttled = await exhaust(email);
+    const throttled = await exceedLimit(email);
     expect(throttled).toMatchObject({ status: 429, code: "TOO_MANY_REQUESTS" });
     expect(Number(throttled.retryAfter)).toBeGreaterThan(60);
     expect(throttled.body.error?.data.retryAfterSeconds).toBe(Number(throttled.retryAfter));
@@ -92,19 +92,19 @@ describe("too many wrong passwords", () => {
     expect((await signIn(email, password, { address: "198.51.100.9" })).status).toBe(200);
   });
 
-  test("don't keep a user out of a browser that they have signed in with", async () => {
+  test("don't lock a user out of a browser in which they have signed in", async () => {
     const { email } = await app.addUser();
     const first = await signIn(email, password);
     const device = first.cookies.find((cookie) => cookie.startsWith("latchkey-device=")) ?? "";
     expect(first.cookies).toHaveLength(2);
     const signedOut = await call("signOut", undefined, { cookie: first.cookies.join("; ") });
     expect(signedOut.cookies.join()).not.toContain("latchkey-device");
-    expect((await exhaust(email)).status).toBe(429);
+    expect((await exceedLimit(email)).status).toBe(429);
     const again = await signIn(email, password, { cookie: device });
     expect([again.status, again.cookies.includes(device)]).toEqual([200, true]);
   });
 
-  test("don't keep a user off a network that they have signed in from, however large the crowd", async () => {
+  test("don't lock a user out of a known network, even after attacks from 50 networks", async () => {
     const { email } = await app.addUser();
     await signIn(email, password);
     for (let number = 0; number < 50; number += 1) await fail(email, { address: `2001:db8:0:${number}::1` });
@@ -112,7 +112,7 @@ describe("too many wrong passwords", () => {
     expect((await signIn(email, password)).status).toBe(200);
   });
 
-  test("are counted by attempt and not by request: a batch takes one", async () => {
+  test("can't be sent in one batch", async () => {
     const { email } = await app.addUser();
     const batch = async (procedures: string) => {
       const input = { email, password: "a wrong password" };
@@ -133,7 +133,7 @@ describe("too many wrong passwords", () => {
     expect(rows).toEqual([]);
   });
 
-  test("are not counted where no password was checked", async () => {
+  test("are not counted if no password was checked", async () => {
     const own = await startTestApp();
     onTestFinished(() => own.close());
     const { email } = await own.addUser();
@@ -144,26 +144,26 @@ describe("too many wrong passwords", () => {
   });
 });
 
-describe("an address without an account", () => {
-  test("is answered and throttled like one with an account", async () => {
+describe("an email address without an account", () => {
+  test("gets the same responses and throttling as one with an account", async () => {
     const { email } = await app.addUser();
     const { email: disabled, userId } = await app.addUser();
     await app.instance.db.transaction().execute((trx) => disableUser(trx, userId));
-    const answersTo = async (to: string, address: string, sent: string) => {
-      const answers: unknown[] = [];
+    const listResponses = async (to: string, address: string, sent: string) => {
+      const responses: unknown[] = [];
       for (let count = 0; count < 12; count += 1) {
         const { status, body, cookies } = await signIn(to, sent, { address });
         const { requestId, retryAfterSeconds, stack, ...data } = body.error?.data ?? {};
-        answers.push([status, body.error?.message.replace(/\d+/, "N"), data, cookies]);
+        responses.push([status, body.error?.message.replace(/\d+/, "N"), data, cookies]);
       }
-      return answers;
+      return responses;
     };
-    const known = await answersTo(email, "198.51.100.1", "a wrong password");
-    expect(await answersTo("nobody@example.com", "198.51.100.2", "a wrong password")).toEqual(known);
-    expect(await answersTo(disabled, "198.51.100.3", password)).toEqual(known);
+    const known = await listResponses(email, "198.51.100.1", "a wrong password");
+    expect(await listResponses("nobody@example.com", "198.51.100.2", "a wrong password")).toEqual(known);
+    expect(await listResponses(disabled, "198.51.100.3", password)).toEqual(known);
   });
 
-  test("costs as much processor time as one with an account, which dominates how long a sign-in takes", async () => {
+  test("takes as much CPU time as one with an account, so the duration reveals nothing", async () => {
     const { email } = await app.addUser();
     const least = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
     for (let round = 0; round < 8; round += 1) {
@@ -171,7 +171,8 @@ describe("an address without an account", () => {
         ["known", email],
         ["unknown", "nobody@example.com"],
       ] as const) {
-        // Of this process with its threads, which hash passwords. Other processes delay a sign-in, but don't add to it.
+        // The CPU time of this process includes the threads that hash passwords. Unlike the elapsed time, it
+        // doesn't depend on other processes.
         const before = process.cpuUsage();
         await fail(to, { address: `2001:db8:0:${round}::1` });
         const { user, system } = process.cpuUsage(before);
@@ -179,33 +180,34 @@ describe("an address without an account", () => {
       }
     }
     const ratio = least.unknown / least.known;
-    // Without a hash for an unknown address it would take a tenth of the time.
+    // Without a hash for unknown email addresses, the ratio would be 0.1.
     expect(ratio, JSON.stringify(least)).toBeGreaterThan(0.6);
     expect(ratio, JSON.stringify(least)).toBeLessThan(1.6);
   });
 });
 
-test("60 connections from one address don't keep somebody at another one from signing in", async () => {
+test("60 connections from one IP address don't prevent a sign-in from another", async () => {
   const { email } = await app.addUser();
   const signInDuringFlood = async (address: string) => {
-    let answered = 0;
+    let responseCount = 0;
     const flood = Array.from({ length: 60 }, async (_, number) => {
       const { status } = await fail(`${number}@example.com`, { address });
-      answered += 1;
+      responseCount += 1;
       return status;
     });
     expect((await signIn(email, password)).status).toBe(200);
-    const answeredBefore = answered;
+    const responsesBefore = responseCount;
     const statuses = new Set(await Promise.all(flood));
-    // Whether attempts are throttled or find the queue full first depends on how fast the database is.
+    // Whether attempts are throttled or rejected by a full queue depends on the speed of the database.
     expect(statuses.difference(new Set([401, 429, 503]))).toEqual(new Set());
     expect(statuses.has(401)).toBe(true);
     expect(statuses.has(429) || statuses.has(503)).toBe(true);
-    return answeredBefore;
+    return responsesBefore;
   };
-  // On a busy machine a sign-in may reach the queue after the flood has left it. A queue that isn't fair never lets it ahead.
+  // On a busy machine, the sign-in may reach the queue after the flood has left it, so there are up to five
+  // attempts. In a queue that isn't fair, the sign-in is always last.
   const floods: number[] = [];
-  while (floods.length < 5 && !floods.some((answered) => answered < 60))
+  while (floods.length < 5 && !floods.some((responses) => responses < 60))
     floods.push(await signInDuringFlood(`198.51.100.${66 + floods.length}`));
   expect(Math.min(...floods)).toBeLessThan(60);
 });
@@ -220,7 +222,7 @@ describe("signing up", () => {
     expect((await signUp({ address: "2001:db8:8::1" })).status).toBe(200);
   });
 
-  test("counts an address that has an account, but not a password that is rejected", async () => {
+  test("counts an email address that has an account, but not a rejected password", async () => {
     const { email } = await app.addUser();
     for (let count = 0; count < 5; count += 1)
       expect((await signUp({}, { password: "password1234" })).status).toBe(400);
@@ -240,7 +242,7 @@ describe("signing up", () => {
       "Don't use your name or email address as the password.",
     ],
     ["the user's name", "Ada Lovelace", "Don't use your name or email address as the password."],
-  ])("with a password that is %s says so", async (_what, guessable, message) => {
+  ])("rejects a password that is %s", async (_what, guessable, message) => {
     const { status, body } = await signUp({}, { email: "grace@engines.example", password: guessable });
     expect([status, body.error?.data.issues]).toEqual([
       400,
@@ -248,20 +250,20 @@ describe("signing up", () => {
     ]);
   });
 
-  test("makes the browser known", async () => {
+  test("exempts the browser from later throttling of its network", async () => {
     const email = `${crypto.randomUUID()}@example.com`;
     const { cookies } = await signUp({}, { email });
     const device = cookies.find((cookie) => cookie.startsWith("latchkey-device=")) ?? "";
-    await exhaust(email, { address: "198.51.100.9" });
+    await exceedLimit(email, { address: "198.51.100.9" });
     expect((await signIn(email, password, { address: "198.51.100.9", cookie: device })).status).toBe(200);
   });
 });
 
 describe("the log", () => {
-  test("tells of sign-ins, sign-ups and their failures by IDs, and of no password or unknown address", async () => {
+  test("identifies users by ID, and contains no password or unknown email address", async () => {
     const [ada, disabled] = [await app.addUser(), await app.addUser()];
     await app.instance.db.transaction().execute((trx) => disableUser(trx, disabled.userId));
-    logged();
+    nextLogLines();
     const unknown = `${crypto.randomUUID()}@example.com`;
     const address = "203.0.113.7";
     await signIn(ada.email, password, { requestId: "request-1" });
@@ -272,8 +274,8 @@ describe("the log", () => {
     const { result } = body as unknown as { result: { data: { user: { id: string } } } };
     const failed = { msg: "sign-in failed", level: 40, address };
     const adaId = encodeId("user", ada.userId);
-    // What attempts before were counted in may be written at any time.
-    const entries = logged().filter(({ msg }) => !/were throttled$/.test(String(msg)));
+    // Lines that count the throttled attempts of earlier tests may be logged at any time.
+    const entries = nextLogLines().filter(({ msg }) => !/were throttled$/.test(String(msg)));
     expect(entries).toMatchObject([
       { msg: "signed in", level: 30, address, requestId: "request-1", userId: adaId },
       { ...failed, requestId: "request-2", reason: "wrong-password", userId: adaId },
@@ -282,33 +284,33 @@ describe("the log", () => {
       { msg: "signed up", level: 30, address, requestId: "request-5", userId: result.data.user.id },
     ]);
     for (const secret of [unknown, ada.email, password, "a wrong password"])
-      expect(app.logged()).not.toContain(secret);
+      expect(app.readLog()).not.toContain(secret);
   });
 
   test("counts throttled attempts in few lines", async () => {
     const address = "203.0.113.7";
     const { email } = await app.addUser();
-    await exhaust(email);
-    logged();
+    await exceedLimit(email);
+    nextLogLines();
     const startedAt = performance.now();
     for (let count = 0; count < 20; count += 1) await fail(email);
     await expect
       .poll(
         () =>
           app
-            .logged()
+            .readLog()
             .split("\n")
-            .slice(read, -1)
+            .slice(readCount, -1)
             .filter((line) => line.includes("sign-ins were throttled") && line.includes(address)).length,
         { timeout: 10_000 },
       )
       .toBeGreaterThan(0);
-    const entries = logged().filter(
+    const entries = nextLogLines().filter(
       (entry) => entry.msg === "sign-ins were throttled" && entry.address === address,
     );
     expect(entries[0]).toMatchObject({ count: expect.any(Number) });
     expect(entries[0]?.retryAfterSeconds).toEqual(expect.any(Number));
-    // One line a second at most, however long the attempts take.
+    // At most one line per second, however long the attempts take.
     expect(entries.length).toBeLessThan(4 + (performance.now() - startedAt) / 1_000);
   });
 });

@@ -31,27 +31,27 @@ import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
 import { openPools } from "../src/pools.ts";
-import { createWitness } from "./openapi-witness.ts";
+import { createResponseChecker } from "./openapi-response-checker.ts";
 
-/** The app on a port of loopback, over a real database of its own. */
+/** The app on a loopback port, with its own Postgres database. */
 export interface TestApp {
   readonly baseUrl: string;
-  /** The name of its database. */
+  /** The name of the app's database. */
   readonly database: string;
   readonly instance: Instance;
-  /** The database past the wall. */
+  /** The database as its owner, who bypasses row-level security. */
   readonly owner: Db;
-  /** Ends all sessions of the database and allows no new ones, or allows them again. */
+  /** Closes all connections to the database and prevents new ones, or allows connections again. */
   readonly setDatabaseAvailable: (isAvailable: boolean) => Promise<void>;
-  /** Everything logged so far. */
-  readonly logged: () => string;
+  /** Returns the whole log so far. */
+  readonly readLog: () => string;
   readonly addUser: (email?: string) => Promise<{ userId: UserId; email: string }>;
   readonly addKey: (userId?: UserId) => Promise<{ userId: UserId; id: KeyId; secret: string }>;
   /** Deletes a key as the operator does. */
   readonly deleteKey: (key: { readonly userId: UserId; readonly id: KeyId }) => Promise<void>;
-  /** How many answers of the open API were held against its document so far. */
-  readonly checkedAnswers: () => number;
-  /** Ends it. @throws {Error} where an answer under `/open` did not fit the OpenAPI document. */
+  /** The number of responses of the open API that were checked against its document so far. */
+  readonly countCheckedResponses: () => number;
+  /** Stops the app. @throws {Error} if a response under `/open` did not match the OpenAPI document. */
   readonly close: () => Promise<void>;
 }
 
@@ -59,20 +59,21 @@ export const password = "correct horse battery staple";
 const passwordHash = hashPassword(password);
 const secret = "a secret for tests, of 32 letters or more";
 
-/** Starts it with the endpoints of the product, or with more. */
+/** Starts the app. */
 export async function startTestApp(
   options: {
-    readonly more?: readonly Endpoint[];
+    /** Endpoints besides those of the product. */
+    readonly extraEndpoints?: readonly Endpoint[];
     readonly registration?: PublicConfiguration["registration"];
     readonly trustedProxies?: readonly string[];
     readonly corsOrigins?: readonly string[];
-    /** The address people use, where it is not the one it listens on. */
+    /** The public base URL, if it differs from the address that the app listens on. */
     readonly publicUrl?: string;
     readonly quotas?: Partial<Quotas>;
     readonly isDraining?: boolean;
     readonly hasRequestLog?: boolean;
     readonly eventLog?: Partial<EventLogOptions>;
-    /** Very many unless told. */
+    /** 10,000 by default. */
     readonly maxSignUpsPerHour?: number;
   } = {},
 ): Promise<TestApp> {
@@ -86,10 +87,10 @@ export async function startTestApp(
     readConnections: 5,
   });
   const { db } = pools;
-  const logged: string[] = [];
+  const logChunks: string[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {
-      logged.push(String(chunk));
+      logChunks.push(String(chunk));
       done();
     },
   });
@@ -144,7 +145,7 @@ export async function startTestApp(
     admission,
     admissionDb,
     recorder,
-    endpoints: [...endpoints, ...(options.more ?? [])],
+    endpoints: [...endpoints, ...(options.extraEndpoints ?? [])],
     log,
     events,
     hasRequestLog: options.hasRequestLog ?? false,
@@ -153,9 +154,9 @@ export async function startTestApp(
     isDraining: () => options.isDraining === true,
   });
   let document: object = {};
-  const witness = createWitness(server.address.port, () => document);
-  await server.serve(witness.watch(app), publicUrl);
-  document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as object; // The document of this very app.
+  const responseChecker = createResponseChecker(server.address.port, () => document);
+  await server.serve(responseChecker.wrap(app), publicUrl);
+  document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as object; // The document of this app.
 
   const addUser = async (email = `${crypto.randomUUID()}@example.com`) => {
     const { userId } = await createAccount(
@@ -171,7 +172,7 @@ export async function startTestApp(
     instance,
     owner: database.owner,
     setDatabaseAvailable: database.setAvailable,
-    logged: () => logged.join(""),
+    readLog: () => logChunks.join(""),
     addUser,
     async addKey(userId) {
       const owner = userId ?? (await addUser()).userId;
@@ -189,7 +190,7 @@ export async function startTestApp(
       };
     },
     deleteKey: (key) => db.transaction().execute((trx) => deleteKey(trx, { ...key, origin: commandOrigin })),
-    checkedAnswers: witness.count,
+    countCheckedResponses: responseChecker.count,
     async close() {
       await server.close({ graceMs: 1_000 });
       await admission.close();
@@ -200,7 +201,7 @@ export async function startTestApp(
       await pools.readDb.destroy();
       await database.drop();
       await rm(webDirectory, { recursive: true, force: true });
-      witness.conclude();
+      responseChecker.finish();
     },
   };
 }
@@ -225,7 +226,7 @@ async function createWebDirectory(): Promise<string> {
   return directory;
 }
 
-/** Sends bytes as they are and reads all that comes back until the server closes or `Connection: close` ends it. */
+/** Sends a raw request, and reads until the server closes the connection. */
 export async function sendRaw(
   baseUrl: string,
   request: string,
@@ -233,9 +234,10 @@ export async function sendRaw(
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
-  socket.on("error", () => undefined); // A server may reset a connection whose request it will not read.
+  // The server may reset the connection before it has read the whole request.
+  socket.on("error", () => undefined);
   socket.write(request);
-  const answer = await text(socket);
-  const [head = "", body = ""] = answer.split("\r\n\r\n", 2);
+  const response = await text(socket);
+  const [head = "", body = ""] = response.split("\r\n\r\n", 2);
   return { status: Number(head.split(" ")[1]), head, body };
 }

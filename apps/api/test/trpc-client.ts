@@ -1,7 +1,7 @@
 import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import type { AppRouter } from "../src/admin/router.ts";
 
-/** A browser's worth of client: it keeps cookies. */
+/** Creates a tRPC client that keeps cookies, as a browser does. */
 export function openClient(baseUrl: string) {
   const jar = new Map<string, string>();
   const client = createTRPCClient<AppRouter>({

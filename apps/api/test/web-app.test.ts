@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { password, sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
-/** The same behind a proxy that terminates TLS. */
+/** The app behind a proxy that terminates TLS. */
 let secure: TestApp;
 beforeAll(async () => {
   [app, secure] = await Promise.all([
@@ -18,7 +18,7 @@ afterAll(async () => {
   await secure.close();
 });
 
-/** Sends a request with headers that `fetch` would set itself. */
+/** Sends a request with headers that `fetch` doesn't let callers set. */
 async function sendTo(
   { baseUrl }: TestApp,
   line: string,
@@ -29,7 +29,7 @@ async function sendTo(
 }
 
 test.each(["/", "/sign-in", "/w/some-workspace", "/w/some.name", "/w/a%2Fb/members"])(
-  "the app's page is at %s",
+  "serves the app at %s",
   async (path) => {
     const response = await fetch(app.baseUrl + path);
     expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -40,13 +40,13 @@ test.each(["/", "/sign-in", "/w/some-workspace", "/w/some.name", "/w/a%2Fb/membe
   },
 );
 
-test("files with a hash in their name may be kept for ever", async () => {
+test("files with a hash in their name are immutable for caches", async () => {
   const response = await fetch(`${app.baseUrl}/assets/app-1a2b3c.js`);
   expect(response.status).toBe(200);
   expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
 });
 
-test.each(["br", "gzip", "identity"])("a script is sent as %s to whoever takes that", async (encoding) => {
+test.each(["br", "gzip", "identity"])("sends a script as %s if the client accepts it", async (encoding) => {
   const url = `${app.baseUrl}/assets/app-1a2b3c.js`;
   const response = await fetch(url, { headers: { "Accept-Encoding": encoding } });
   expect(response.headers.get("content-encoding") ?? "identity").toBe(encoding);
@@ -55,7 +55,7 @@ test.each(["br", "gzip", "identity"])("a script is sent as %s to whoever takes t
   expect(await response.text()).toBe("export {};");
 });
 
-test("behind https, pages ask browsers to stay there, and cookies are for this host and https alone", async () => {
+test("behind HTTPS, pages set HSTS, and cookies have the __Host- prefix and Secure", async () => {
   const { email } = await secure.addUser();
   const page = await sendTo(secure, "GET /sign-in", { Host: "keys.example.com" });
   expect(page.head).toMatch(/^strict-transport-security: max-age=31536000/im);
@@ -73,9 +73,9 @@ test("behind https, pages ask browsers to stay there, and cookies are for this h
   expect(cookie).not.toMatch(/; Domain/i);
 });
 
-const ofApp = ["/", "/sign-in", "/trpc/session.current", "/docs", "/assets/app-1a2b3c.js", "/nowhere"];
+const appPaths = ["/", "/sign-in", "/trpc/session.current", "/docs", "/assets/app-1a2b3c.js", "/nowhere"];
 
-test.each(ofApp)("%s is served under the host of BASE_URL only", async (path) => {
+test.each(appPaths)("%s is served under the host of BASE_URL only", async (path) => {
   const { status, body } = await sendTo(secure, `GET ${path}`, { Host: "evil.example" });
   expect(status).toBe(400);
   expect(JSON.parse(body).error).toMatchObject({
@@ -95,19 +95,19 @@ test.each(["/open/me", "/openapi.json", "/healthz", "/readyz"])(
   },
 );
 
-const oneOfEach = [
+const requestsOfAllKinds = [
   ["health", "GET /healthz"],
   ["readiness", "GET /readyz"],
   ["a page", "GET /sign-in"],
   ["a script", "GET /assets/app-1a2b3c.js"],
   ["a page that is not found", "GET /nowhere", "Accept: text/html"],
   ["JSON that is not found", "GET /nowhere"],
-  ["the reference", "GET /docs"],
-  ["the document", "GET /openapi.json"],
+  ["the API reference", "GET /docs"],
+  ["the OpenAPI document", "GET /openapi.json"],
   ["a procedure", "GET /trpc/session.current"],
-  ["no procedure", "GET /trpc/nowhere"],
+  ["an unknown procedure", "GET /trpc/nowhere"],
   ["no key", "GET /open/me"],
-  ["no good key", "GET /open/me", `Authorization: Bearer lk_${"0".repeat(36)}`],
+  ["an unknown key", "GET /open/me", `Authorization: Bearer lk_${"0".repeat(36)}`],
   ["a long query string", `GET /healthz?${"a&".repeat(60)}`],
   ["two hosts", "GET /healthz", "Host: localhost"],
   ["an unknown host", "POST http://elsewhere.example/sign-in"],
@@ -116,14 +116,14 @@ const oneOfEach = [
   ["CONNECT", "CONNECT elsewhere.example:443"],
 ] as const;
 
-test.each(oneOfEach)("the answer to %s is taken at its type", async (_name, line, header?: string) => {
+test.each(requestsOfAllKinds)("the response to %s has nosniff", async (_name, line, header?: string) => {
   const head = `Host: localhost\r\n${header ? `${header}\r\n` : ""}Connection: close`;
-  const answer = await sendRaw(app.baseUrl, `${line} HTTP/1.1\r\n${head}\r\n\r\n`);
-  expect(answer.status).toBeGreaterThanOrEqual(200);
-  expect(answer.head.match(/^x-content-type-options: nosniff\r?$/gim)).toHaveLength(1);
+  const response = await sendRaw(app.baseUrl, `${line} HTTP/1.1\r\n${head}\r\n\r\n`);
+  expect(response.status).toBeGreaterThanOrEqual(200);
+  expect(response.head.match(/^x-content-type-options: nosniff\r?$/gim)).toHaveLength(1);
 });
 
-test("a node on its way out is not ready, and lives", async () => {
+test("a draining node is healthy but not ready", async () => {
   const draining = await startTestApp({ isDraining: true });
   onTestFinished(() => draining.close());
   expect((await fetch(`${draining.baseUrl}/readyz`)).status).toBe(503);
@@ -141,7 +141,7 @@ test.each([
   "/%zz",
   "/assets/..%5c..%5cpackage.json",
   "//elsewhere.example/",
-])("nothing stands behind %s", async (path) => {
+])("responds with 404 to %s", async (path) => {
   const { status, body } = await sendRaw(
     app.baseUrl,
     `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
@@ -149,8 +149,8 @@ test.each([
   expect([status, JSON.parse(body).error.code]).toEqual([404, "NOT_FOUND"]);
 });
 
-/** Paths that a proxy or a monitor may ask for, and near misses of the app's own. */
-const strangePaths = [
+/** Paths that a proxy or monitor may request, and paths that resemble the app's own. */
+const unknownPaths = [
   "/metrics",
   "/livez",
   "/me",
@@ -161,10 +161,10 @@ const strangePaths = [
   "/page-paths.json",
 ];
 
-describe.each([...strangePaths, "/assets/gone.js", "/.hidden", "/%zz", "/trpc"])(
+describe.each([...unknownPaths, "/assets/gone.js", "/.hidden", "/%zz", "/trpc"])(
   "%s is not found",
   (path) => {
-    test("as JSON, unless the request prefers HTML", async () => {
+    test("with a JSON error, unless the request prefers HTML", async () => {
       for (const accept of [undefined, "*/*", "application/json", "application/json, text/html;q=0.5"]) {
         const response = await fetch(app.baseUrl + path, accept ? { headers: { Accept: accept } } : {});
         expect([response.status, response.headers.get("vary")]).toEqual([404, "Accept"]);
@@ -172,7 +172,7 @@ describe.each([...strangePaths, "/assets/gone.js", "/.hidden", "/%zz", "/trpc"])
       }
     });
 
-    test("as the app's page for a browser that navigates", async () => {
+    test("with the app's page for a navigation in a browser", async () => {
       const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
       const response = await fetch(app.baseUrl + path, { headers: { Accept: accept } });
       expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -191,12 +191,12 @@ describe.each([...strangePaths, "/assets/gone.js", "/.hidden", "/%zz", "/trpc"])
   },
 );
 
-test("a page takes no POST", async () => {
+test("a page rejects POST", async () => {
   const response = await fetch(`${app.baseUrl}/sign-in`, { method: "POST" });
   expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
-test("pages run no foreign or inline script, sit in no frame and are taken at their type", async () => {
+test("pages forbid foreign scripts, inline scripts, framing and content sniffing", async () => {
   const { headers } = await fetch(`${app.baseUrl}/sign-in`);
   expect(headers.get("content-security-policy")?.split(";").sort()).toEqual([
     "base-uri 'none'",
@@ -216,23 +216,23 @@ test("pages run no foreign or inline script, sit in no frame and are taken at th
   expect(headers.get("strict-transport-security")).toBeNull();
 });
 
-test("who has a file already is told so, and who has another encoding of it is not", async () => {
+test("a client gets 304 for a file that it has in the same encoding, but not in another one", async () => {
   const url = `${app.baseUrl}/assets/app-1a2b3c.js`;
   const first = await fetch(url, { headers: { "Accept-Encoding": "br" } });
   const etag = first.headers.get("etag") ?? "";
   await first.text();
-  // As a browser asks: fetch would add that it wants no answer from a cache.
-  const again = async (encoding: string) => {
+  // Sends the raw request of a browser, because fetch would add Cache-Control: no-cache.
+  const revalidate = async (encoding: string) => {
     const head = `Host: localhost\r\nAccept-Encoding: ${encoding}\r\nIf-None-Match: ${etag}\r\nConnection: close`;
     return await sendRaw(app.baseUrl, `GET /assets/app-1a2b3c.js HTTP/1.1\r\n${head}\r\n\r\n`);
   };
-  const unchanged = await again("br");
+  const unchanged = await revalidate("br");
   expect(unchanged).toMatchObject({ status: 304, body: "" });
   expect(unchanged.head.toLowerCase()).toContain("x-content-type-options: nosniff");
-  expect(await again("identity")).toMatchObject({ status: 200, body: "export {};" });
+  expect(await revalidate("identity")).toMatchObject({ status: 200, body: "export {};" });
 });
 
-test("callers who ask for very many files on one connection and read none leave no file open", async () => {
+test("a connection that requests many files and reads none leaves no file open", async () => {
   const countOpen = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
   const before = await countOpen();
   const request = "GET /assets/app-1a2b3c.js HTTP/1.1\r\nHost: localhost\r\n\r\n";

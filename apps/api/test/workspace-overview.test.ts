@@ -1,4 +1,4 @@
-// What the overview of a workspace and its list of API keys show, and to whom.
+// The overview of a workspace and its list of API keys, as owners, admins and other members see them.
 import { randomUUID } from "node:crypto";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
@@ -54,14 +54,14 @@ async function addKey(userId: UserId, name: string, settings: Partial<KeySetting
   return id;
 }
 
-/** Makes a key look as if it was created so long ago. */
+/** Sets the creation time of a key to `days` days ago. */
 async function backdate(id: KeyId, days: number): Promise<void> {
   await sql`update api_keys set created_at = now() - make_interval(days => ${days}) where id = ${id}`.execute(
     app.owner,
   );
 }
 
-/** Records requests, as the nodes do. */
+/** Inserts a request count, as the usage recorder of a node does. */
 async function record(
   keyId: KeyId,
   workspaceId: WorkspaceId,
@@ -74,13 +74,13 @@ async function record(
     .execute();
 }
 
-/** The last 24 hours and the current one, as one bucket each for the time before and after `splitHoursAgo`. */
+/** The last 24 hours and the current hour, split into two buckets at `splitHoursAgo`. */
 function lastDay(splitHoursAgo = 1) {
   const hour = Math.floor(Date.now() / hourMs) * 3_600;
   return { starts: [hour - 24 * 3_600, hour - (splitHoursAgo - 1) * 3_600], to: hour + 3_600 };
 }
 
-/** A workspace with an owner, an admin and a member, each of whom has a key that can reach it. */
+/** Creates a workspace with an owner, an admin and a member, each with a key that can reach it. */
 async function createTeam() {
   const [owner, admin, member] = [await signIn("Olga"), await signIn("Ann"), await signIn("Max")];
   const workspaceId = await addWorkspace(owner.userId);
@@ -98,7 +98,7 @@ const names = (page: { readonly items: readonly { readonly name: string }[] }) =
   page.items.map(({ name }) => name);
 
 describe("the API keys of a workspace", () => {
-  test("are all keys that can reach it, for owners and admins; others see their own", async () => {
+  test("are all keys that can reach it for owners and admins, and their own for other members", async () => {
     const { owner, admin, member, workspaceId, id, keys } = await createTeam();
     await addKey(owner.userId, "Here", { workspaceIds: [workspaceId] });
     await addKey(owner.userId, "Elsewhere", { workspaceIds: [await addWorkspace(owner.userId)] });
@@ -114,13 +114,13 @@ describe("the API keys of a workspace", () => {
     }
     const own = await list(member);
     expect(own).toMatchObject({ total: 1, isOwn: true, items: [{ id: encodeId("key", keys.member) }] });
-    // A filter by owner doesn't show them more.
+    // Filtering by owner doesn't show other members more keys.
     const others = { workspaceId: id, ownerId: encodeId("user", owner.userId) };
     expect(names(await member.client.workspaceKeys.list.query(others))).toEqual(["Member's"]);
     expect((await owner.client.workspaceKeys.list.query(others)).total).toBe(2);
   });
 
-  test("have their owner, restrictions and uses in this workspace, and neither secrets nor other workspaces", async () => {
+  test("show owner, restrictions and uses in this workspace, but no secrets or other workspaces", async () => {
     const { owner, id, workspaceId } = await createTeam();
     const second = await addWorkspace(owner.userId);
     const expiresAt = new Date(Date.now() + 5 * dayMs);
@@ -162,7 +162,7 @@ describe("the API keys of a workspace", () => {
       expect(text).not.toContain(hidden);
   });
 
-  test("can be found by status", async () => {
+  test("can be filtered by status", async () => {
     const { owner, member, id, workspaceId, keys } = await createTeam();
     const add = (name: string, settings: Partial<KeySettings> = {}) => addKey(owner.userId, name, settings);
     await add("disabled", { isDisabled: true });
@@ -217,7 +217,7 @@ describe("the API keys of a workspace", () => {
     expect(keys.member).toBeDefined();
   });
 
-  test("are sorted and cut into pages", async () => {
+  test("can be sorted, searched and paged", async () => {
     const { owner, admin, id, workspaceId, keys } = await createTeam();
     await record(keys.owner, workspaceId, { count: 1, hoursAgo: 1 });
     await record(keys.admin, workspaceId, { count: 9, hoursAgo: 2 });
@@ -243,7 +243,7 @@ describe("the API keys of a workspace", () => {
     expect(await page(3)).toMatchObject({ items: [], total: 13 });
   });
 
-  test("of a member who was removed are no longer shown", async () => {
+  test("don't include the keys of a removed member", async () => {
     const { owner, member, id, workspaceId } = await createTeam();
     const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
     await app.instance.db.transaction().execute((trx) => removeMember(trx, edit, { userId: member.userId }));
@@ -253,7 +253,7 @@ describe("the API keys of a workspace", () => {
 });
 
 describe("the overview", () => {
-  test("counts requests in the workspace with all keys together, by bucket and outcome", async () => {
+  test("counts requests in the workspace with all keys, by bucket and outcome", async () => {
     const { owner, member, id, workspaceId, keys } = await createTeam();
     const second = await addWorkspace(owner.userId);
     await record(keys.owner, workspaceId, { count: 2 });
@@ -286,7 +286,7 @@ describe("the overview", () => {
       .toMatchObject([{ outcome: "admitted", count: 1 }]);
   });
 
-  test("names the busiest keys, and those that expire soon or are unused; members see their own", async () => {
+  test("lists the busiest, expiring and unused keys; members see only their own", async () => {
     const { owner, member, id, workspaceId, keys } = await createTeam();
     const expiring = await addKey(owner.userId, "Soon", { expiresAt: new Date(Date.now() + dayMs) });
     const unused = await addKey(owner.userId, "Unused");
@@ -313,6 +313,28 @@ describe("the overview", () => {
       expiring: { total: 0, items: [] },
       unused: { total: 0, items: [] },
     });
+  });
+
+  test("hides the names of keys that can no longer reach the workspace", async () => {
+    const { owner, member, id, workspaceId, keys } = await createTeam();
+    const elsewhere = await addWorkspace(owner.userId);
+    await record(keys.owner, workspaceId, { count: 2 });
+    await record(keys.member, workspaceId, { count: 3 });
+    const ownerKey = encodeId("key", keys.owner);
+    await owner.client.apiKeys.update.mutate({ id: ownerKey, settings: { isDisabled: true } });
+    await owner.client.apiKeys.update.mutate({
+      id: ownerKey,
+      settings: { workspaceIds: [encodeId("workspace", elsewhere)] },
+    });
+    await member.client.members.remove.mutate({ workspaceId: id, userId: encodeId("user", member.userId) });
+    await member.client.apiKeys.update.mutate({ id: encodeId("key", keys.member), name: "Private" });
+    const { busiest } = await owner.client.overview.keys.query({ workspaceId: id, ...lastDay() });
+    expect(busiest).toMatchObject([
+      { id: encodeId("key", keys.member), name: null, start: null, count: 3 },
+      { id: ownerKey, name: null, start: null, count: 2 },
+    ]);
+    const { items } = await owner.client.audit.list.query({ workspaceId: id });
+    expect(items.find(({ action }) => action === "key.disabled")?.target.name).toBeNull();
   });
 
   test.each([

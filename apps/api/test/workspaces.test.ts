@@ -20,7 +20,7 @@ interface Sent {
   readonly etag: string | null;
   readonly link: string | null;
   readonly requestId: string | null;
-  // What it holds is what is tested.
+  // Not validated, because the tests check the members.
   readonly body: Readonly<Record<string, unknown>> & { readonly data?: readonly Record<string, unknown>[] };
 }
 
@@ -69,7 +69,7 @@ async function addTeam(): Promise<Team> {
   const owner = await addPerson();
   const { body } = await send(owner.secret, ["POST", "/workspaces"], { body: { name: "Team" } });
   const id = String(body.id);
-  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // It was just made.
+  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
   const add = async (role: Role): Promise<Person> => {
     const person = await addPerson();
     await inWorkspace(app.instance.db, scope, (trx) =>
@@ -94,7 +94,7 @@ async function auditOf({ owner, path }: Team): Promise<readonly Record<string, u
 }
 
 describe("a workspace", () => {
-  test("is made, read, renamed and deleted", async () => {
+  test("can be created, read, renamed and deleted", async () => {
     const { secret } = await app.addKey();
     const made = await send(secret, ["POST", "/workspaces"], { body: { name: "  Payments " } });
     expect(made).toMatchObject({
@@ -115,7 +115,7 @@ describe("a workspace", () => {
     expect(await send(secret, ["DELETE", path])).toMatchObject({ status: 403 });
   });
 
-  test("has a description, which is empty by default and edited apart from the name", async () => {
+  test("has a description, which is empty by default and can be edited separately", async () => {
     const { secret } = await app.addKey();
     const plain = await send(secret, ["POST", "/workspaces"], { body: { name: "Plain" } });
     expect(plain.body).toMatchObject({ description: "" });
@@ -131,7 +131,7 @@ describe("a workspace", () => {
     });
     await send(secret, ["PATCH", path], { body: { name: "Crew", description: "" } });
     const { body } = await send(secret, ["GET", `${path}/audit-events?sort=occurredAt`]);
-    const events = body.data as readonly Record<string, unknown>[]; // As the schema of the response says.
+    const events = body.data as readonly Record<string, unknown>[]; // As in the schema of the response.
     expect(events.map(({ action, before, after }) => [action, before, after]).slice(1)).toEqual([
       ["workspace.description-changed", { description: "Why" }, { description: "Line 1\nLine 2" }],
       ["workspace.renamed", { name: "Team" }, { name: "Crew" }],
@@ -139,7 +139,7 @@ describe("a workspace", () => {
     ]);
   });
 
-  test("has its description under the same version and entity tag as its name", async () => {
+  test("has one version and entity tag for its name and description", async () => {
     const team = await addTeam();
     const { etag } = await send(team.owner.secret, ["GET", team.path]);
     const describe = (description: string) =>
@@ -158,7 +158,7 @@ describe("a workspace", () => {
   });
 
   test.each([{}, { description: "a".repeat(501) }, { description: null }])(
-    "is not edited by %j",
+    "can't be edited with %j",
     async (body) => {
       const { secret } = await app.addKey();
       const made = await send(secret, ["POST", "/workspaces"], { body: { name: "Team" } });
@@ -179,7 +179,7 @@ describe("a workspace", () => {
     { name: "\u200B\u2060" },
     { name: "\u115F \u3164" },
     { name: "\u2800" },
-  ])("is not made from %j", async (body) => {
+  ])("can't be created with %j", async (body) => {
     const { secret } = await app.addKey();
     expect(await send(secret, ["POST", "/workspaces"], { body })).toMatchObject({
       status: 400,
@@ -187,13 +187,13 @@ describe("a workspace", () => {
     });
   });
 
-  test("is edited from the version that somebody saw, and of two who saw the same one wins", async () => {
+  test("is edited only if If-Match names the current version, once per version", async () => {
     const team = await addTeam();
     const edit = (name: string, etag: string) =>
       send(team.admin.secret, ["PATCH", team.path], { body: { name }, headers: { "If-Match": etag } });
     const { etag } = await send(team.owner.secret, ["GET", team.path]);
-    const answers = await Promise.all(["A", "B", "C", "D"].map((name) => edit(name, String(etag))));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
+    const responses = await Promise.all(["A", "B", "C", "D"].map((name) => edit(name, String(etag))));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
     expect(await edit("Late", '"1"')).toMatchObject({
       status: 412,
       body: { error: { code: "PRECONDITION_FAILED" } },
@@ -206,7 +206,7 @@ describe("a workspace", () => {
     expect(await edit("Either", '"1", "3"')).toMatchObject({ status: 200, etag: tag(4) });
   });
 
-  test("is deleted as whoever asks saw it, or not at all", async () => {
+  test("is deleted only if If-Match names the current version", async () => {
     const team = await addTeam();
     const remove = async (etag: string) =>
       (await send(team.owner.secret, ["DELETE", team.path], { headers: { "If-Match": etag } })).status;
@@ -217,11 +217,11 @@ describe("a workspace", () => {
     expect(await send(team.owner.secret, ["GET", team.path])).toMatchObject({ status: 403 });
   });
 
-  test("is listed page by page, sorted, filtered and searched, each once", async () => {
+  test("is listed once across pages, in every order and with every filter", async () => {
     const { secret } = await app.addKey();
     const names = ["delta", "Alpha", "charlie", "Bravo", "echo_x"];
     for (const name of names) await send(secret, ["POST", "/workspaces"], { body: { name } });
-    const walk = async (query: string): Promise<string[]> => {
+    const listNames = async (query: string): Promise<string[]> => {
       const seen: string[] = [];
       let next: string | undefined = `/workspaces?limit=2&${query}`;
       for (let page = 0; next && page < 10; page += 1) {
@@ -232,14 +232,14 @@ describe("a workspace", () => {
       }
       return seen;
     };
-    expect(await walk("search=a")).toHaveLength(5); // Ada's own is among them.
-    expect(await walk("search=o_")).toEqual(["echo_x"]);
-    expect(await walk("role=viewer")).toEqual([]);
-    expect((await walk("sort=createdAt")).slice(1)).toEqual(names);
-    expect((await walk("sort=-createdAt")).slice(0, 5)).toEqual(names.toReversed());
-    const byName = await walk("sort=name");
+    expect(await listNames("search=a")).toHaveLength(5); // Includes the user's first workspace.
+    expect(await listNames("search=o_")).toEqual(["echo_x"]);
+    expect(await listNames("role=viewer")).toEqual([]);
+    expect((await listNames("sort=createdAt")).slice(1)).toEqual(names);
+    expect((await listNames("sort=-createdAt")).slice(0, 5)).toEqual(names.toReversed());
+    const byName = await listNames("sort=name");
     expect(byName).toHaveLength(6);
-    expect(await walk("sort=-name")).toEqual(byName.toReversed());
+    expect(await listNames("sort=-name")).toEqual(byName.toReversed());
     const { body } = await send(secret, ["GET", "/workspaces?limit=1&sort=name"]);
     const wrongOrder = `/workspaces?sort=-name&cursor=${body.nextCursor}`;
     expect(await send(secret, ["GET", wrongOrder])).toMatchObject({ status: 400 });
@@ -247,7 +247,7 @@ describe("a workspace", () => {
 });
 
 describe("a member", () => {
-  test("is listed, found, sorted and searched", async () => {
+  test("can be listed, read, filtered and searched", async () => {
     const team = await addTeam();
     const list = await send(team.viewer.secret, ["GET", `${team.path}/members?sort=joinedAt`]);
     expect(list.body.data?.map(({ role }) => role)).toEqual(["owner", "admin", "member", "viewer"]);
@@ -271,7 +271,7 @@ describe("a member", () => {
     });
   });
 
-  test("gets another role, which is in force on the next request", async () => {
+  test("gets another role, which applies to the next request", async () => {
     const team = await addTeam();
     const path = `${team.path}/members/${team.viewer.name}`;
     expect(await send(team.viewer.secret, ["GET", `${team.path}/audit-events`])).toMatchObject({
@@ -292,7 +292,7 @@ describe("a member", () => {
     });
   });
 
-  test("is removed as whoever asks saw it, or not at all", async () => {
+  test("is removed only if If-Match names the current version", async () => {
     const team = await addTeam();
     const path = `${team.path}/members/${team.viewer.name}`;
     const remove = async (etag: string) =>
@@ -304,18 +304,18 @@ describe("a member", () => {
     expect(await send(team.viewer.secret, ["GET", team.path])).toMatchObject({ status: 403 });
   });
 
-  test("keeps the role it has from the version that it has, and from no other", async () => {
+  test("can be given its current role only if If-Match names the current version", async () => {
     const team = await addTeam();
-    const keep = async (etag: string) => {
-      const again = { body: { role: "owner" }, headers: { "If-Match": etag } };
+    const assignSameRole = async (etag: string) => {
+      const options = { body: { role: "owner" }, headers: { "If-Match": etag } };
       const path = `${team.path}/members/${team.owner.name}`;
-      return await send(team.owner.secret, ["PATCH", path], again);
+      return await send(team.owner.secret, ["PATCH", path], options);
     };
-    expect(await keep('"1"')).toMatchObject({ status: 200, etag: tag(1) });
-    expect(await keep('"7"')).toMatchObject({ status: 412 });
+    expect(await assignSameRole('"1"')).toMatchObject({ status: 200, etag: tag(1) });
+    expect(await assignSameRole('"7"')).toMatchObject({ status: 412 });
   });
 
-  test("gives nobody more than they hold, and takes nothing from those who hold more", async () => {
+  test("can't grant a role above their own, or change or remove a member with a higher role", async () => {
     const team = await addTeam();
     const patch = (target: Person, role: Role) =>
       send(team.admin.secret, ["PATCH", `${team.path}/members/${target.name}`], { body: { role } });
@@ -330,7 +330,7 @@ describe("a member", () => {
     ).toMatchObject({ status: 403 });
   });
 
-  test("is removed or leaves, and is outside on the next request", async () => {
+  test("has no access on the next request after being removed or leaving", async () => {
     const team = await addTeam();
     expect(
       await send(team.admin.secret, ["DELETE", `${team.path}/members/${team.member.name}`]),
@@ -343,7 +343,7 @@ describe("a member", () => {
     expect(await send(team.viewer.secret, ["GET", "/workspaces"])).toMatchObject({ status: 200 });
   });
 
-  test("stays an owner where there is no other who can sign in", async () => {
+  test("can't give up the owner role if no other owner can sign in", async () => {
     const team = await addTeam();
     const own = `${team.path}/members/${team.owner.name}`;
     const conflict = {
@@ -372,7 +372,7 @@ describe("a member", () => {
 });
 
 describe("the audit log", () => {
-  test("tells every change: who, by which key, from where, what it was and became", async () => {
+  test("records the actor, key, IP address, old values and new values of every change", async () => {
     const team = await addTeam();
     const renamed = await send(team.admin.secret, ["PATCH", team.path], { body: { name: "Renamed" } });
     const path = `${team.path}/members/${team.viewer.name}`;
@@ -406,7 +406,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("has nothing of what was refused", async () => {
+  test("has no events of rejected requests", async () => {
     const team = await addTeam();
     const before = await auditOf(team);
     await send(team.viewer.secret, ["PATCH", team.path], { body: { name: "No" } });
@@ -418,7 +418,7 @@ describe("the audit log", () => {
     expect(await auditOf(team)).toEqual(before);
   });
 
-  test("is filtered by action, actor and time", async () => {
+  test("can be filtered by action, actor and time", async () => {
     const team = await addTeam();
     await send(team.admin.secret, ["PATCH", team.path], { body: { name: "Renamed" } });
     const read = async (query: string) => {

@@ -1,5 +1,5 @@
-// Runs before the first paint, so that a page never appears in the wrong scheme. It is a file, because the
-// content security policy allows no inline script.
+// Runs before the first paint, so that a page never appears in the wrong color scheme. It is a
+// separate file because the content security policy blocks inline scripts.
 (() => {
   let choice = null;
   try {

@@ -7,8 +7,8 @@ export default defineConfig({
     root: join(import.meta.dirname, ".."),
     include: [
       "src/{client-network,ip-ranges,key-format,permissions,restrictions}.test.ts",
-      "src/admission/{answer,batch,facts-memory,judge}.test.ts",
-      "src/statistics/{bounds,hour-counters,minute-notes,refusal-log}.test.ts",
+      "src/admission/{answer,batch,decision,facts-memory}.test.ts",
+      "src/statistics/{bounds,hour-counters,last-seen-recorder,rejection-log}.test.ts",
     ],
   },
 });

@@ -7,7 +7,7 @@ import { type BetterAuthPlugin, betterAuth } from "better-auth";
 import { APIError, createAuthEndpoint } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 import { z } from "zod";
-import { inPasswordQueue, keepCause } from "./better-auth-call.ts";
+import { inPasswordQueue, recordCause } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
 import { redactKeys } from "./redact-keys.ts";
 
@@ -42,7 +42,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
     telemetry: { enabled: false },
     // Thrown failures are logged by the caller, with a request ID. This only keeps errors that better-auth doesn't
     // throw.
-    logger: { level: "error", log: (_level, _message, ...details) => keepCause(details) },
+    logger: { level: "error", log: (_level, _message, ...details) => recordCause(details) },
     emailAndPassword: {
       enabled: true,
       // Latchkey creates an account and its workspace in one transaction instead.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listPermissions, permissionCatalogue, permissions, roles } from "./permissions.ts";
+import { listPermissions, permissionCatalog, permissions, roles } from "./permissions.ts";
 
 test("each role has exactly its documented permissions", () => {
   expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
@@ -25,7 +25,7 @@ test("each role has all permissions of the roles after it", () => {
 });
 
 test("each permission is named noun:verb and has a description", () => {
-  for (const [name, words] of Object.entries(permissionCatalogue)) {
+  for (const [name, words] of Object.entries(permissionCatalog)) {
     expect(name).toMatch(/^[a-z-]+:[a-z]+$/);
     expect(words).toMatch(/^[A-Z].*\.$/);
   }

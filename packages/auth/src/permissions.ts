@@ -1,7 +1,7 @@
 import type { Role } from "@latchkey/db/schema";
 
 /** Every permission, as `noun:verb`, with a description for people who grant it. */
-export const permissionCatalogue = {
+export const permissionCatalog = {
   "workspace:read": "See the workspace, its name and its address.",
   "workspace:update": "Edit the name and description.",
   "workspace:delete": "Delete the workspace with everything in it.",
@@ -11,10 +11,13 @@ export const permissionCatalogue = {
   "keys:read": "See every API key that can reach the workspace.",
 } as const;
 
-/** A permission of the catalogue. */
-export type Permission = keyof typeof permissionCatalogue;
+/** A permission of the catalog. */
+export type Permission = keyof typeof permissionCatalog;
 
-export const permissions = Object.keys(permissionCatalogue) as readonly Permission[]; // The catalogue's keys.
+export const permissions = Object.keys(permissionCatalog) as readonly Permission[]; // The catalog's keys.
+
+/** The permissions that no endpoint of the open API requires, so that only users in the web app use them. */
+export const webAppPermissions: ReadonlySet<Permission> = new Set(["keys:read"]);
 
 /** The permissions of each role. A role has all permissions of the roles after it. */
 const permissionsByRole = {
@@ -40,7 +43,7 @@ export function roleHolds(role: Role, permission: Permission): boolean {
   return held.has(permission);
 }
 
-/** The permissions of a role, in the order of the catalogue. */
+/** The permissions of a role, in the order of the catalog. */
 export function listPermissions(role: Role): readonly Permission[] {
   return permissions.filter((permission) => roleHolds(role, permission));
 }

@@ -1,12 +1,12 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import { describe, expect, test } from "vitest";
-import { permissions, roles } from "./permissions.ts";
+import { type Permission, permissions, roles } from "./permissions.ts";
 import {
+  canGrantRole,
   compileRestrictions,
   isRestricted,
   listExpanded,
-  mayGrant,
   type Restrictions,
   readableWorkspaces,
 } from "./restrictions.ts";
@@ -15,7 +15,7 @@ const restrict = (change: Partial<KeySettings>) => compileRestrictions({ ...defa
 
 function listGrants(restrictions: Restrictions | undefined) {
   return Object.fromEntries(
-    roles.map((role) => [role, roles.filter((granted) => mayGrant(role, restrictions, granted))]),
+    roles.map((role) => [role, roles.filter((granted) => canGrantRole(role, restrictions, granted))]),
   );
 }
 
@@ -26,6 +26,17 @@ test("a user can't give or take a role with more permissions than their own", ()
     member: [],
     viewer: [],
   });
+});
+
+test("a key needs no permission that only the web app uses to give or take a role", () => {
+  const permissions: Permission[] = [
+    "workspace:read",
+    "workspace:update",
+    "members:read",
+    "members:manage",
+    "audit:read",
+  ];
+  expect(listGrants(restrict({ permissions }))).toMatchObject({ admin: ["admin", "member", "viewer"] });
 });
 
 test("a restricted key can't give or take a role with more permissions than the key's", () => {

@@ -2,10 +2,10 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import type { Role } from "@latchkey/db/schema";
 import { containsIpRange, createIpMatcher } from "./ip-ranges.ts";
-import { listPermissions, type Permission, roleHolds } from "./permissions.ts";
+import { listPermissions, type Permission, roleHolds, webAppPermissions } from "./permissions.ts";
 
 /** The checks of one restriction of a key. A check that is absent allows everything. */
-interface Checks {
+interface CompiledRule {
   /** The only workspaces that the key can access. */
   readonly workspaces?: ReadonlySet<WorkspaceId>;
   readonly permits?: (permission: Permission) => boolean;
@@ -17,7 +17,7 @@ interface Rule<Value> {
   /** Whether an edit expands what the key can do. */
   readonly expands: (before: Value, after: Value) => boolean;
   /** Compiles a value into checks. Absent if the database enforces the setting, by its clock and counters. */
-  readonly compile?: (value: NonNullable<Value>) => Checks;
+  readonly compile?: (value: NonNullable<Value>) => CompiledRule;
 }
 
 /**
@@ -85,7 +85,7 @@ export function isRestricted(settings: Readonly<Record<RestrictionName, unknown>
 }
 
 /** The restrictions of a key that a node can check. They never allow more than the key's user can do. */
-export type Restrictions = readonly Checks[];
+export type Restrictions = readonly CompiledRule[];
 
 /** A key's settings as stored, or as parsed from JSON, in which a time is text. */
 export type StoredSettings = Omit<KeySettings, "expiresAt"> & { readonly expiresAt: Date | string | null };
@@ -96,7 +96,10 @@ export function compileRestrictions(settings: StoredSettings): Restrictions | un
   return checks.length > 0 ? checks : undefined;
 }
 
-function compileRule<Name extends RestrictionName>(name: Name, settings: StoredSettings): Checks | undefined {
+function compileRule<Name extends RestrictionName>(
+  name: Name,
+  settings: StoredSettings,
+): CompiledRule | undefined {
   if (settings[name] === defaultSettings[name]) return undefined;
   // The value is not the default, so it is not null. A time is never compiled.
   return rules[name].compile?.(settings[name] as NonNullable<KeySettings[Name]>);
@@ -141,10 +144,13 @@ export function readableWorkspaces(
 
 /**
  * Whether a user may give or take the role `granted`. This requires every permission of that role, and the permission
- * to manage members, both by the user's own role and by the restrictions of the key in use.
+ * to manage members, both by the user's own role and by the restrictions of the key in use. Keys don't need permissions
+ * that only the web app uses, so that adding such a permission to a role doesn't take rights from existing keys.
  */
-export function mayGrant(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
+export function canGrantRole(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
   return [...listPermissions(granted), "members:manage" as const].every(
-    (permission) => roleHolds(role, permission) && allowsPermission(restrictions, permission),
+    (permission) =>
+      roleHolds(role, permission) &&
+      (webAppPermissions.has(permission) || allowsPermission(restrictions, permission)),
   );
 }

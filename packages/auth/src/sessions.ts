@@ -45,8 +45,8 @@ export interface Sessions {
 }
 
 /**
- * Creates the sessions of users, which better-auth stores in Latchkey's tables. Their start and expiry are judged only
- * by the database's clock, so that nodes whose clocks differ agree.
+ * Creates the sessions of users, which better-auth stores in Latchkey's tables. Their start and expiry are checked only
+ * against the database's clock, so that nodes whose clocks differ agree.
  */
 export function createSessions(options: SessionsOptions): Sessions {
   const auth = createBetterAuth(options);

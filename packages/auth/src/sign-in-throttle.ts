@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { findKnownOrigins, rememberOrigins } from "@latchkey/db/sign-in-origins";
-import { type BucketUse, giveBackToBuckets, takeFromBuckets } from "@latchkey/db/throttle-buckets";
+import { type BucketUse, returnToBuckets, takeFromBuckets } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
 import type { PasswordSource } from "./password-queue.ts";
@@ -88,7 +88,7 @@ export class SignInThrottle {
     await this.#take(uses, "sign-in");
     return {
       source: { network, knownOrigin: knownOrigin?.toString("hex") },
-      refund: () => giveBackToBuckets(this.#db, uses),
+      refund: () => returnToBuckets(this.#db, uses),
     };
   }
 
@@ -115,7 +115,7 @@ export class SignInThrottle {
     await this.#take(uses, "sign-up");
     return {
       source: { network, knownOrigin: undefined },
-      refund: () => giveBackToBuckets(this.#db, uses),
+      refund: () => returnToBuckets(this.#db, uses),
     };
   }
 

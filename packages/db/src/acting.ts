@@ -23,7 +23,7 @@ export async function isUserActing(trx: Trx, userId: UserId): Promise<boolean> {
 }
 
 /** The key that a request acts with. */
-export interface HeldKey {
+export interface LockedKey {
   readonly settings: KeySettings;
   /** Whether the presented secret is a former secret that is still valid. */
   readonly isByFormerSecret: boolean;
@@ -37,7 +37,7 @@ export interface HeldKey {
 export async function lockActingKey(
   trx: Trx,
   { keyId, digest }: { readonly keyId: KeyId; readonly digest: string },
-): Promise<HeldKey | undefined> {
+): Promise<LockedKey | undefined> {
   const hash = Buffer.from(digest, "base64");
   const row = await trx
     .selectFrom("api_keys")

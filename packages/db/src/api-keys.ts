@@ -148,19 +148,17 @@ interface FoundPage {
 
 type Cut = { readonly offset: number; readonly limit: number };
 
-/**
- * Reads the page and the total from the index alone, even for a large offset. Uses two connections if `db` is a pool.
- */
-async function findPage(db: Db, userId: UserId, { offset, limit }: Cut): Promise<FoundPage> {
-  const keys = db.selectFrom("api_keys").where("user_id", "=", userId).where("deleted_at", "is", null);
-  const page = keys
+/** Reads the page and the total from the index alone, even for a large offset. */
+async function findPage(trx: UserTrx, userId: UserId, { offset, limit }: Cut): Promise<FoundPage> {
+  const keys = trx.selectFrom("api_keys").where("user_id", "=", userId).where("deleted_at", "is", null);
+  const rows = await keys
     .select("id")
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
     .offset(offset)
-    .limit(limit);
-  const count = keys.select((eb) => eb.fn.countAll<number>().as("total"));
-  const [rows, { total }] = await Promise.all([page.execute(), count.executeTakeFirstOrThrow()]);
+    .limit(limit)
+    .execute();
+  const { total } = await keys.select((eb) => eb.fn.countAll<number>().as("total")).executeTakeFirstOrThrow();
   return { ids: rows.map(({ id }) => id), total };
 }
 

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import {
   type Actor,
   type AuditAction,
@@ -80,8 +81,23 @@ export async function listAuditEvents(
     .leftJoin("users as target", (join) =>
       join.onRef("target.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "member"),
     )
+    // The current name of a key is shown only while the key can reach the workspace.
     .leftJoin("api_keys as target_key", (join) =>
-      join.onRef("target_key.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "key"),
+      join
+        .onRef("target_key.id", "=", "audit_events.target_id")
+        .on("audit_events.target_kind", "=", "key")
+        .on(
+          sql<boolean>`(target_key.workspace_ids is null or ${scope.workspaceId} = any(target_key.workspace_ids))`,
+        )
+        .on((eb) =>
+          eb.exists(
+            eb
+              .selectFrom("members")
+              .whereRef("members.user_id", "=", "target_key.user_id")
+              .where("members.workspace_id", "=", scope.workspaceId)
+              .select(sql`1`.as("found")),
+          ),
+        ),
     )
     .select([
       "audit_events.id",

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { clientConfig, type DatabaseConnection, type DatabaseRole, startupOptions } from "./connection.ts";
-import { isRoleRefusal } from "./sqlstate.ts";
+import { isMissingRoleOrPrivilege } from "./sqlstate.ts";
 
 const roles: readonly DatabaseRole[] = ["latchkey_tenant", "latchkey_admission"];
 
@@ -35,7 +35,7 @@ export async function requireRoles(connection: DatabaseConnection): Promise<void
       // A proxy between Latchkey and the database may drop startup options.
       if (rows[0]?.name !== role) throw new RolesMissingError(client.user ?? "");
     } catch (error) {
-      if (isRoleRefusal(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
+      if (isMissingRoleOrPrivilege(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
       throw error;
     } finally {
       await client.end();

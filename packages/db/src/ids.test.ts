@@ -27,7 +27,7 @@ test.each([
 
 test("an ID starts with the given time and is a UUIDv7", () => {
   const at = new Date("2026-03-02T12:00:00.123Z");
-  const [one, other] = [createId("keyRefusal", at), createId("keyRefusal", at)];
+  const [one, other] = [createId("keyRejection", at), createId("keyRejection", at)];
   expect(one).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(Number.parseInt(one.replaceAll("-", "").slice(0, 12), 16)).toBe(at.getTime());
   expect(other).not.toBe(one);

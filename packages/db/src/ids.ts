@@ -15,7 +15,7 @@ export type AccountId = Branded<"account">;
 /** The UUIDv7 of an event in a workspace's audit log. */
 export type AuditEventId = Branded<"auditEvent">;
 /** The UUIDv7 of a rejected request with a key. */
-export type KeyRefusalId = Branded<"keyRefusal">;
+export type KeyRejectionId = Branded<"keyRejection">;
 /** The UUIDv7 of an event in a user's security log. */
 export type SecurityEventId = Branded<"securityEvent">;
 /** A session's UUIDv7, as stored in Postgres. */
@@ -28,7 +28,7 @@ interface Ids {
   account: AccountId;
   session: SessionId;
   auditEvent: AuditEventId;
-  keyRefusal: KeyRefusalId;
+  keyRejection: KeyRejectionId;
   securityEvent: SecurityEventId;
 }
 
@@ -39,7 +39,7 @@ const prefixes = {
   account: "acc",
   session: "ses",
   auditEvent: "evt",
-  keyRefusal: "ref",
+  keyRejection: "ref",
   securityEvent: "sec",
 } as const satisfies Record<keyof Ids, string>;
 

@@ -6,10 +6,10 @@ import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import {
-  findOwnRefusals,
+  findOwnRejections,
   type KeyHistory,
   listKeyAddresses,
-  listKeyRefusals,
+  listKeyRejections,
   pruneKeyHistory,
   readKeyUsage,
   type UsagePeriod,
@@ -54,7 +54,7 @@ async function addRetiredSecret(keyId: KeyId): Promise<Buffer> {
 }
 
 async function write(history: Partial<KeyHistory>, node = nodes[0]): Promise<void> {
-  await writeKeyHistory(node, { usage: [], addresses: [], refusals: [], secrets: [], ...history });
+  await writeKeyHistory(node, { usage: [], addresses: [], rejections: [], secrets: [], ...history });
 }
 
 const noon = new Date("2026-03-02T12:00:00Z");
@@ -63,13 +63,13 @@ function used(keyId: KeyId, row: Partial<KeyHistory["usage"][number]> = {}): Key
   return { keyId, hour: noon, workspaceId: null, outcome: "admitted", count: 1, ...row };
 }
 
-function refused(
+function rejected(
   keyId: KeyId,
-  row: Partial<KeyHistory["refusals"][number]> = {},
-): KeyHistory["refusals"][number] {
+  row: Partial<KeyHistory["rejections"][number]> = {},
+): KeyHistory["rejections"][number] {
   return {
     keyId,
-    id: createId("keyRefusal"),
+    id: createId("keyRejection"),
     occurredAt: noon,
     address: "192.0.2.1",
     method: "GET",
@@ -123,11 +123,11 @@ test("accepts the same row twice in one flush", async () => {
   const digest = hash.toString("base64");
   const late = new Date(noon.getTime() + 1_000);
   const address = { keyId, address: "192.0.2.1", lastSeenAt: noon };
-  const mark = { digest, usedAt: noon, refusedAt: noon, refusedAddress: "192.0.2.1" };
+  const mark = { digest, usedAt: noon, rejectedAt: noon, rejectedAddress: "192.0.2.1" };
   await write({
     usage: [used(keyId), used(keyId, { count: 2 })],
     addresses: [{ ...address, lastSeenAt: late }, address],
-    secrets: [{ ...mark, usedAt: late }, { ...mark, refusedAt: late, refusedAddress: "192.0.2.2" }, mark],
+    secrets: [{ ...mark, usedAt: late }, { ...mark, rejectedAt: late, rejectedAddress: "192.0.2.2" }, mark],
   });
   expect(await read(userId, { keyId })).toMatchObject([{ count: 3 }]);
   expect(await listKeyAddresses(database.db, keyId)).toEqual([{ address: "192.0.2.1", lastSeenAt: late }]);
@@ -164,22 +164,22 @@ test("keeps the last five addresses of a key, with the latest time of each", asy
 
 test("keeps the last 100 rejected requests of a key, newest first, without duplicates", async () => {
   const [keyId, other] = [await addKey(await addUser()), await addKey(await addUser())];
-  const rows = Array.from({ length: 130 }, (_, index) => refused(keyId, { path: `/open/${index}` })).sort(
+  const rows = Array.from({ length: 130 }, (_, index) => rejected(keyId, { path: `/open/${index}` })).sort(
     (one, two) => (one.id < two.id ? -1 : 1),
   );
-  const kept = refused(other);
-  await write({ refusals: [kept, ...rows.slice(0, 90)] });
-  await write({ refusals: rows.slice(80) }, nodes[1]);
+  const kept = rejected(other);
+  await write({ rejections: [kept, ...rows.slice(0, 90)] });
+  await write({ rejections: rows.slice(80) }, nodes[1]);
   const newest = rows
     .slice(30)
     .toReversed()
-    .map(({ keyId: _, ...refusal }) => refusal);
-  expect(await listKeyRefusals(database.db, keyId)).toEqual(newest);
+    .map(({ keyId: _, ...rejection }) => rejection);
+  expect(await listKeyRejections(database.db, keyId)).toEqual(newest);
   const { rows: stored } = await sql`select from key_refusals where key_id = ${keyId}`.execute(
     database.owner,
   );
   expect(stored).toHaveLength(100);
-  expect(await listKeyRefusals(database.db, other)).toMatchObject([{ id: kept.id }]);
+  expect(await listKeyRejections(database.db, other)).toMatchObject([{ id: kept.id }]);
 });
 
 async function readSecret(hash: Buffer) {
@@ -190,7 +190,7 @@ async function readSecret(hash: Buffer) {
     .executeTakeFirst();
 }
 
-const unmarked = { usedAt: null, refusedAt: null, refusedAddress: null };
+const unmarked = { usedAt: null, rejectedAt: null, rejectedAddress: null };
 
 test("a former secret keeps the latest times, whichever node writes first", async () => {
   const hash = await addRetiredSecret(await addKey(await addUser()));
@@ -198,9 +198,9 @@ test("a former secret keeps the latest times, whichever node writes first", asyn
   const later = new Date(noon.getTime() + 60_000);
   await write({ secrets: [{ ...none, usedAt: later }] });
   expect(await readSecret(hash)).toEqual({ last_used_at: later, refused_at: null, refused_address: null });
-  await write({ secrets: [{ ...none, refusedAt: later, refusedAddress: "192.0.2.2" }] });
+  await write({ secrets: [{ ...none, rejectedAt: later, rejectedAddress: "192.0.2.2" }] });
   await write(
-    { secrets: [{ ...none, usedAt: noon, refusedAt: noon, refusedAddress: "192.0.2.1" }] },
+    { secrets: [{ ...none, usedAt: noon, rejectedAt: noon, rejectedAddress: "192.0.2.1" }] },
     nodes[1],
   );
   expect(await readSecret(hash)).toEqual({
@@ -283,24 +283,26 @@ async function countWaiting(): Promise<number> {
 
 test("rows that another node has locked are skipped when surplus rows are deleted", async () => {
   const keyId = await addKey(await addUser());
-  const rows = Array.from({ length: 100 }, () => refused(keyId)).sort((one, two) =>
+  const rows = Array.from({ length: 100 }, () => rejected(keyId)).sort((one, two) =>
     one.id < two.id ? -1 : 1,
   );
-  await write({ refusals: rows });
+  await write({ rejections: rows });
   const release = await hold("select from key_refusals where id = $1 for update", [rows[0]?.id]);
-  await write({ refusals: [refused(keyId), refused(keyId)] });
+  await write({ rejections: [rejected(keyId), rejected(keyId)] });
   const count = async () =>
     (await sql`select from key_refusals where key_id = ${keyId}`.execute(database.owner)).rows.length;
   expect(await count()).toBe(101);
   await release();
-  await write({ refusals: [refused(keyId)] });
+  await write({ rejections: [rejected(keyId)] });
   expect(await count()).toBe(100);
 });
 
 test("writes all rows of a flush or none", async () => {
   const userId = await addUser();
   const keyId = await addKey(userId);
-  await expect(write({ usage: [used(keyId)], refusals: [refused(keyId, { path: "\0" })] })).rejects.toThrow();
+  await expect(
+    write({ usage: [used(keyId)], rejections: [rejected(keyId, { path: "\0" })] }),
+  ).rejects.toThrow();
   expect(await read(userId, { keyId })).toEqual([]);
 });
 
@@ -336,17 +338,18 @@ test("reads hours and days in UTC between two times, per workspace or added up",
   );
   const elsewhere = openDatabase(database.connection, { applicationName: "elsewhere" });
   onTestFinished(() => elsewhere.destroy());
-  const readThere = (more: Pick<UsagePeriod, "bucket" | "workspaces">) =>
-    asUser(elsewhere, userId, (trx) => readKeyUsage(trx, { ...period, ...more }));
-  expect(await readThere({ bucket: "hour" })).toEqual([
+  const readThere = (bucket: UsagePeriod["bucket"]) =>
+    asUser(elsewhere, userId, (trx) => readKeyUsage(trx, { ...period, bucket }));
+  expect(await readThere("hour")).toEqual([
     { startsAt: at("02T00"), workspaceId: null, outcome: "admitted", count: 2 },
     { startsAt: at("02T23"), workspaceId, outcome: "admitted", count: 8 },
     { startsAt: at("02T23"), workspaceId, outcome: "no-permission", count: 16 },
     { startsAt: at("02T23"), workspaceId: null, outcome: "admitted", count: 4 },
   ]);
-  expect(await readThere({ bucket: "day", workspaces: "together" })).toEqual([
-    { startsAt: at("02T00"), workspaceId: null, outcome: "admitted", count: 14 },
-    { startsAt: at("02T00"), workspaceId: null, outcome: "no-permission", count: 16 },
+  expect(await readThere("day")).toEqual([
+    { startsAt: at("02T00"), workspaceId, outcome: "admitted", count: 8 },
+    { startsAt: at("02T00"), workspaceId, outcome: "no-permission", count: 16 },
+    { startsAt: at("02T00"), workspaceId: null, outcome: "admitted", count: 6 },
   ]);
 });
 
@@ -372,20 +375,20 @@ test("explains a rejected request only to the owner of its key, even after the k
   const [userId, stranger] = [await addUser(), await addUser()];
   const [keyId, foreign] = [await addKey(userId, "mine"), await addKey(stranger, "theirs")];
   const requestId = randomUUID();
-  const refusal = refused(keyId, { requestId });
-  await write({ refusals: [refusal, refused(keyId), refused(foreign, { requestId })] });
+  const rejection = rejected(keyId, { requestId });
+  await write({ rejections: [rejection, rejected(keyId), rejected(foreign, { requestId })] });
   await database.owner
     .updateTable("api_keys")
     .set({ deleted_at: new Date() })
     .where("id", "=", keyId)
     .execute();
-  expect(await findOwnRefusals(database.db, userId, requestId)).toEqual([
-    { ...refusal, keyName: "mine", isKeyDeleted: true },
+  expect(await findOwnRejections(database.db, userId, requestId)).toEqual([
+    { ...rejection, keyName: "mine", isKeyDeleted: true },
   ]);
-  expect(await findOwnRefusals(database.db, stranger, requestId)).toMatchObject([
+  expect(await findOwnRejections(database.db, stranger, requestId)).toMatchObject([
     { keyName: "theirs", isKeyDeleted: false },
   ]);
-  expect(await findOwnRefusals(database.db, await addUser(), requestId)).toEqual([]);
+  expect(await findOwnRejections(database.db, await addUser(), requestId)).toEqual([]);
 });
 
 /** A time this many days and minutes ago. */
@@ -408,7 +411,7 @@ test("prunes at most the given number of hours, oldest first, and keeps the rest
   await database.owner.deleteFrom("key_usage_hours").execute();
   const hours = [ago(40), ago(33), ago(31), ago(30, 5), ago(30, -5), ago(1)];
   await write({ usage: hours.map((hour) => used(keyId, { hour })).toReversed() });
-  const step = { keepDays: 30, atOnce: 3 };
+  const step = { keepDays: 30, maxHours: 3 };
   expect(await pruneKeyHistory(nodes[0], step)).toMatchObject({ hours: 3 });
   expect(await listHours(keyId)).toEqual(hours.slice(3));
   expect(await pruneKeyHistory(nodes[0], step)).toMatchObject({ hours: 1 });
@@ -424,7 +427,7 @@ test("only one node prunes at a time; another one changes nothing", async () => 
     "select from key_usage_hours where key_id = $1 order by hour limit 1 for update",
     [keyId],
   );
-  const first = pruneKeyHistory(nodes[0], { keepDays: 30, atOnce: 1 });
+  const first = pruneKeyHistory(nodes[0], { keepDays: 30, maxHours: 1 });
   const countPruners = async () => {
     const { rows } = await sql<{ count: number }>`
       select count(*) from pg_locks where locktype = 'advisory' and granted
@@ -457,12 +460,12 @@ test("prunes the history of purged and long deleted keys, a few keys per step, a
     addresses: keyIds
       .filter((keyId) => keyId !== keys.get("justRefused"))
       .map((keyId) => ({ keyId, address: "192.0.2.1", lastSeenAt: ago(1) })),
-    refusals: keyIds.map((keyId) => ({ ...refused(keyId), occurredAt: ago(1) })),
+    rejections: keyIds.map((keyId) => ({ ...rejected(keyId), occurredAt: ago(1) })),
   });
   const visited: (KeyId | undefined)[] = [];
   let after: KeyId | undefined;
   do {
-    ({ next: after } = await pruneKeyHistory(nodes[0], { keepDays: 30, atOnce: 20, after }));
+    ({ next: after } = await pruneKeyHistory(nodes[0], { keepDays: 30, maxHours: 20, after }));
     visited.push(after);
   } while (after && visited.length < 10);
   const inOrder = keyIds.toSorted();
@@ -470,7 +473,7 @@ test("prunes the history of purged and long deleted keys, a few keys per step, a
   for (const [name, keyId] of keys) {
     const isKept = name === "live" || name === "lately";
     expect(await listKeyAddresses(database.db, keyId), name).toHaveLength(isKept ? 1 : 0);
-    expect(await listKeyRefusals(database.db, keyId), name).toHaveLength(isKept ? 1 : 0);
+    expect(await listKeyRejections(database.db, keyId), name).toHaveLength(isKept ? 1 : 0);
   }
 });
 
@@ -483,14 +486,14 @@ test("prunes old addresses and rejected requests of live keys, except rows that 
     { keyId, address: "192.0.2.3", lastSeenAt: ago(40) },
   ];
   const recent = ago(29);
-  const refusals = [ago(31), recent].map((occurredAt) => ({ ...refused(keyId), occurredAt }));
-  await write({ addresses, refusals });
+  const rejections = [ago(31), recent].map((occurredAt) => ({ ...rejected(keyId), occurredAt }));
+  await write({ addresses, rejections });
   const release = await hold("select from key_addresses where address = '192.0.2.3' for update", []);
   await pruneKeyHistory(nodes[0], { keepDays: 30 });
   await release();
   const kept = await listKeyAddresses(database.db, keyId);
   expect(kept.map(({ address }) => address)).toEqual(["192.0.2.2", "192.0.2.3"]);
-  expect(await listKeyRefusals(database.db, keyId)).toMatchObject([{ occurredAt: recent }]);
+  expect(await listKeyRejections(database.db, keyId)).toMatchObject([{ occurredAt: recent }]);
   await pruneKeyHistory(nodes[0], { keepDays: 30 });
   expect(await listKeyAddresses(database.db, keyId)).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import type { KeyId, KeyRefusalId, UserId, WorkspaceId } from "./ids.ts";
+import type { KeyId, KeyRejectionId, UserId, WorkspaceId } from "./ids.ts";
 import type { Db, Trx } from "./schema.ts";
 import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
 import type { UserTrx } from "./workspace-scope.ts";
@@ -22,8 +22,8 @@ export interface KeyAddress {
 }
 
 /** A rejected request with a key. */
-export interface KeyRefusal {
-  readonly id: KeyRefusalId;
+export interface KeyRejection {
+  readonly id: KeyRejectionId;
   readonly occurredAt: Date;
   readonly address: string | null;
   readonly method: string;
@@ -36,13 +36,13 @@ export interface KeyRefusal {
 export interface KeyHistory {
   readonly usage: readonly HourUsage[];
   readonly addresses: readonly (KeyAddress & { readonly keyId: KeyId })[];
-  readonly refusals: readonly (KeyRefusal & { readonly keyId: KeyId })[];
+  readonly rejections: readonly (KeyRejection & { readonly keyId: KeyId })[];
   /** Former secrets, by digest in base64: when they were last used, or rejected because their overlap had ended. */
   readonly secrets: readonly {
     readonly digest: string;
     readonly usedAt: Date | null;
-    readonly refusedAt: Date | null;
-    readonly refusedAddress: string | null;
+    readonly rejectedAt: Date | null;
+    readonly rejectedAddress: string | null;
   }[];
 }
 
@@ -64,7 +64,7 @@ export async function writeKeyHistory(db: Db, history: KeyHistory): Promise<void
     await sql`select set_config('lock_timeout', '500ms', true)`.execute(trx);
     if (history.usage.length > 0) await addUsage(trx, history.usage);
     if (history.addresses.length > 0) await putAddresses(trx, history.addresses);
-    if (history.refusals.length > 0) await putRefusals(trx, history.refusals);
+    if (history.rejections.length > 0) await putRejections(trx, history.rejections);
     if (history.secrets.length > 0) await markSecrets(trx, history.secrets);
   });
 }
@@ -99,7 +99,7 @@ async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<vo
   await deleteSurplus(trx, "key_addresses", input);
 }
 
-async function putRefusals(trx: Trx, rows: KeyHistory["refusals"]): Promise<void> {
+async function putRejections(trx: Trx, rows: KeyHistory["rejections"]): Promise<void> {
   const input = asTable(rows, {
     keyId: "uuid",
     id: "uuid",
@@ -147,8 +147,8 @@ async function markSecrets(trx: Trx, rows: KeyHistory["secrets"]): Promise<void>
   const input = asTable(rows, {
     digest: "text",
     usedAt: "timestamptz",
-    refusedAt: "timestamptz",
-    refusedAddress: "text",
+    rejectedAt: "timestamptz",
+    rejectedAddress: "text",
   });
   await sql`
     select from retired_secrets where hash in (select decode(digest, 'base64') from ${input})
@@ -160,8 +160,8 @@ async function markSecrets(trx: Trx, rows: KeyHistory["secrets"]): Promise<void>
   await sql`
     update retired_secrets set refused_at = latest.at, refused_address = latest.address
     from (
-      select distinct on (digest) digest, "refusedAt" as at, "refusedAddress" as address from ${input}
-      where "refusedAt" is not null order by digest, "refusedAt" desc
+      select distinct on (digest) digest, "rejectedAt" as at, "rejectedAddress" as address from ${input}
+      where "rejectedAt" is not null order by digest, "rejectedAt" desc
     ) latest
     where hash = decode(digest, 'base64') and (refused_at is null or refused_at < latest.at)`.execute(trx);
 }
@@ -185,8 +185,6 @@ export interface UsagePeriod {
   readonly from: Date;
   readonly to: Date;
   readonly bucket: "hour" | "day";
-  /** Whether each workspace has its own rows (`apart`, the default), or all are added up under null (`together`). */
-  readonly workspaces?: "apart" | "together";
 }
 
 /**
@@ -194,9 +192,8 @@ export interface UsagePeriod {
  * users.
  */
 export async function readKeyUsage(trx: UserTrx, period: UsagePeriod): Promise<UsageBucket[]> {
-  const workspaceId = period.workspaces === "together" ? sql`null::uuid` : sql`workspace_id`;
   const { rows } = await sql<UsageBucket>`
-    select date_trunc(${period.bucket}, hour, 'UTC') as "startsAt", ${workspaceId} as "workspaceId", outcome,
+    select date_trunc(${period.bucket}, hour, 'UTC') as "startsAt", workspace_id as "workspaceId", outcome,
       sum(count)::bigint as count
     from key_usage_hours
     where key_id = ${period.keyId} and hour >= ${period.from} and hour < ${period.to}
@@ -211,11 +208,11 @@ export async function readKeyUsageInBuckets(
   keyId: KeyId,
   buckets: UsageBuckets,
 ): Promise<Omit<UsageBucket, "workspaceId">[]> {
-  const { startsAt, isInside } = bucketsAsSql(buckets);
+  const { startsAt, isInRange } = bucketsAsSql(buckets);
   const { rows } = await sql<Omit<UsageBucket, "workspaceId">>`
     select ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
     from key_usage_hours
-    where key_id = ${keyId} and ${isInside}
+    where key_id = ${keyId} and ${isInRange}
     group by 1, 2
     order by 1, 2`.execute(trx);
   return rows;
@@ -225,8 +222,8 @@ export async function readKeyUsageInBuckets(
  * The last rejected requests of a key, at most 100, newest first. The caller must have checked that the reader owns the
  * key.
  */
-export async function listKeyRefusals(db: Db, keyId: KeyId): Promise<KeyRefusal[]> {
-  return await selectRefusals(db).where("key_refusals.key_id", "=", keyId).execute();
+export async function listKeyRejections(db: Db, keyId: KeyId): Promise<KeyRejection[]> {
+  return await selectRejections(db).where("key_refusals.key_id", "=", keyId).execute();
 }
 
 /**
@@ -246,12 +243,12 @@ export async function listKeyAddresses(db: Db, keyId: KeyId): Promise<KeyAddress
  * Finds rejected requests with this request ID and keys of this user: the last 100, newest first. Clients choose
  * request IDs, so there can be several.
  */
-export async function findOwnRefusals(
+export async function findOwnRejections(
   db: Db,
   userId: UserId,
   requestId: string,
-): Promise<(KeyRefusal & { keyId: KeyId; keyName: string; isKeyDeleted: boolean })[]> {
-  return await selectRefusals(db)
+): Promise<(KeyRejection & { keyId: KeyId; keyName: string; isKeyDeleted: boolean })[]> {
+  return await selectRejections(db)
     .innerJoin("api_keys", "api_keys.id", "key_refusals.key_id")
     .select(["api_keys.id as keyId", "api_keys.name as keyName"])
     .select(sql<boolean>`api_keys.deleted_at is not null`.as("isKeyDeleted"))
@@ -260,7 +257,7 @@ export async function findOwnRefusals(
     .execute();
 }
 
-function selectRefusals(db: Db) {
+function selectRejections(db: Db) {
   return db
     .selectFrom("key_refusals")
     .select([
@@ -283,7 +280,7 @@ export interface PruneStep {
    */
   readonly keepDays: number;
   /** The most hours to delete; 1,000 by default. A tenth as many keys are visited. */
-  readonly atOnce?: number;
+  readonly maxHours?: number;
   /** The key at which the previous step stopped. */
   readonly after?: KeyId | undefined;
 }
@@ -298,7 +295,7 @@ export interface PruneStep {
  */
 export async function pruneKeyHistory(
   db: Db,
-  { keepDays, atOnce = 1_000, after }: PruneStep,
+  { keepDays, maxHours = 1_000, after }: PruneStep,
 ): Promise<{ readonly hours: number; readonly next: KeyId | undefined }> {
   const cutoff = sql`now() - make_interval(days => ${keepDays})`;
   return await db.transaction().execute(async (trx) => {
@@ -307,9 +304,9 @@ export async function pruneKeyHistory(
     if (!rows[0]?.isFree) return { hours: 0, next: after };
     const { numAffectedRows = 0n } = await sql`
       delete from key_usage_hours where ctid = any(array(
-        select ctid from key_usage_hours where hour < ${cutoff} order by hour limit ${atOnce}
+        select ctid from key_usage_hours where hour < ${cutoff} order by hour limit ${maxHours}
       ))`.execute(trx);
-    const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(atOnce / 10) });
+    const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(maxHours / 10) });
     await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { cutoff, ...visited });
     await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { cutoff, ...visited });
     return { hours: Number(numAffectedRows), next: visited.next };

@@ -148,7 +148,7 @@ export async function insertMember(
 
 /**
  * Changes the role of a member. Returns false if the user is not a member, or the membership is at none of `versions`.
- * Call {@link lockUsers} first and {@link forgetMemberKeys} last in the transaction.
+ * Call {@link lockUsers} first and {@link invalidateMemberKeys} last in the transaction.
  */
 export async function updateMemberRole(
   trx: WorkspaceTrx,
@@ -167,7 +167,7 @@ export async function updateMemberRole(
 
 /**
  * Removes a member. Returns false if the user is not a member, or the membership is at none of `versions`. Call
- * {@link lockUsers} first and {@link forgetMemberKeys} last in the transaction.
+ * {@link lockUsers} first and {@link invalidateMemberKeys} last in the transaction.
  */
 export async function deleteMember(
   trx: WorkspaceTrx,
@@ -187,7 +187,7 @@ export async function deleteMember(
  * Invalidates what every node remembers about a member's keys. Call it last in the transaction. `insertApiKey` locks
  * the user too, so a key that is created concurrently is either included here, or created after this transaction.
  */
-export async function forgetMemberKeys(trx: WorkspaceTrx, userId: UserId): Promise<void> {
+export async function invalidateMemberKeys(trx: WorkspaceTrx, userId: UserId): Promise<void> {
   await bumpKeyVersions(trx, { userIds: [userId] });
 }
 

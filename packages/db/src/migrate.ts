@@ -12,7 +12,7 @@ import {
 } from "./migration-history.ts";
 import { type Migrations, migrations } from "./migrations.ts";
 import type { Db } from "./schema.ts";
-import { isLockTimeout, isRoleRefusal } from "./sqlstate.ts";
+import { isLockTimeout, isMissingRoleOrPrivilege } from "./sqlstate.ts";
 import { UnsuitableDatabaseError } from "./unsuitable-database-error.ts";
 
 /**
@@ -89,7 +89,7 @@ export async function migrate(
     if (changed.length > 0) onNotice({ kind: "changed", migrations: changed });
     return applied;
   } catch (error) {
-    if (isRoleRefusal(error) && /create role|to role/.test(String(error)))
+    if (isMissingRoleOrPrivilege(error) && /create role|to role/.test(String(error)))
       throw new RolesMissingError(await readLogin(db), { cause: error });
     throw error;
   } finally {

@@ -9,6 +9,7 @@ import * as restorableDumps from "./migrations/0009-restorable-dumps.ts";
 import * as purgedKeys from "./migrations/0010-purged-keys.ts";
 import * as workspaceDescriptions from "./migrations/0011-workspace-descriptions.ts";
 import * as workspaceOverview from "./migrations/0012-workspace-overview.ts";
+import * as workspaceUses from "./migrations/0013-workspace-uses.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -34,4 +35,5 @@ export const migrations: Migrations = {
   "0010-purged-keys": purgedKeys,
   "0011-workspace-descriptions": workspaceDescriptions,
   "0012-workspace-overview": workspaceOverview,
+  "0013-workspace-uses": workspaceUses,
 };

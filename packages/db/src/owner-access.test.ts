@@ -79,7 +79,7 @@ async function countRows(
   }
 }
 
-const refusal = {
+const rejection = {
   code: "42501",
   message: "row-level security hides the rows of tenants from the owner of the database",
 };
@@ -90,7 +90,7 @@ test("the owner can read the rows of all tenants in a backup session, and gets a
   for (const table of tables) {
     expect(await countRows(table, owner, { "latchkey.backup": "on" }), table).toBe(1);
     for (const settings of [{}, { "latchkey.backup": "off" }])
-      await expect(countRows(table, owner, settings), table).rejects.toMatchObject(refusal);
+      await expect(countRows(table, owner, settings), table).rejects.toMatchObject(rejection);
   }
 });
 
@@ -104,14 +104,14 @@ test("an owner that inherits from the product's roles sees all rows or gets an e
   for (const table of ["members", "key_usage_hours"])
     expect(await countRows(table, owner, {}), table).toBe(1);
   for (const table of ["workspaces", "audit_events"])
-    await expect(countRows(table, owner, {}), table).rejects.toMatchObject(refusal);
+    await expect(countRows(table, owner, {}), table).rejects.toMatchObject(rejection);
   await superuser.transaction().execute(async (trx) => {
     await sql`set local search_path = ${sql.id(schema)}`.execute(trx);
     await sql`insert into workspaces (id, name, slug) values (gen_random_uuid(), 'Of nobody', 'nobody')`.execute(
       trx,
     );
   });
-  await expect(countRows("workspaces", owner, { "latchkey.user_id": user })).rejects.toMatchObject(refusal);
+  await expect(countRows("workspaces", owner, { "latchkey.user_id": user })).rejects.toMatchObject(rejection);
 });
 
 test("the product's roles see no more in a backup session than in any other", async () => {

@@ -12,7 +12,7 @@ export interface PurgeRule {
 }
 
 /**
- * All purge rules, for the tenant role. Whether a row has expired is judged by the database's clock. The history of
+ * All purge rules, for the tenant role. Whether a row has expired is checked against the database's clock. The history of
  * keys is not included: only the admission role may delete it, in `pruneKeyHistory`.
  * @param options.historyDays how many days a key is kept after its deletion.
  */

@@ -5,7 +5,7 @@ import type { Trx } from "./schema.ts";
  * Runs `work` after a savepoint. If it returns undefined, rolls back to the savepoint, which keeps what the transaction
  * did before.
  */
-export async function undoUnlessDone<Result>(
+export async function withSavepoint<Result>(
   trx: Trx,
   work: () => Promise<Result | undefined>,
 ): Promise<Result | undefined> {

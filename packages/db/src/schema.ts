@@ -4,7 +4,7 @@ import type {
   AccountId,
   AuditEventId,
   KeyId,
-  KeyRefusalId,
+  KeyRejectionId,
   SecurityEventId,
   SessionId,
   UserId,
@@ -223,9 +223,9 @@ export interface KeyAddressTable {
 }
 
 /** A rejected request with a key. */
-export interface KeyRefusalTable {
+export interface KeyRejectionTable {
   key_id: KeyId;
-  id: KeyRefusalId;
+  id: KeyRejectionId;
   occurred_at: Date;
   address: string | null;
   method: string;
@@ -271,7 +271,7 @@ export interface Database {
   retired_secrets: RetiredSecretTable;
   key_usage_hours: KeyUsageHourTable;
   key_addresses: KeyAddressTable;
-  key_refusals: KeyRefusalTable;
+  key_refusals: KeyRejectionTable;
   audit_events: AuditEventTable;
   security_events: SecurityEventTable;
   idempotency_records: IdempotencyRecordTable;

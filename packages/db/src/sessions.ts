@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { UserId } from "./ids.ts";
 import type { Db } from "./schema.ts";
 
-/** A session that has not ended, judged by the database's clock because the clocks of the nodes may differ. */
+/** A session that has not ended by the database's clock, because the clocks of the nodes may differ. */
 export interface LiveSession {
   readonly user: { readonly id: UserId; readonly email: string; readonly name: string };
   /** Whether `renewSession` would extend it, and its last renewal was `renewAfterSeconds` ago. */

@@ -6,8 +6,8 @@ import {
   isDatabaseUnavailable,
   isDefiniteAbort,
   isLockTimeout,
+  isMissingRoleOrPrivilege,
   isNotAcceptingConnections,
-  isRoleRefusal,
   isServerUnavailable,
 } from "./sqlstate.ts";
 
@@ -19,7 +19,7 @@ const classes = {
   isDefiniteAbort,
   isLockTimeout,
   isNotAcceptingConnections,
-  isRoleRefusal,
+  isMissingRoleOrPrivilege,
   isServerUnavailable,
 };
 
@@ -35,7 +35,7 @@ test.each([
   ["08000", "connection_exception", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["08006", "connection_failure", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["22001", "string_data_right_truncation", []],
-  ["22023", "invalid_parameter_value", ["isRoleRefusal"]],
+  ["22023", "invalid_parameter_value", ["isMissingRoleOrPrivilege"]],
   ["23503", "foreign_key_violation", []],
   ["23505", "unique_violation", ["isDatabaseDuplicate"]],
   ["25006", "read_only_sql_transaction", ["isDatabaseUnavailable", "isServerUnavailable"]],
@@ -48,7 +48,7 @@ test.each([
   ["40001", "serialization_failure", ["isDefiniteAbort"]],
   ["40003", "statement_completion_unknown", []],
   ["40P01", "deadlock_detected", ["isDefiniteAbort"]],
-  ["42501", "insufficient_privilege", ["isRoleRefusal"]],
+  ["42501", "insufficient_privilege", ["isMissingRoleOrPrivilege"]],
   ["42601", "syntax_error", []],
   ["42P01", "undefined_table", []],
   ["42P04", "duplicate_database", ["isDatabaseDuplicate"]],

@@ -63,7 +63,10 @@ const notAccepting: ReadonlySet<string> = new Set([
   state.tooManyConnections,
 ]);
 
-const roleRefusals: ReadonlySet<string> = new Set([state.insufficientPrivilege, state.invalidParameterValue]);
+const missingRoleOrPrivilege: ReadonlySet<string> = new Set([
+  state.insufficientPrivilege,
+  state.invalidParameterValue,
+]);
 
 const databaseExists: ReadonlySet<string> = new Set([state.duplicateDatabase, state.uniqueViolation]);
 
@@ -107,8 +110,8 @@ export function isNotAcceptingConnections(error: unknown): boolean {
 }
 
 /** Whether the login may not do this: it lacks the privilege, or the role it was to assume does not exist. */
-export function isRoleRefusal(error: unknown): boolean {
-  return isIn(roleRefusals, error);
+export function isMissingRoleOrPrivilege(error: unknown): boolean {
+  return isIn(missingRoleOrPrivilege, error);
 }
 
 /** Whether a lock was not acquired within `lock_timeout`. */

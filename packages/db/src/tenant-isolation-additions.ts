@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "./schema.ts";
-import type { Gap } from "./tenant-isolation-error.ts";
+import type { IsolationGap } from "./tenant-isolation-error.ts";
 import { functions, grants, listGrants, policies } from "./tenant-isolation-rules.ts";
 
 const roles = Object.keys(grants);
@@ -12,7 +12,7 @@ const grantTables = [...new Set(listGrants().map(({ table }) => table))];
  * memberships in other roles, and functions with another definition. In the schema of a newer version, these may be
  * additions of that version.
  */
-export async function findAdditions(db: Db): Promise<Gap[]> {
+export async function findAdditions(db: Db): Promise<IsolationGap[]> {
   return [
     ...(await findMemberships(db)),
     ...(await findAddedPolicies(db)),
@@ -21,7 +21,7 @@ export async function findAdditions(db: Db): Promise<Gap[]> {
   ];
 }
 
-async function findMemberships(db: Db): Promise<Gap[]> {
+async function findMemberships(db: Db): Promise<IsolationGap[]> {
   const { rows } = await sql<{ role: string; group: string }>`
     select member.rolname as role, quote_ident(outer_role.rolname) as group
     from pg_auth_members
@@ -29,9 +29,9 @@ async function findMemberships(db: Db): Promise<Gap[]> {
     join pg_roles outer_role on outer_role.oid = roleid
     where member.rolname = any(${roles}) order by 1, 2`.execute(db);
   return rows.map(({ role, group }) => ({
-    what: `the role "${role}" is a member of the role ${group}`,
+    description: `the role "${role}" is a member of the role ${group}`,
     remedy: `revoke ${group} from ${role};`,
-    by: "superuser",
+    repairer: "superuser",
   }));
 }
 
@@ -39,7 +39,7 @@ async function findMemberships(db: Db): Promise<Gap[]> {
  * Finds permissive policies, because one of them is enough to show a row. Policies for other roles than the product's
  * and PUBLIC don't affect the product.
  */
-async function findAddedPolicies(db: Db): Promise<Gap[]> {
+async function findAddedPolicies(db: Db): Promise<IsolationGap[]> {
   const { rows } = await sql<{ table: string; name: string; quoted: string }>`
     select relname as table, polname as name, quote_ident(polname) as quoted
     from pg_policy join pg_class on pg_class.oid = polrelid
@@ -52,13 +52,13 @@ async function findAddedPolicies(db: Db): Promise<Gap[]> {
   return rows
     .filter(({ table, name }) => !policies.some((rule) => rule.table === table && rule.name === name))
     .map(({ table, name, quoted }) => ({
-      what: `the table "${table}" has the additional policy "${name}"`,
+      description: `the table "${table}" has the additional policy "${name}"`,
       remedy: `drop policy ${quoted} on ${table};`,
     }));
 }
 
 /** Finds privileges that the rules don't grant, of the product's roles and of PUBLIC, on the tables in the rules. */
-async function findAddedGrants(db: Db): Promise<Gap[]> {
+async function findAddedGrants(db: Db): Promise<IsolationGap[]> {
   const { rows } = await sql<{ role: string; table: string; privilege: string; columns: string | null }>`
     with granted as (
       select relname as table, null as column, grantee, lower(privilege_type) as privilege
@@ -83,17 +83,17 @@ async function findAddedGrants(db: Db): Promise<Gap[]> {
   return rows.map(({ role, table, privilege, columns }) => {
     const added = columns ? `${privilege} (${columns})` : privilege;
     return {
-      what: `the role "${role}" has the additional privilege ${added} on the table "${table}"`,
+      description: `the role "${role}" has the additional privilege ${added} on the table "${table}"`,
       remedy: `revoke ${added} on ${table} from ${role};`,
     };
   });
 }
 
-async function findChangedFunctions(db: Db): Promise<Gap[]> {
+async function findChangedFunctions(db: Db): Promise<IsolationGap[]> {
   const found = await digestFunctions(db);
   return Object.entries(functions)
     .filter(([signature, digest]) => (found.get(signature) ?? digest) !== digest)
-    .map(([signature]) => ({ what: `the function "${signature}" has been changed` }));
+    .map(([signature]) => ({ description: `the function "${signature}" has been changed` }));
 }
 
 /**

@@ -1,35 +1,35 @@
 /** A difference between the database and what the migrations set up. */
-export interface Gap {
+export interface IsolationGap {
   /** A description, as part of a sentence. */
-  readonly what: string;
+  readonly description: string;
   /** The statement that fixes it, if there is one. */
   readonly remedy?: string;
   /** Who may run the remedy, if the owner of the database may not. */
-  readonly by?: "superuser";
+  readonly repairer?: "superuser";
 }
 
 /** The grants, policies, functions or row-level security of the database differ from what its migrations set up. */
 export class TenantIsolationError extends Error {
   override readonly name = "TenantIsolationError";
 
-  constructor(gaps: readonly Gap[]) {
+  constructor(gaps: readonly IsolationGap[]) {
     super(`The database no longer isolates tenants: ${describeGaps(gaps)}. ${adviseOn(gaps)}`);
   }
 }
 
 /** The differences, as the rest of a sentence. */
-export function describeGaps(gaps: readonly Gap[]): string {
-  return gaps.map(({ what }) => what).join("; ");
+export function describeGaps(gaps: readonly IsolationGap[]): string {
+  return gaps.map(({ description }) => description).join("; ");
 }
 
-function adviseOn(gaps: readonly Gap[]): string {
+function adviseOn(gaps: readonly IsolationGap[]): string {
   if (gaps.some(({ remedy }) => remedy === undefined))
     return (
       "Make a backup with `latchkey backup`, and restore it with `latchkey restore` into an empty database, " +
       "which gets everything that the migrations set up."
     );
-  const statements = (by: Gap["by"]): string =>
-    gaps.flatMap((gap) => (gap.by === by ? [gap.remedy] : [])).join(" ");
+  const statements = (repairer: IsolationGap["repairer"]): string =>
+    gaps.flatMap((gap) => (gap.repairer === repairer ? [gap.remedy] : [])).join(" ");
   const [owners, superusers] = [statements(undefined), statements("superuser")];
   return [
     ...(superusers ? [`To repair the roles, have a superuser run: ${superusers}`] : []),

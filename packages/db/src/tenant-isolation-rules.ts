@@ -109,6 +109,14 @@ export const policies: readonly PolicyRule[] = [
     using: "is_own_key(key_id)",
   },
   {
+    // Postgres evaluates this policy before the others, because its name sorts last (migration 0013).
+    table: "key_usage_hours",
+    name: "workspace_uses",
+    role: "latchkey_tenant",
+    command: "select",
+    using: "(workspace_id = named_workspace())",
+  },
+  {
     table: "members",
     name: "admission",
     role: "latchkey_admission",

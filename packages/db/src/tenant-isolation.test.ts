@@ -22,8 +22,8 @@ async function describeIsolation(): Promise<string> {
   );
 }
 
-/** Each statement damages the database. The check then reports `what` and advises `remedy`. */
-const damages: readonly (readonly [statement: string, what: string, remedy: string])[] = [
+/** Each statement damages the database. The check then reports `description` and advises `remedy`. */
+const damages: readonly (readonly [statement: string, description: string, remedy: string])[] = [
   [
     "drop policy named_workspace on members",
     'the table "members" lacks the policy "named_workspace"',
@@ -135,7 +135,7 @@ test.each([
     await run(trx, statement);
     const name = /function (\w+)/.exec(statement)?.[1];
     expect(await findAdditions(trx)).toEqual([
-      { what: expect.stringMatching(new RegExp(`^the function "${name}\\(.*has been changed$`)) },
+      { description: expect.stringMatching(new RegExp(`^the function "${name}\\(.*has been changed$`)) },
     ]);
     throw new Rollback();
   });
@@ -170,11 +170,11 @@ test("reports a role that is a member of another role, and advises only a superu
 
 test.each(damages)(
   "after `%s`, reports the damage and gives advice that repairs it",
-  async (statement, what, remedy) => {
+  async (statement, description, remedy) => {
     expect(await describeIsolation()).toBe("isolated");
     await run(database.owner, statement);
     const message = await describeIsolation();
-    expect(message).toContain(what);
+    expect(message).toContain(description);
     expect(message).toContain(remedy);
     const advice = /or have the owner of the database run: (.*)$/.exec(message)?.[1] ?? "";
     await run(database.owner, advice);
@@ -209,9 +209,9 @@ test("reports a role that bypasses row-level security", async () => {
     await sql`alter role latchkey_tenant bypassrls`.execute(trx);
     expect(await findGaps(trx)).toEqual([
       {
-        what: 'the role "latchkey_tenant" bypasses row-level security',
+        description: 'the role "latchkey_tenant" bypasses row-level security',
         remedy: "alter role latchkey_tenant nosuperuser nobypassrls;",
-        by: "superuser",
+        repairer: "superuser",
       },
     ]);
     throw new Rollback();

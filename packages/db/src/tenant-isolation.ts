@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
 import type { Db } from "./schema.ts";
 import { findAdditions } from "./tenant-isolation-additions.ts";
-import { type Gap, TenantIsolationError } from "./tenant-isolation-error.ts";
+import { type IsolationGap, TenantIsolationError } from "./tenant-isolation-error.ts";
 import {
   functions,
   grants,
@@ -34,7 +34,10 @@ export async function requireTenantIsolation(
     role: "login",
     maxConnections: 1,
   });
-  const find = async (): Promise<{ readonly gaps: readonly Gap[]; readonly additions: readonly Gap[] }> => {
+  const find = async (): Promise<{
+    readonly gaps: readonly IsolationGap[];
+    readonly additions: readonly IsolationGap[];
+  }> => {
     const [gaps, additions] = [await findGaps(db), await findAdditions(db)];
     return isNewer ? { gaps, additions } : { gaps: [...gaps, ...additions], additions: [] };
   };
@@ -45,27 +48,27 @@ export async function requireTenantIsolation(
       found = await find();
     }
     if (found.gaps.length > 0) throw new TenantIsolationError(found.gaps);
-    return found.additions.map(({ what }) => what);
+    return found.additions.map(({ description }) => description);
   } finally {
     await db.destroy();
   }
 }
 
 /** Runs the statements in one transaction, so that no other transaction sees a table without its policy. */
-async function repair(db: Db, gaps: readonly Gap[]): Promise<void> {
+async function repair(db: Db, gaps: readonly IsolationGap[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    for (const { remedy, by } of gaps)
-      if (remedy !== undefined && by === undefined) await sql.raw(remedy).execute(trx);
+    for (const { remedy, repairer } of gaps)
+      if (remedy !== undefined && repairer === undefined) await sql.raw(remedy).execute(trx);
   });
 }
 
 /** Finds what is missing. `db` is a connection as the owner of the database. */
-export async function findGaps(db: Db): Promise<readonly Gap[]> {
+export async function findGaps(db: Db): Promise<readonly IsolationGap[]> {
   const tables = await readTables(db);
   const expected = Object.values(grants).flatMap((tablesOfRole) => Object.keys(tablesOfRole));
   const missing = [...new Set(expected)].filter((name) => !tables.has(name));
   return [
-    ...missing.map((name) => ({ what: `the table "${name}" is missing` })),
+    ...missing.map((name) => ({ description: `the table "${name}" is missing` })),
     ...(await findRoleGaps(db)),
     ...findSecurityGaps(tables),
     ...(await findPolicyGaps(db)).filter(({ table }) => tables.has(table)),
@@ -86,7 +89,7 @@ async function readTables(db: Db): Promise<Tables> {
   return new Map(rows.map(({ name, ...security }) => [name, security]));
 }
 
-async function findRoleGaps(db: Db): Promise<Gap[]> {
+async function findRoleGaps(db: Db): Promise<IsolationGap[]> {
   const { rows } = await sql<{ name: string; schema: string; isExempt: boolean; hasUsage: boolean }>`
     select rolname as name, current_schema()::text as schema, rolsuper or rolbypassrls as "isExempt",
       has_schema_privilege(oid, to_regnamespace(quote_ident(current_schema())), 'usage') as "hasUsage"
@@ -95,9 +98,9 @@ async function findRoleGaps(db: Db): Promise<Gap[]> {
     ...(isExempt
       ? [
           {
-            what: `the role "${name}" bypasses row-level security`,
+            description: `the role "${name}" bypasses row-level security`,
             remedy: `alter role ${name} nosuperuser nobypassrls;`,
-            by: "superuser" as const,
+            repairer: "superuser" as const,
           },
         ]
       : []),
@@ -105,23 +108,25 @@ async function findRoleGaps(db: Db): Promise<Gap[]> {
       ? []
       : [
           {
-            what: `the role "${name}" lacks usage on the schema "${schema}"`,
+            description: `the role "${name}" lacks usage on the schema "${schema}"`,
             remedy: `grant usage on schema "${schema}" to ${name};`,
           },
         ]),
   ]);
 }
 
-function findSecurityGaps(tables: Tables): Gap[] {
+function findSecurityGaps(tables: Tables): IsolationGap[] {
   return [...new Set(policies.map(({ table }) => table))].flatMap((name) => {
     const security = tables.get(name);
     if (!security || (security.isEnabled && security.isForced)) return [];
-    const what = `row-level security of the table "${name}" is ${security.isEnabled ? "not forced" : "disabled"}`;
-    return [{ what, remedy: `alter table ${name} enable row level security, force row level security;` }];
+    const description = `row-level security of the table "${name}" is ${security.isEnabled ? "not forced" : "disabled"}`;
+    return [
+      { description, remedy: `alter table ${name} enable row level security, force row level security;` },
+    ];
   });
 }
 
-async function findPolicyGaps(db: Db): Promise<(Gap & { readonly table: string })[]> {
+async function findPolicyGaps(db: Db): Promise<(IsolationGap & { readonly table: string })[]> {
   const { rows } = await sql<PolicyRule & { readonly isOther: boolean }>`
     select tablename as table, policyname as name, array_to_string(roles, ', ') as role, lower(cmd) as command,
       qual as using, permissive <> 'PERMISSIVE' or with_check is not null as "isOther"
@@ -130,15 +135,16 @@ async function findPolicyGaps(db: Db): Promise<(Gap & { readonly table: string }
     const { table, name, role, command, using } = rule;
     const found = rows.find((row) => row.table === table && row.name === name);
     const create = `create policy ${name} on ${table} for ${command} to ${role} using (${using});`;
-    if (!found) return [{ table, what: `the table "${table}" lacks the policy "${name}"`, remedy: create }];
+    if (!found)
+      return [{ table, description: `the table "${table}" lacks the policy "${name}"`, remedy: create }];
     const isSame = found.role === role && found.command === command && found.using === using;
     if (isSame && !found.isOther) return [];
-    const what = `the policy "${name}" of the table "${table}" has been changed`;
-    return [{ table, what, remedy: `drop policy ${name} on ${table}; ${create}` }];
+    const description = `the policy "${name}" of the table "${table}" has been changed`;
+    return [{ table, description, remedy: `drop policy ${name} on ${table}; ${create}` }];
   });
 }
 
-async function findGrantGaps(db: Db): Promise<(Gap & { readonly table: string })[]> {
+async function findGrantGaps(db: Db): Promise<(IsolationGap & { readonly table: string })[]> {
   const { rows } = await sql<{ role: string; table: string; privilege: string; columns: string | null }>`
     select role, "table", privilege, string_agg("column", ', ' order by "column") as columns
     from jsonb_to_recordset(${JSON.stringify(listGrants())}::jsonb)
@@ -155,13 +161,13 @@ async function findGrantGaps(db: Db): Promise<(Gap & { readonly table: string })
     const lacking = columns ? `${privilege} (${columns})` : privilege;
     return {
       table,
-      what: `the role "${role}" lacks ${lacking} on the table "${table}"`,
+      description: `the role "${role}" lacks ${lacking} on the table "${table}"`,
       remedy: `grant ${lacking} on ${table} to ${role};`,
     };
   });
 }
 
-async function findFunctionGaps(db: Db): Promise<Gap[]> {
+async function findFunctionGaps(db: Db): Promise<IsolationGap[]> {
   const { rows } = await sql<{ signature: string; role: string | null }>`
     select signature, role from unnest(${Object.keys(functions)}::text[]) signature
     left join unnest(${Object.keys(grants)}::text[]) role on to_regprocedure(signature) is not null
@@ -169,15 +175,15 @@ async function findFunctionGaps(db: Db): Promise<Gap[]> {
     order by 1, 2`.execute(db);
   return rows.map(({ signature, role }) =>
     role === null
-      ? { what: `the function "${signature}" is missing` }
+      ? { description: `the function "${signature}" is missing` }
       : {
-          what: `the role "${role}" lacks execute on the function "${signature}"`,
+          description: `the role "${role}" lacks execute on the function "${signature}"`,
           remedy: `grant execute on function ${signature} to ${role};`,
         },
   );
 }
 
-async function findTriggerGaps(db: Db): Promise<Gap[]> {
+async function findTriggerGaps(db: Db): Promise<IsolationGap[]> {
   const { rows } = await sql<{ name: string; table: string; isEnabled: boolean }>`
     select tgname as name, relname as table, tgenabled in ('O', 'A') as "isEnabled"
     from pg_trigger join pg_class on pg_class.oid = tgrelid
@@ -188,10 +194,10 @@ async function findTriggerGaps(db: Db): Promise<Gap[]> {
     return found
       ? [
           {
-            what: `the trigger "${name}" of the table "${table}" is disabled`,
+            description: `the trigger "${name}" of the table "${table}" is disabled`,
             remedy: `alter table ${table} enable trigger ${name};`,
           },
         ]
-      : [{ what: `the table "${table}" lacks the trigger "${name}"` }];
+      : [{ description: `the table "${table}" lacks the trigger "${name}"` }];
   });
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { type BucketUse, giveBackToBuckets, takeFromBuckets } from "./throttle-buckets.ts";
+import { type BucketUse, returnToBuckets, takeFromBuckets } from "./throttle-buckets.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -79,7 +79,7 @@ test("the wait is that of the bucket that refills last", async () => {
 test("a returned token can be taken again", async () => {
   const [one, other] = [createBucket(1), createBucket(1)];
   expect(await take(one, other)).toBe(0);
-  await giveBackToBuckets(database.db, [one, other]);
+  await returnToBuckets(database.db, [one, other]);
   expect(await take(one, other)).toBe(0);
   expect(await take(one)).toBeGreaterThan(0);
 });
@@ -122,7 +122,7 @@ test("concurrent attempts and returns don't deadlock", async () => {
     Array.from({ length: 30 }, async (_, index) => {
       const uses = index % 2 ? buckets : buckets.toReversed();
       expect(await takeFromBuckets(database.db, uses)).toBe(0);
-      await giveBackToBuckets(database.db, uses);
+      await returnToBuckets(database.db, uses);
     }),
   );
 });

@@ -21,45 +21,45 @@ export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promi
   if (waitSeconds > 0) return waitSeconds;
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ waitSeconds: number }>`
-      with asked as materialized (${usesAsTable(uses)}),
+      with requested as materialized (${usesAsTable(uses)}),
       taken as (
         insert into throttle_buckets as bucket (digest, full_at)
-        select digest, clock_timestamp() + refill from asked order by digest
+        select digest, clock_timestamp() + refill from requested order by digest
         on conflict (digest) do update
           -- Reads the clock after the row is locked: now() may be earlier than the attempt that held the lock.
           set full_at = greatest(bucket.full_at, clock_timestamp())
-            + (select refill from asked where asked.digest = excluded.digest)
+            + (select refill from requested where requested.digest = excluded.digest)
         returning digest, full_at
       )
       select coalesce(max(extract(epoch from full_at - clock_timestamp() - refill * capacity)), 0)::float8 as "waitSeconds"
-      from taken join asked using (digest)`.execute(trx);
+      from taken join requested using (digest)`.execute(trx);
     const overdrawnSeconds = rows[0]?.waitSeconds ?? 0;
     if (overdrawnSeconds <= 0) return 0;
     // A concurrent attempt took the last token after the buckets were read.
-    await giveBackToBuckets(trx, uses);
+    await returnToBuckets(trx, uses);
     return overdrawnSeconds;
   });
 }
 
 /** Returns a token that was taken to each bucket. */
-export async function giveBackToBuckets(db: Db | Trx, uses: readonly BucketUse[]): Promise<void> {
+export async function returnToBuckets(db: Db | Trx, uses: readonly BucketUse[]): Promise<void> {
   await sql`
-    with asked as materialized (${usesAsTable(uses)}),
+    with requested as materialized (${usesAsTable(uses)}),
     locked as materialized (
-      select digest from throttle_buckets where digest in (select digest from asked)
+      select digest from throttle_buckets where digest in (select digest from requested)
       order by digest for update
     )
     update throttle_buckets set full_at = full_at - refill
-    from locked join asked using (digest)
+    from locked join requested using (digest)
     where throttle_buckets.digest = locked.digest`.execute(db);
 }
 
 async function readWaitSeconds(db: Db, uses: readonly BucketUse[]): Promise<number> {
   const { rows } = await sql<{ waitSeconds: number }>`
-    with asked as materialized (${usesAsTable(uses)})
+    with requested as materialized (${usesAsTable(uses)})
     select coalesce(max(extract(epoch from full_at - clock_timestamp() + refill - refill * capacity)), 0)::float8
       as "waitSeconds"
-    from throttle_buckets join asked using (digest)`.execute(db);
+    from throttle_buckets join requested using (digest)`.execute(db);
   return Math.max(0, rows[0]?.waitSeconds ?? 0);
 }
 

@@ -11,11 +11,11 @@ export interface UsageBuckets {
 /** SQL for the start of the bucket of a row of `key_usage_hours`, and for whether the row is in any bucket. */
 export function bucketsAsSql({ starts, to }: UsageBuckets): {
   readonly startsAt: RawBuilder<Date>;
-  readonly isInside: RawBuilder<boolean>;
+  readonly isInRange: RawBuilder<boolean>;
 } {
   const times = sql`${starts.map((start) => start.toISOString())}::timestamptz[]`;
   return {
     startsAt: sql`(${times})[width_bucket(hour, ${times})]`,
-    isInside: sql`(hour >= ${starts[0]} and hour < ${to})`,
+    isInRange: sql`(hour >= ${starts[0]} and hour < ${to})`,
   };
 }

@@ -19,11 +19,11 @@ export async function readWorkspaceUsage(
   scope: WorkspaceScope,
   buckets: UsageBuckets,
 ): Promise<WorkspaceUsage[]> {
-  const { startsAt, isInside } = bucketsAsSql(buckets);
+  const { startsAt, isInRange } = bucketsAsSql(buckets);
   const { rows } = await sql<WorkspaceUsage>`
     select ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
     from key_usage_hours
-    where workspace_id = ${scope.workspaceId} and ${isInside}
+    where workspace_id = ${scope.workspaceId} and ${isInRange}
     group by 1, 2
     order by 1, 2`.execute(trx);
   return rows;
@@ -32,8 +32,10 @@ export async function readWorkspaceUsage(
 /** How many requests with a key were allowed in a workspace. */
 export interface BusyKey {
   readonly id: KeyId;
-  readonly name: string;
-  readonly start: string;
+  /** Null for a key that can no longer reach the workspace: its owner's later changes aren't for this workspace. */
+  readonly name: string | null;
+  /** Null like the name. */
+  readonly start: string | null;
   readonly ownerId: UserId;
   readonly ownerName: string;
   readonly isDeleted: boolean;
@@ -58,15 +60,19 @@ export async function listBusiestKeys(
   },
 ): Promise<BusyKey[]> {
   const isOwn = ownerId ? sql`api_keys.user_id = ${ownerId}` : sql`true`;
+  const canReach = sql`members.user_id is not null
+    and (api_keys.workspace_ids is null or ${scope.workspaceId} = any(api_keys.workspace_ids))`;
   const { rows } = await sql<BusyKey>`
-    select api_keys.id, api_keys.name, api_keys.start, api_keys.user_id as "ownerId", users.name as "ownerName",
-      api_keys.deleted_at is not null as "isDeleted", sum(count)::bigint as count
+    select api_keys.id, case when ${canReach} then api_keys.name end as name,
+      case when ${canReach} then api_keys.start end as start, api_keys.user_id as "ownerId",
+      users.name as "ownerName", api_keys.deleted_at is not null as "isDeleted", sum(count)::bigint as count
     from key_usage_hours
     join api_keys on api_keys.id = key_usage_hours.key_id
     join users on users.id = api_keys.user_id
+    left join members on members.user_id = api_keys.user_id and members.workspace_id = ${scope.workspaceId}
     where key_usage_hours.workspace_id = ${scope.workspaceId} and hour >= ${from} and hour < ${to}
       and outcome = 'admitted' and ${isOwn}
-    group by api_keys.id, users.id
+    group by api_keys.id, users.id, members.user_id
     order by count desc, api_keys.id
     limit ${limit}`.execute(trx);
   return rows;

@@ -29,21 +29,21 @@ export interface Membership extends Workspace {
 export async function insertWorkspace(
   trx: Trx,
   { slug, ownerId, ...fields }: NewWorkspaceFields & { readonly slug: string; readonly ownerId: UserId },
-): Promise<{ readonly scope: WorkspaceScope; readonly inside: WorkspaceTrx } | undefined> {
+): Promise<{ readonly scope: WorkspaceScope; readonly workspaceTrx: WorkspaceTrx } | undefined> {
   const scope = mintWorkspaceScope(createId("workspace"));
-  const inside = await enterWorkspace(trx, scope);
-  const row = await inside
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const row = await workspaceTrx
     .insertInto("workspaces")
     .values({ ...fields, id: scope.workspaceId, slug })
     .onConflict((conflict) => conflict.column("slug").doNothing())
     .returning("id")
     .executeTakeFirst();
   if (!row) return undefined;
-  await inside
+  await workspaceTrx
     .insertInto("members")
     .values({ workspace_id: row.id, user_id: ownerId, role: "owner" })
     .execute();
-  return { scope, inside };
+  return { scope, workspaceTrx };
 }
 
 const columns = [
@@ -76,7 +76,7 @@ export interface MembershipFilter {
   /** Part of a name, in any letter case. */
   readonly search?: string | undefined;
   /** Only these workspaces. */
-  readonly among?: ReadonlySet<WorkspaceId> | undefined;
+  readonly workspaceIds?: ReadonlySet<WorkspaceId> | undefined;
 }
 
 /** Returns a page of the workspaces that a user is a member of. */
@@ -89,15 +89,15 @@ export async function listMemberships(
     ...page
   }: Page & { readonly sort?: keyof typeof membershipOrders; readonly filter?: MembershipFilter },
 ): Promise<(Membership & { position: string })[]> {
-  const { role, search, among } = filter;
+  const { role, search, workspaceIds } = filter;
   const query = trx
     .selectFrom("members")
     .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
     .select([...columns, "members.role"])
     .where("members.user_id", "=", userId)
-    .$if(among !== undefined, (memberships) =>
+    .$if(workspaceIds !== undefined, (memberships) =>
       memberships.where(
-        sql<boolean>`workspaces.id = any(${[...(among as ReadonlySet<WorkspaceId>)]}::uuid[])`,
+        sql<boolean>`workspaces.id = any(${[...(workspaceIds as ReadonlySet<WorkspaceId>)]}::uuid[])`,
       ),
     ) // Checked by $if.
     .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Checked by $if.
@@ -111,10 +111,10 @@ export async function listMemberships(
 export async function listOwnWorkspaceIds(
   trx: UserTrx,
   userId: UserId,
-  among: readonly WorkspaceId[] | null,
+  workspaceIds: readonly WorkspaceId[] | null,
 ): Promise<WorkspaceId[]> {
   const query = trx.selectFrom("members").select("workspace_id").where("user_id", "=", userId);
-  const rows = await (among ? query.where("workspace_id", "in", among) : query)
+  const rows = await (workspaceIds ? query.where("workspace_id", "in", workspaceIds) : query)
     .orderBy("workspace_id")
     .execute();
   return rows.map(({ workspace_id }) => workspace_id);
@@ -141,7 +141,10 @@ export async function findRole(
  * Prevents the deletion of a workspace until the transaction ends, without blocking other changes of it. Returns false if
  * it was already deleted.
  */
-export async function keepWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<boolean> {
+export async function lockWorkspaceAgainstDeletion(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+): Promise<boolean> {
   const row = await trx
     .selectFrom("workspaces")
     .select("id")

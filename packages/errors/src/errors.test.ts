@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { AppError, errorCatalogue, toAppError } from "./errors.ts";
+import { AppError, errorCatalog, toAppError } from "./errors.ts";
 
 test("codes have the HTTP statuses and messages of the contract", () => {
-  const table = Object.entries(errorCatalogue).map(([code, { status }]) => [code, status]);
+  const table = Object.entries(errorCatalog).map(([code, { status }]) => [code, status]);
   expect(Object.fromEntries(table)).toEqual({
     BAD_REQUEST: 400,
     UNAUTHORIZED: 401,

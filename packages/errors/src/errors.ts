@@ -30,7 +30,7 @@ interface ErrorFacts {
 }
 
 /** Every error code, with its HTTP status, tRPC code and default message. */
-export const errorCatalogue = {
+export const errorCatalog = {
   BAD_REQUEST: { status: 400, trpc: "BAD_REQUEST", message: "The request is not valid" },
   UNAUTHORIZED: { status: 401, trpc: "UNAUTHORIZED", message: "Authorization not provided" },
   FORBIDDEN: { status: 403, trpc: "FORBIDDEN", message: "Insufficient access" },
@@ -68,11 +68,11 @@ export const errorCatalogue = {
   },
 } as const satisfies Record<string, ErrorFacts>;
 
-/** A code in {@link errorCatalogue}. */
-export type ErrorCode = keyof typeof errorCatalogue;
+/** A code in {@link errorCatalog}. */
+export type ErrorCode = keyof typeof errorCatalog;
 
 /** Every issue code and its meaning. Clients may depend on a code, so codes are added and never removed. */
-export const issueCatalogue = {
+export const issueCatalog = {
   required: "A required member, parameter or option is missing.",
   unknown_member: "The request has a member or query parameter that the endpoint doesn't know.",
   duplicate_member: "The JSON object has two members with the same name.",
@@ -95,8 +95,8 @@ export const issueCatalogue = {
   expands_access: "The change would let the key do more than before.",
 } as const satisfies Record<string, string>;
 
-/** Why part of a request is rejected: a code in {@link issueCatalogue}. */
-export type IssueCode = keyof typeof issueCatalogue;
+/** Why part of a request is rejected: a code in {@link issueCatalog}. */
+export type IssueCode = keyof typeof issueCatalog;
 
 /** One problem with one member of a request. */
 export interface Issue {
@@ -121,7 +121,7 @@ export interface AppErrorOptions extends ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A failure with a code in {@link errorCatalogue}. Anything else that is thrown is a bug. */
+/** A failure with a code in {@link errorCatalog}. Anything else that is thrown is a bug. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
@@ -133,7 +133,7 @@ export class AppError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
-    super(options.message ?? errorCatalogue[code].message, { cause: options.cause });
+    super(options.message ?? errorCatalog[code].message, { cause: options.cause });
     this.code = code;
     this.issues = options.issues?.slice(0, maxIssues);
     this.omittedIssues = Math.max(0, (options.issues?.length ?? 0) - maxIssues);
@@ -142,7 +142,7 @@ export class AppError extends Error {
   }
 
   get status(): number {
-    return errorCatalogue[this.code].status;
+    return errorCatalog[this.code].status;
   }
 }
 

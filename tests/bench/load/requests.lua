@@ -1,5 +1,5 @@
--- wrk's part of `start-load.ts`: asks with each key of standard input, a key a line, one after the other and over again.
--- Every request is made beforehand.
+-- wrk's part of `start-load.ts`: sends requests with the keys from standard input, one key per line, in turn and repeatedly.
+-- All requests are built in advance.
 
 local requests = {}
 local latest = 0
@@ -19,7 +19,7 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '{"answered":%d,"microseconds":%d,"p50Microseconds":%d,"p99Microseconds":%d,"refused":%d,"broken":%d}\n',
+    '{"answered":%d,"microseconds":%d,"p50Microseconds":%d,"p99Microseconds":%d,"rejected":%d,"broken":%d}\n',
     summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
     errors.status, errors.connect + errors.read + errors.write
   ))

@@ -3,25 +3,25 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-/** What is to be sent, and for how long. */
-export interface LoadOrder {
-  /** The whole address, path included. */
+/** The requests to send, and the duration. */
+export interface LoadOptions {
+  /** The complete URL. */
   readonly url: string;
-  /** One after the other, over whichever connection is free. */
+  /** Used in turn, over any free connection. */
   readonly keys: readonly string[];
-  /** Each sends its next request when it has the answer to the last. */
+  /** Each connection sends its next request when it has the response to the last one. */
   readonly connections: number;
-  /** A whole number. */
+  /** An integer. */
   readonly seconds: number;
 }
 
-/** What came back. No answer was a refusal. */
+/** The result of a load. Every response had a status below 400. */
 export interface LoadReport {
   readonly answered: number;
   readonly requestsPerSecond: number;
   /**
-   * From writing a request to the end of its answer. For one that took more than twice the mean, wrk adds those that would
-   * have been sent meanwhile.
+   * From writing a request to the end of its response. For a request that took more than twice the mean, wrk adds the
+   * latencies of the requests that would have been sent during that time.
    */
   readonly p50Microseconds: number;
   readonly p99Microseconds: number;
@@ -29,19 +29,22 @@ export interface LoadReport {
 
 export interface RunningLoad {
   readonly pid: number;
-  /** Settles when the time is over. What was under way then was cut off: a request a connection at most. */
+  /** Settles when the load has ended. Requests in flight at the end, at most one per connection, are aborted. */
   readonly ended: Promise<LoadReport>;
 }
 
 /**
- * Starts wrk: a process in C that takes a fraction of what a server in Node does, so that on a few cores it is the server
- * that is measured (docs/decisions/0016). Aborting the signal ends it.
- * @throws an Error where wrk cannot be started. What is awaited of it fails where an answer has a status of 400 or more,
- * a connection breaks, or nothing is answered at all.
+ * Starts wrk, which needs a fraction of the processor time of a server in Node, so that on a few cores the server is
+ * the bottleneck (docs/decisions/0016). Aborting the signal ends it.
+ * @throws an Error if wrk can't be started. `ended` rejects if a response has a status of 400 or more, if a connection
+ *   breaks, or if there is no response at all.
  */
-export function startLoad({ url, keys, connections, seconds }: LoadOrder, signal: AbortSignal): RunningLoad {
+export function startLoad(
+  { url, keys, connections, seconds }: LoadOptions,
+  signal: AbortSignal,
+): RunningLoad {
   const script = join(import.meta.dirname, "requests.lua");
-  const words = [
+  const args = [
     "--threads",
     1,
     "--connections",
@@ -51,30 +54,32 @@ export function startLoad({ url, keys, connections, seconds }: LoadOrder, signal
     "--script",
     script,
   ];
-  const child = spawn("wrk", [...words, url].map(String), { stdio: ["pipe", "pipe", "inherit"], signal });
+  const child = spawn("wrk", [...args, url].map(String), { stdio: ["pipe", "pipe", "inherit"], signal });
   const closed = once(child, "close");
   const ended = Promise.all([text(child.stdout), closed]).then(([output]) => readReport(output));
-  ended.catch(() => undefined); // Whoever waits is told; not everybody does.
-  if (child.pid === undefined) throw new Error("wrk cannot be started. Is it installed?");
-  child.stdin.on("error", () => undefined); // Of one that ended without reading, the report tells.
+  ended.catch(() => undefined); // LoadClients that await the promise get the error.
+  if (child.pid === undefined) throw new Error("wrk can't be started. Is it installed?");
+  child.stdin.on("error", () => undefined); // If wrk ends without reading, reading its report fails.
   child.stdin.end(keys.map((key) => `${key}\n`).join(""));
   return { pid: child.pid, ended };
 }
 
-/** What `requests.lua` writes. */
-interface Line extends Omit<LoadReport, "requestsPerSecond"> {
+/** The output of `requests.lua`. */
+interface WrkReport extends Omit<LoadReport, "requestsPerSecond"> {
   readonly microseconds: number;
-  /** Answers with a status of 400 or more. */
-  readonly refused: number;
-  /** Connections that were not had or broke. */
+  /** Responses with a status of 400 or more. */
+  readonly rejected: number;
+  /** Connections that failed or broke. */
   readonly broken: number;
 }
 
 function readReport(output: string): LoadReport {
-  const line = output.split("\n").find((each) => each.startsWith("{"));
-  if (line === undefined) throw new Error(`wrk broke off: ${output}`);
-  const { microseconds, refused, broken, ...report } = JSON.parse(line) as Line; // Our own script wrote it.
-  if (refused > 0 || broken > 0 || report.answered === 0)
-    throw new Error(`Of ${report.answered} answers ${refused} were refusals; ${broken} connections broke.`);
+  const line = output.split("\n").find((text) => text.startsWith("{"));
+  if (line === undefined) throw new Error(`wrk failed: ${output}`);
+  const { microseconds, rejected, broken, ...report } = JSON.parse(line) as WrkReport; // Written by `requests.lua`.
+  if (rejected > 0 || broken > 0 || report.answered === 0)
+    throw new Error(
+      `${rejected} of ${report.answered} responses had an error status; ${broken} connections broke.`,
+    );
   return { ...report, requestsPerSecond: report.answered / (microseconds / 1_000_000) };
 }

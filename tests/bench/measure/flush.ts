@@ -6,9 +6,9 @@ import { percentile } from "./statistics.ts";
 const pageBytes = 8_192;
 
 /**
- * How long one flush of the write-ahead log takes on this disk: the median, in microseconds, of writing 8 kB into a
- * file that has its full size already and calling fdatasync, which is what Postgres does at a commit. It is timed
- * without Postgres and without the event loop, so that nothing but the disk is in it.
+ * Measures one flush of the write-ahead log on this disk, in microseconds: the median time of writing 8 kB to a file
+ * of fixed size and calling fdatasync, as Postgres does at a commit. Runs synchronously and without Postgres, so that
+ * only the disk is measured.
  */
 export function measureFlushMicroseconds(directory: string, flushes = 500): number {
   const path = join(directory, "flush-probe");

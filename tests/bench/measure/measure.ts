@@ -1,36 +1,36 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Ground } from "../ground/ground.ts";
+import type { BenchCluster } from "../database/bench-cluster.ts";
 import { type LoadReport, type RunningLoad, startLoad } from "../load/start-load.ts";
-import { benchPath } from "../servers/answer.ts";
+import { benchPath } from "../servers/reference-response.ts";
 import type { RunningServer } from "../servers/start-peer.ts";
 import { type Subject, type SubjectName, withServer } from "../subjects.ts";
-import { auditBooks, readBooks, type Total } from "./books.ts";
-import { type Meters, readMeters } from "./meters.ts";
+import { checkCounts, type LoadTotals, readCounts } from "./database-counts.ts";
+import { type ResourceCounters, readResourceCounters } from "./resource-counters.ts";
 import { mean, median } from "./statistics.ts";
 
-/** One subject at one number of connections, once. All processor times are per request. */
+/** One measurement of a subject at one number of connections. Processor times are per request. */
 export interface Measurement {
   readonly subject: SubjectName;
   readonly connections: number;
-  /** The median of the turns, as are latencies. */
+  /** The median of the turns, like the latencies. */
   readonly requestsPerSecond: number;
-  /** How many times as many as bare Koa answered before and after. */
+  /** The ratio to bare Koa's throughput before and after. */
   readonly koaShare: number;
   readonly p50Microseconds: number;
   readonly p99Microseconds: number;
-  /** What the p50 is more than bare Koa's before and after. */
+  /** The p50 minus bare Koa's p50 before and after. */
   readonly addedMicroseconds: number;
   readonly nodeMicroseconds: number;
   readonly generatorMicroseconds: number;
-  /** Undefined for a server without a database, here and below. */
+  /** Undefined for a server without a database, like the next two. */
   readonly postgresMicroseconds: number | undefined;
-  /** Bytes of write-ahead log a request, between checkpoints. */
+  /** Bytes of write-ahead log per request, between checkpoints. */
   readonly walBytes: number | undefined;
-  /** How many answers one flush of the write-ahead log stood for, over the whole life of the process. */
+  /** Responses per flush of the write-ahead log, over the whole life of the process. */
   readonly requestsPerFlush: number | undefined;
   /**
-   * How much of the processors (0 to 1) went to what is no part of the measurement: other programs, and other machines
-   * on the same hardware. Where it is not close to nothing, the figures tell of them too.
+   * The share of the processor time (0 to 1) that other programs, and other machines on the same hardware, used. If it
+   * isn't close to 0, they affect the figures.
    */
   readonly lostShare: number;
 }
@@ -38,113 +38,115 @@ export interface Measurement {
 export interface MeasuringOptions {
   readonly connections: number;
   readonly warmUpSeconds: number;
-  /** Of a second each, after one that is not counted. */
+  /** The number of turns. Each takes one second, after a second that isn't counted. */
   readonly turns: number;
-  /** Bare Koa, to compare with in between. */
-  readonly yardstick: Subject;
-  /** Ends the measurement and every process of it. */
+  /** Bare Koa, which is measured between the turns. */
+  readonly reference: Subject;
+  /** Ends the measurement and its processes. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Measures one subject in fresh processes, in turns with bare Koa: on a machine that goes twice as fast in one second as
- * in another, only what was measured side by side can be compared.
- * @throws an Error when an answer is a refusal, when uses were not counted exactly, or when a count cannot have been
- * durable before its answer.
+ * Measures one subject in new processes, alternating with bare Koa: on a machine that can be twice as fast in one
+ * second as in another, only measurements that alternate are comparable.
+ * @throws an Error if a response is unsuccessful, if uses weren't counted exactly, or if a count can't have been
+ *   durable before its response.
  */
 export async function measure(
-  ground: Ground,
+  cluster: BenchCluster,
   subject: Subject,
   options: MeasuringOptions,
 ): Promise<Measurement> {
-  // So that no checkpoint falls into the turns: the next one that time brings is five minutes away.
-  await ground.admin.query("checkpoint");
-  const before = await readBooks(ground, subject);
-  const { turns, total } = await withServer(options.yardstick.start, (koa) =>
-    withServer(subject.start, (server) => observe(ground, { ...options, subject, server, koa })),
+  // Ensures that no checkpoint happens during the turns: the next scheduled one is five minutes away.
+  await cluster.admin.query("checkpoint");
+  const before = await readCounts(cluster, subject);
+  const { turns, total } = await withServer(options.reference.start, (koa) =>
+    withServer(subject.start, (server) => takeTurns(cluster, { ...options, subject, server, koa })),
   );
-  const after = await readBooks(ground, subject);
-  const hasBooks = before && after;
-  const middle = (read: (turn: Turn) => number): number => median(turns.map(read));
-  const perRequest = (meter: Meter): number =>
-    mean(turns.map(({ spent }) => spent[meter])) / mean(turns.map(({ requests }) => requests));
+  const after = await readCounts(cluster, subject);
+  const hasCounts = before && after;
+  const medianTurn = (read: (turn: Turn) => number): number => median(turns.map(read));
+  const perRequest = (resource: Resource): number =>
+    mean(turns.map(({ used }) => used[resource])) / mean(turns.map(({ requests }) => requests));
   return {
     subject: subject.name,
     connections: options.connections,
-    requestsPerSecond: middle(({ load }) => load.requestsPerSecond),
-    koaShare: middle(
-      ({ load, koa }) => load.requestsPerSecond / mean(koa.map((one) => one.requestsPerSecond)),
+    requestsPerSecond: medianTurn(({ load }) => load.requestsPerSecond),
+    koaShare: medianTurn(
+      ({ load, koa }) => load.requestsPerSecond / mean(koa.map((report) => report.requestsPerSecond)),
     ),
-    p50Microseconds: middle(({ load }) => load.p50Microseconds),
-    p99Microseconds: middle(({ load }) => load.p99Microseconds),
-    addedMicroseconds: middle(
-      ({ load, koa }) => load.p50Microseconds - mean(koa.map((one) => one.p50Microseconds)),
+    p50Microseconds: medianTurn(({ load }) => load.p50Microseconds),
+    p99Microseconds: medianTurn(({ load }) => load.p99Microseconds),
+    addedMicroseconds: medianTurn(
+      ({ load, koa }) => load.p50Microseconds - mean(koa.map((report) => report.p50Microseconds)),
     ),
     nodeMicroseconds: perRequest("node"),
     generatorMicroseconds: perRequest("generator"),
-    postgresMicroseconds: hasBooks && perRequest("postgres"),
-    walBytes: hasBooks && perRequest("walBytes"),
-    lostShare: middle(({ spent }) => spent.lostShare),
-    requestsPerFlush: hasBooks && auditBooks(subject.name, { before, after, total }),
+    postgresMicroseconds: hasCounts && perRequest("postgres"),
+    walBytes: hasCounts && perRequest("walBytes"),
+    lostShare: medianTurn(({ used }) => used.lostShare),
+    requestsPerFlush: hasCounts && checkCounts(subject.name, { before, after, total }),
   };
 }
 
-/** One turn of the subject's. */
+/** One turn of the subject. */
 interface Turn {
   readonly load: LoadReport;
-  /** What bare Koa did before and after. */
+  /** Bare Koa before and after. */
   readonly koa: readonly LoadReport[];
-  /** What the meters showed in the midst of it, and for how many requests. */
-  readonly spent: Record<Meter, number> & { readonly lostShare: number };
+  /** The resources used in the middle of the turn, and the number of requests in that time. */
+  readonly used: Record<Resource, number> & { readonly lostShare: number };
   readonly requests: number;
 }
 
-type Meter = "node" | "generator" | "postgres" | "walBytes";
+type Resource = "node" | "generator" | "postgres" | "walBytes";
 
-interface Observation {
+interface TurnResults {
   readonly turns: readonly Turn[];
-  readonly total: Total;
+  readonly total: LoadTotals;
 }
 
-/** Over how many connections each key is sent for the first time, and for how many seconds at first. */
+/** The connections and the duration of the loads that use each key for the first time. */
 const firstConnections = 64;
 const firstSeconds = 4;
 const firstAttempts = 10;
-/** A turn is measured again when the machine stood still, and the generator was gone before its meters were read. */
-const mostTurns = 4;
+/**
+ * The maximum attempts per turn. A turn is repeated if the machine stalled, and the generator exited before its
+ * counters were read.
+ */
+const maxAttemptsPerTurn = 4;
 const turnSeconds = 1;
-/** Between the start of the generator and the first reading of the meters, and between the last one and its end. */
+/** The time between the start of the generator and the first reading, and between the second reading and its end. */
 const marginMs = 200;
 
-async function observe(
-  ground: Ground,
+async function takeTurns(
+  cluster: BenchCluster,
   options: MeasuringOptions & {
     readonly subject: Subject;
     readonly server: RunningServer;
     readonly koa: RunningServer;
   },
-): Promise<Observation> {
+): Promise<TurnResults> {
   const { subject, server, connections, signal } = options;
   const url = `${server.baseUrl}${benchPath}`;
-  let total: Total = { answered: 0, sent: 0, mostConnections: 0 };
-  const start = (seconds: number, over = connections): RunningLoad => {
-    // Each run goes on with the keys where the last one ended.
+  let total: LoadTotals = { answered: 0, sent: 0, maxConnections: 0 };
+  const start = (seconds: number, count = connections): RunningLoad => {
+    // Each load continues with the key after the last one used.
     const keys = rotate(subject.keys, total.answered);
-    const load = startLoad({ url, keys, connections: over, seconds }, signal);
+    const load = startLoad({ url, keys, connections: count, seconds }, signal);
     const ended = load.ended.then((report) => {
-      total = addRun(total, report, over);
+      total = addLoad(total, report, count);
       return report;
     });
-    ended.catch(() => undefined); // Whoever awaits it is told, after the meters were read.
+    ended.catch(() => undefined); // Callers get the error when they await the promise, after reading the counters.
     return { ...load, ended };
   };
   const runKoa = (seconds: number): Promise<LoadReport> => {
-    const order = { url: `${options.koa.baseUrl}${benchPath}`, keys: subject.keys, connections };
-    return startLoad({ ...order, seconds }, signal).ended;
+    const url = `${options.koa.baseUrl}${benchPath}`;
+    return startLoad({ url, keys: subject.keys, connections, seconds }, signal).ended;
   };
-  // The second that is counted finds the machine as the same server has left it: whoever comes after another, or after
-  // none, is slower at first.
-  const takeKoasTurn = async (): Promise<LoadReport> => {
+  // Runs one turn that isn't counted first, because a server is slower right after another one ran.
+  const measureKoa = async (): Promise<LoadReport> => {
     await runKoa(turnSeconds);
     return await runKoa(turnSeconds);
   };
@@ -155,43 +157,43 @@ async function observe(
   await start(options.warmUpSeconds).ended;
   await runKoa(options.warmUpSeconds);
   const turns: Turn[] = [];
-  let koa = await takeKoasTurn();
+  let koa = await measureKoa();
   for (let turn = 0; turns.length < options.turns; turn += 1) {
     await start(turnSeconds).ended;
     const { pid, ended } = start(turnSeconds);
-    const meters = await readMetersWithin(ground, { server: server.pid, generator: pid, signal });
+    const resources = await measureResources(cluster, { server: server.pid, generator: pid, signal });
     const load = await ended;
-    const after = await takeKoasTurn();
-    if (meters) {
-      const { seconds, spent } = meters;
-      turns.push({ load, koa: [koa, after], spent, requests: load.requestsPerSecond * seconds });
-    } else if (turn >= mostTurns * options.turns) throw new Error("The machine stands still too often.");
+    const after = await measureKoa();
+    if (resources) {
+      const { seconds, used } = resources;
+      turns.push({ load, koa: [koa, after], used, requests: load.requestsPerSecond * seconds });
+    } else if (turn >= maxAttemptsPerTurn * options.turns) throw new Error("The machine stalls too often.");
     koa = after;
   }
   return { turns, total };
 }
 
 function rotate<T>(list: readonly T[], by: number): readonly T[] {
-  const place = by % list.length;
-  return [...list.slice(place), ...list.slice(0, place)];
+  const start = by % list.length;
+  return [...list.slice(start), ...list.slice(0, start)];
 }
 
-/** What the midst of a turn took; undefined where the generator was gone by its end. */
-async function readMetersWithin(
-  ground: Ground,
+/** Measures the resources used in the middle of a turn; undefined if the generator had exited by then. */
+async function measureResources(
+  cluster: BenchCluster,
   { signal, ...pids }: { readonly server: number; readonly generator: number; readonly signal: AbortSignal },
-): Promise<(Pick<Turn, "spent"> & { readonly seconds: number }) | undefined> {
+): Promise<(Pick<Turn, "used"> & { readonly seconds: number }) | undefined> {
   await delay(marginMs, undefined, { signal });
-  const from = await readMeters(ground, pids);
+  const from = await readResourceCounters(cluster, pids);
   const until = from.atMs + turnSeconds * 1_000 - 2 * marginMs;
   await delay(until - performance.now(), undefined, { signal });
-  const to = await readMeters(ground, pids);
+  const to = await readResourceCounters(cluster, pids);
   return from.generator === undefined || to.generator === undefined
     ? undefined
-    : { seconds: (to.atMs - from.atMs) / 1_000, spent: difference(from, to) };
+    : { seconds: (to.atMs - from.atMs) / 1_000, used: subtractCounters(from, to) };
 }
 
-function difference(from: Meters, to: Meters): Turn["spent"] {
+function subtractCounters(from: ResourceCounters, to: ResourceCounters): Turn["used"] {
   const node = to.node - from.node;
   const generator = (to.generator ?? 0) - (from.generator ?? 0);
   const postgres = to.postgres - from.postgres;
@@ -207,10 +209,14 @@ function difference(from: Meters, to: Meters): Turn["spent"] {
   };
 }
 
-function addRun({ answered, sent, mostConnections }: Total, run: LoadReport, connections: number): Total {
+function addLoad(
+  { answered, sent, maxConnections }: LoadTotals,
+  run: LoadReport,
+  connections: number,
+): LoadTotals {
   return {
     answered: answered + run.answered,
     sent: sent + run.answered + connections,
-    mostConnections: Math.max(mostConnections, connections),
+    maxConnections: Math.max(maxConnections, connections),
   };
 }

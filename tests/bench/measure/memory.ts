@@ -1,26 +1,28 @@
 import { readFile } from "node:fs/promises";
 import { startLoad } from "../load/start-load.ts";
-import { benchPath } from "../servers/answer.ts";
+import { benchPath } from "../servers/reference-response.ts";
 import type { Subject } from "../subjects.ts";
 import { measureHeapBytes } from "./heap.ts";
 
-/** What a node holds before and after its requests, in bytes. */
+/** The memory of a node before and after its requests, in bytes. */
 export interface MemoryFigures {
   readonly requests: number;
   readonly idle: { readonly residentBytes: number };
   readonly after: {
     readonly residentBytes: number;
-    /** The most it ever had. */
+    /** The peak. */
     readonly peakResidentBytes: number;
-    /** In use after a full garbage collection; undefined where the inspector's port was taken. */
+    /** In use after a full garbage collection; undefined if the inspector's port was taken. */
     readonly heapBytes: number | undefined;
   };
 }
 
 const runSeconds = 10;
-const mostRuns = 100;
+const maxRuns = 100;
 
-/** Sends a fresh node this many requests over 64 connections, or as many more as a run of ten seconds takes, and reads what it holds. */
+/**
+ * Measures the memory of a new node after at least this many requests over 64 connections, in loads of ten seconds.
+ */
 export async function measureMemory(
   subject: Subject,
   requests: number,
@@ -32,13 +34,13 @@ export async function measureMemory(
     const { baseUrl, pid } = server;
     const url = `${baseUrl}${benchPath}`;
     let answered = 0;
-    for (let run = 0; run < mostRuns && answered < requests; run += 1) {
-      const order = { url, keys: subject.keys, connections: 64, seconds: runSeconds };
-      answered += (await startLoad(order, signal).ended).answered;
+    for (let run = 0; run < maxRuns && answered < requests; run += 1) {
+      const load = { url, keys: subject.keys, connections: 64, seconds: runSeconds };
+      answered += (await startLoad(load, signal).ended).answered;
     }
     if (answered < requests) throw new Error(`The server is too slow for ${requests} requests.`);
     const after = await readMemory(pid);
-    // Last, since the inspector takes memory of its own.
+    // Runs last, because the inspector uses memory too.
     const heapBytes = await measureHeapBytes(pid);
     return { requests: answered, idle, after: { ...after, heapBytes } };
   } finally {

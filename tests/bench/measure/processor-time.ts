@@ -5,16 +5,16 @@ import { readdir, readFile } from "node:fs/promises";
 /** A tick of /proc/<pid>/stat in microseconds; USER_HZ is 100 wherever Linux runs Node. */
 const microsecondsPerTick = 10_000;
 
-/** What a process, all its threads, has used since it started, user and system, in microseconds. */
+/** The user and system time of all threads of a process since its start, in microseconds. */
 export async function readProcessorMicroseconds(pid: number): Promise<number> {
   const stat = await readStat(pid);
-  if (!stat) throw new Error(`Process ${pid} is gone.`);
+  if (!stat) throw new Error(`Process ${pid} has ended.`);
   return stat.own;
 }
 
 /**
- * What a Postgres has used since it started, in microseconds: the postmaster, its children, and the children that
- * have ended, which the postmaster has inherited. So nothing is lost or counted twice when children come and go.
+ * The processor time of a Postgres since its start, in microseconds: the postmaster, its children, and its ended
+ * children, whose time the postmaster inherits. So no time is lost or counted twice when children start and end.
  */
 export async function readPostgresMicroseconds(postmaster: number): Promise<number> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
@@ -27,13 +27,13 @@ export async function readPostgresMicroseconds(postmaster: number): Promise<numb
   return sum;
 }
 
-/** What the processors of the whole machine have spent since it started, in microseconds. */
+/** The processor time of the whole machine since its start, in microseconds. */
 export interface MachineTime {
-  /** On processes, of whomever, and on interrupts: a process's own time includes those that it was interrupted by. */
+  /** In processes and interrupts. The time of a process includes the interrupts during it. */
   readonly busy: number;
-  /** On other machines that share them, as the hypervisor tells. */
+  /** Used by other machines on the same hardware, as reported by the hypervisor. */
   readonly stolen: number;
-  /** In all, idle included. */
+  /** In total, including idle time. */
   readonly total: number;
 }
 
@@ -41,7 +41,7 @@ export interface MachineTime {
 export async function readMachineTime(): Promise<MachineTime> {
   const line = /^cpu +(.+)$/m.exec(await readFile("/proc/stat", "utf8"))?.[1] ?? "";
   const ticks = line.split(" ").map(Number);
-  // What follows these is part of the first two.
+  // The fields after these are included in the first two.
   const [user = 0, nice = 0, system = 0, _idle, _iowait, irq = 0, softirq = 0, steal = 0] = ticks;
   const total = ticks.slice(0, 8).reduce((sum, value) => sum + value, 0);
   return {
@@ -51,10 +51,10 @@ export async function readMachineTime(): Promise<MachineTime> {
   };
 }
 
-/** The parent of a process. @throws an Error when the process is gone. */
+/** The parent of a process. @throws an Error if the process has ended. */
 export async function readParent(pid: number): Promise<number> {
   const stat = await readStat(pid);
-  if (!stat) throw new Error(`Process ${pid} is gone.`);
+  if (!stat) throw new Error(`Process ${pid} has ended.`);
   return stat.parent;
 }
 
@@ -69,7 +69,7 @@ interface Stat {
 async function readStat(pid: number): Promise<Stat | undefined> {
   const line = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   if (line === undefined) return undefined;
-  // The name, field 2, may hold spaces and parentheses; what follows the last one begins with field 3.
+  // The name, field 2, can contain spaces and parentheses. Field 3 follows the last closing parenthesis.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
   const field = (number: number): number => Number(fields[number - 3]);
   return {

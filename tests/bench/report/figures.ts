@@ -11,15 +11,15 @@ export interface Case {
 
 type Quantity = Exclude<keyof Measurement, "subject" | "connections">;
 
-/** The median over all rounds; undefined where it was not measured. */
+/** The median over all rounds; undefined if it wasn't measured. */
 export function medianOf(rounds: readonly Round[], quantity: Quantity, of: Case): number | undefined {
   const values = valuesOf(rounds, quantity, of);
   return values.length === 0 ? undefined : median(values);
 }
 
 /**
- * How many times as many requests a second as another, in each round that has both: by their shares of bare Koa's, which
- * was measured beside each.
+ * The ratio of the throughputs of two cases, for each round that has both. It is the ratio of their shares of bare
+ * Koa, which is measured together with each case.
  */
 export function throughputRatios(rounds: readonly Round[], of: Case, to: Case): number[] {
   const ratios: number[] = [];
@@ -30,7 +30,7 @@ export function throughputRatios(rounds: readonly Round[], of: Case, to: Case): 
   return ratios;
 }
 
-/** A value of each round that has it. */
+/** The values of the rounds that have one. */
 export function valuesOf(rounds: readonly Round[], quantity: Quantity, of: Case): number[] {
   return rounds.map((round) => valueIn(round, quantity, of)).filter((value) => value !== undefined);
 }

@@ -3,16 +3,16 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import type { Ground } from "../ground/ground.ts";
+import type { BenchCluster } from "../database/bench-cluster.ts";
 
-/** What the figures were made on, and of: names with values. */
+/** The hardware and the versions of a run, as names and values. */
 export interface Machine {
   readonly hardware: readonly (readonly [what: string, value: string])[];
   readonly versions: readonly (readonly [what: string, version: string])[];
 }
 
-/** Looks at this machine and at what is installed. */
-export async function describeMachine({ directory, settings }: Ground): Promise<Machine> {
+/** Describes this machine and the installed versions. */
+export async function describeMachine({ directory, settings }: BenchCluster): Promise<Machine> {
   const gib = (totalmem() / 2 ** 30).toFixed(0);
   return {
     hardware: [
@@ -38,10 +38,10 @@ export async function describeMachine({ directory, settings }: Ground): Promise<
 const require = createRequire(import.meta.url);
 
 async function findVersion(name: string): Promise<string> {
-  // Not every package lets its package.json be imported, so that it is looked up where it lies.
+  // Reads the file, because not every package exports its package.json.
   for (const directory of require.resolve.paths(name) ?? []) {
     const text = await readFile(join(directory, name, "package.json"), "utf8").catch(() => undefined);
-    if (text !== undefined) return (JSON.parse(text) as { version: string }).version; // npm requires it.
+    if (text !== undefined) return (JSON.parse(text) as { version: string }).version; // npm requires a version.
   }
   return "unknown";
 }
@@ -51,7 +51,7 @@ function findWrkVersion(): string {
   return /^wrk (\S+)/.exec(stdout ?? "")?.[1] ?? "unknown";
 }
 
-/** The kind of the file system that holds a path. @see proc_pid_mounts(5) */
+/** The type of the file system that contains a path. @see proc_pid_mounts(5) */
 async function findFileSystem(path: string): Promise<string> {
   const mounts = (await readFile("/proc/self/mounts", "utf8")).trim().split("\n");
   const holding = mounts

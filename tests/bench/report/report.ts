@@ -1,4 +1,4 @@
-import type { Settings } from "../ground/settings.ts";
+import type { Settings } from "../database/settings.ts";
 import type { MemoryFigures } from "../measure/memory.ts";
 import { median } from "../measure/statistics.ts";
 import type { BenchOptions } from "../options.ts";
@@ -8,8 +8,8 @@ import type { Machine } from "./machine.ts";
 import { tableOfRequirements } from "./requirements.ts";
 import { milliseconds, renderTable, tableOf } from "./tables.ts";
 
-/** Everything a run has found out. */
-export interface Findings {
+/** The results of a run. */
+export interface BenchResults {
   readonly options: BenchOptions;
   readonly machine: Machine;
   readonly settings: Settings;
@@ -19,35 +19,38 @@ export interface Findings {
   readonly date: Date;
 }
 
-/** docs/benchmarks.md. */
-export function composeReport(findings: Findings): string {
-  const { options, machine, settings, rounds, memory, minutes, date } = findings;
+/** Creates the text of docs/benchmarks.md. */
+export function composeReport(results: BenchResults): string {
+  const { options, machine, settings, rounds, memory, minutes, date } = results;
   const flush = median(rounds.map(({ flushMicroseconds }) => flushMicroseconds));
   const lost = rounds.flatMap(({ measurements }) => measurements.map(({ lostShare }) => lostShare * 100));
   const listOf = (pairs: readonly (readonly [string, string])[]): string =>
     renderTable(["", ""], pairs, () => true);
   return `# Benchmarks
 
-Written by \`${options.command}\` on ${date.toISOString().slice(0, 10)}, in ${minutes.toFixed(0)} minutes: \
-${options.rounds === 1 ? "one round" : `${options.rounds} rounds, medians`}, each measurement ${options.turns === 1 ? "a turn" : `${options.turns} turns`} of \
-a second, after one that is not counted, after ${options.warmUpSeconds} s of the same load, in turns with bare Koa. What is measured is \
-\`GET /open/global/config\`, admitted and counted: each use is committed to disk before its answer is sent.
+Written by \`${options.command}\` on ${date.toISOString().slice(0, 10)}. The run took ${minutes.toFixed(0)} minutes and \
+has ${options.rounds === 1 ? "one round" : `${options.rounds} rounds; the figures are medians of the rounds`}. \
+Each measurement has ${options.turns === 1 ? "one turn" : `${options.turns} turns`} of one second. It starts with a \
+warm-up of ${options.warmUpSeconds} s, a second that is not counted precedes each turn, and turns alternate with turns of \
+bare Koa. All requests are \`GET /open/global/config\`, admitted and counted: each use is committed to disk before its \
+response is sent.
 
-## What is required
+## Requirements
 
 ${tableOfRequirements(rounds)}
 
-A share of bare Koa is that of a turn to what bare Koa did before and after it; other ratios are those of two such \
-shares within a round. Medians are of the ratios. What holds is what the median says; it is open where \
-rounds lie on both sides of the bound. One flush is ${milliseconds(flush)} ms here; on another disk it may cost many \
-times as much, and what waits for it with it.
+A share of bare Koa is the throughput of a turn divided by that of bare Koa before and after the turn. Other ratios are \
+ratios of two such shares in the same round. "Measured" is the median of the ratios of all rounds, with their range in \
+parentheses. "Met" compares this median with the requirement, and is inconclusive if some rounds meet the requirement and \
+others don't. One flush takes ${milliseconds(flush)} ms here. On another disk, a flush can take many times as long, and a \
+request that waits for it takes longer by as much.
 
 ${options.connections.map((connections) => sectionOf(rounds, connections)).join("\n\n")}
 
-Processor times are microseconds a request, user and system: of the server's node process, of all Postgres
-processes together, and of the load generator. WAL bytes are a request's share of the write-ahead log between
-checkpoints. Requests a flush are the answers that one flush of that log stood for, over the server's whole life: with
-20,000 keys that begins with their first uses, over 64 connections.
+"Node", "Postgres" and "generator" are processor times in microseconds per request, user and system: of the server's Node
+process, of all Postgres processes together, and of the load generator. "WAL bytes" is the size of the write-ahead log per
+request, between checkpoints. "Requests per flush" is the number of responses per flush of that log, over the whole life of
+the server. With 20,000 keys, this includes the first use of each key, over 64 connections.
 
 ## Memory
 
@@ -57,10 +60,10 @@ ${memory ? describeMemory(memory) : "Not measured in this run."}
 
 ${listOf([...machine.hardware, ...machine.versions])}
 
-Other programs, and other machines on the same hardware, took ${median(lost).toFixed(1)} % of the processors while it \
-was measured (the median; ${Math.max(...lost).toFixed(1)} % in the worst measurement).
+During the measurements, other programs, and other machines on the same hardware, took ${median(lost).toFixed(1)} % of the \
+processor time (median; ${Math.max(...lost).toFixed(1)} % in the worst measurement).
 
-Read back from the running Postgres, whose settings are those that the product gives its embedded one:
+These settings were read from the running Postgres. They are the settings of Latchkey's embedded Postgres:
 
 ${listOf(Object.entries(settings))}
 
@@ -76,49 +79,50 @@ function describeMemory({ requests, idle, after }: MemoryFigures): string {
   const mib = (bytes: number | undefined): string =>
     bytes === undefined ? "–" : `${(bytes / 2 ** 20).toFixed(0)} MiB`;
   const rows = [
-    ["resident, started and idle", mib(idle.residentBytes)],
+    ["resident, idle after the start", mib(idle.residentBytes)],
     [`resident, after ${requests.toLocaleString("en")} requests with 20,000 keys`, mib(after.residentBytes)],
-    ["resident, at most", mib(after.peakResidentBytes)],
+    ["resident, peak", mib(after.peakResidentBytes)],
     ["heap in use after a full garbage collection", mib(after.heapBytes)],
   ];
-  return `A node of the product, 64 connections.\n\n${renderTable(["", ""], rows)}`;
+  return `One Latchkey node, 64 connections.\n\n${renderTable(["", ""], rows)}`;
 }
 
-const method = `## How it was measured
+const method = `## Method
 
-- Every measurement has a fresh server, started as the product is (\`node apps/api/src/main.ts\`, no flags, the same
-  environment for all). The order of everything turns round each round.
-- The load is wrk's, with one thread and without pipelining, its requests built beforehand. Generator, server and
-  Postgres share the cores, so that what the generator takes is missing elsewhere, most where a server and its database
-  keep both cores busy: by one that takes more, the product's share of bare Koa is smaller
+- Every measurement starts a new server process. Latchkey starts as in production (\`node apps/api/src/main.ts\`), without
+  flags, and all servers get the same environment. Each round reverses the order of the measurements.
+- wrk generates the load, with one thread, without pipelining, and with requests built in advance. Generator, server and
+  Postgres share the cores, so the others lack the processor time that the generator takes. This matters most if a server
+  and its database keep both cores busy: a generator that takes more processor time reduces Latchkey's share of bare Koa
   ([decision 16](decisions/0016-the-load-is-made-by-wrk.md)).
-- A machine whose processors others use too goes twice as fast in one second as in another. So each turn of a server
-  stands between two of a bare Koa that was started and warmed up with it. Before each turn there is a second of the same
-  load that is not counted, so that nobody's turn begins with what another has left. What the tables tell of bare Koa is
-  another process, measured like all the others: how far from 1.00 its share of bare Koa is tells how far to trust the
-  rest.
-- There is one embedded Postgres, opened by the product's own code, with a database for each case. The product
-  reaches it over its Unix socket. The cluster is checkpointed before each measurement, so that none happens within.
-- With more keys than one, they are sent in turn over whichever connection is free; so a key is hardly ever under way
-  twice, and hardly any batch can add up two uses of one key. Each key is used before the warm-up: what is measured is a
-  node that has met its keys. In the stock of 1,000,000 the 20,000 lie at random places.
-- Bare Koa and \`node:http\` answer a body and headers recorded from the product; Koa serialises the body for each
-  answer, \`node:http\` sends a string made beforehand. That they answer the same is checked before each measurement.
-- better-auth runs its API-key plugin on the same Postgres, in a database made by its own migrator: keys hashed,
-  uses counted in the row before the answer (its rate limit, set so high that nobody meets it), nothing deferred and
-  nothing cached, a pool of ${betterAuthPoolSize} connections, its limit per address and its log off, and its check
-  called directly in a bare Koa, without its own router. Too slow to use 20,000 keys once before the warm-up, and
-  remembering nothing, it does without that; so its write-ahead log holds page images too.
-- Latencies are wrk's own, from writing a request to the end of its answer. For one that took more than twice the mean,
-  wrk adds those that would have been sent meanwhile. They are those of clients that send the next request as soon as
-  they have an answer.
-- Processor times are counted by Linux in hundredths of a second, over 0.6 s of each turn.
-- One flush is the median of writing 8 kB into a file of fixed size beside the cluster and calling fdatasync.
-- A run fails when any answer has a status of 400 or more, or a connection breaks; when after a measurement not (answered ≤ counted ≤ sent); and when the
-  log was flushed less often than would make each count durable before its answer: a flush can stand for one answer a
-  connection at most.
+- A machine that shares its processors with others can be twice as fast in one second as in another. So each turn of a
+  server runs between two turns of a bare Koa that was started and warmed up together with it. Before each turn, the same
+  load runs for a second that is not counted, so that no turn is affected by the turn before it. Bare Koa in the tables is
+  another process, measured like all other servers: the distance of its share of bare Koa from 1.00 shows how far to trust
+  the other figures.
+- All databases are in one embedded Postgres, which Latchkey's own code starts; each case has a database of its own.
+  Latchkey connects to it over its Unix socket. A checkpoint before each measurement ensures that none happens during it.
+- With more than one key, requests use the keys in turn, over any free connection. So a key rarely has two requests in
+  flight, and a batch can rarely combine two uses of one key. Each key is used before the warm-up, so that the measured
+  node remembers its keys. Among 1,000,000 stored keys, the 20,000 keys in use are at random positions.
+- Bare Koa and \`node:http\` return a body and headers that were recorded from Latchkey. Koa serializes the body for each
+  response; \`node:http\` sends a string that was built in advance. Before each measurement, their responses are compared
+  with Latchkey's.
+- better-auth runs its API-key plugin on the same Postgres, in a database that its own migrator created. Keys are hashed,
+  and each use is counted in the key's row before the response, by its rate limit, which is too high to be reached. Nothing
+  is deferred and nothing is cached. It has a pool of ${betterAuthPoolSize} connections, and its rate limit per IP address and its log are
+  off. A bare Koa calls its check directly, without its own router. Its keys are not used before the warm-up, because it is
+  too slow to use 20,000 keys and remembers nothing. Therefore its write-ahead log also has page images.
+- wrk measures latencies from writing a request to the end of its response. For a request that took more than twice the
+  mean, wrk adds the latencies of the requests that would have been sent during that time. The latencies are those of
+  clients that send the next request as soon as they have the response.
+- Linux counts processor times in hundredths of a second. They are measured over 0.6 s of each turn.
+- One flush is the median time of writing 8 kB to a file of fixed size next to the cluster and calling fdatasync.
+- A run fails if a response has a status of 400 or more; if a connection breaks; if answered ≤ counted ≤ sent is false after
+  a measurement; or if the log was flushed less often than needed to make each count durable before its response, because
+  one flush can cover at most one response per connection.
 
-Not measured: other machines on the network, TLS, several nodes on one Postgres, a Postgres with a replica to wait
-for, the first use of a key on a node (two statements), and what the first write to each page after a checkpoint adds
-to the write-ahead log (a page image of up to 8 kB).
+Not measured: a network between machines, TLS, several nodes on one Postgres, a Postgres that waits for a replica, the first
+use of a key on a node (two statements), and what the first write to each page after a checkpoint adds to the write-ahead log
+(a page image of up to 8 kB).
 `;

@@ -4,21 +4,21 @@ import type { Round } from "../rounds.ts";
 import { type SubjectName, subjectNames } from "../subjects.ts";
 import { medianOf } from "./figures.ts";
 
-/** What a reader calls the subjects. */
+/** The subjects' names in the report. */
 export const subjectTitles: Readonly<Record<SubjectName, string>> = {
-  "node:http": "`node:http`, nothing else",
+  "node:http": "`node:http` only",
   koa: "bare Koa, no authentication",
   "latchkey:one": "Latchkey, 1 key",
   "latchkey:many": "Latchkey, 20,000 keys",
   "latchkey:million": "Latchkey, 20,000 of 1,000,000 keys",
-  "latchkey:one-limited": "Latchkey, 1 key with a limit",
-  "latchkey:many-limited": "Latchkey, 20,000 keys with a limit each",
-  "latchkey:many-narrowed": "Latchkey, 20,000 keys with an end, addresses, permissions",
+  "latchkey:one-limited": "Latchkey, 1 key with a rate limit",
+  "latchkey:many-limited": "Latchkey, 20,000 keys with a rate limit each",
+  "latchkey:many-restricted": "Latchkey, 20,000 keys with expiry, IP ranges, permissions",
   "better-auth:one": "better-auth, 1 key",
   "better-auth:many": "better-auth, 20,000 keys",
 };
 
-/** The table of one number of connections. */
+/** The table for one number of connections. */
 export function tableOf(rounds: readonly Round[], connections: number): string {
   const measured = subjectNames.filter(
     (subject) => medianOf(rounds, "requestsPerSecond", { subject, connections }) !== undefined,
@@ -41,19 +41,19 @@ export function tableOf(rounds: readonly Round[], connections: number): string {
   const titles = [
     "",
     "requests/s",
-    "to bare Koa",
+    "share of bare Koa",
     "p50 ms",
     "p99 ms",
     "node µs",
     "Postgres µs",
-    "load µs",
+    "generator µs",
     "WAL bytes",
-    "requests a flush",
+    "requests per flush",
   ];
   return renderTable(titles, rows);
 }
 
-/** One measurement on one line, while they are being made. */
+/** One measurement in one line, to show progress. */
 export function describeMeasurement(measurement: Measurement): string {
   const { subject, connections, requestsPerSecond, p50Microseconds, p99Microseconds } = measurement;
   const parts = [
@@ -67,17 +67,17 @@ export function describeMeasurement(measurement: Measurement): string {
     `load ${fixed(measurement.generatorMicroseconds, 1)} µs`,
     measurement.postgresMicroseconds && `Postgres ${fixed(measurement.postgresMicroseconds, 1)} µs`,
     measurement.walBytes && `WAL ${count(measurement.walBytes)} bytes`,
-    measurement.requestsPerFlush && `${fixed(measurement.requestsPerFlush, 1)} a flush`,
+    measurement.requestsPerFlush && `${fixed(measurement.requestsPerFlush, 1)} requests per flush`,
     measurement.lostShare > disturbed &&
       `disturbed: ${fixed(measurement.lostShare * 100, 0)} % lost to others`,
   ];
   return parts.filter(Boolean).join("  ");
 }
 
-/** More than this share of the processors lost to others is worth a word. */
+/** A measurement that lost a larger share of the processors to other programs is marked as disturbed. */
 const disturbed = 0.05;
 
-/** A table in Markdown, its columns aligned. Every column but the first holds figures unless told otherwise. */
+/** A Markdown table with aligned columns. By default, every column except the first has numbers. */
 export function renderTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
@@ -99,12 +99,12 @@ export function renderTable(
   return [line(titles), line(rule), ...rows.map(line)].join("\n");
 }
 
-/** The median; undefined of none. */
-export function middleOf(values: readonly number[]): number | undefined {
+/** The median; undefined for an empty list. */
+export function medianOrUndefined(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : median(values);
 }
 
-/** A whole number; a dash for what was not measured. */
+/** An integer; a dash if it wasn't measured. */
 export function count(value: number | undefined): string {
   return value === undefined ? "–" : Math.round(value).toLocaleString("en");
 }
@@ -113,7 +113,7 @@ export function fixed(value: number | undefined, digits: number): string {
   return value === undefined ? "–" : value.toFixed(digits);
 }
 
-/** Microseconds as milliseconds, with two digits that matter. */
+/** Formats microseconds as milliseconds, with about two significant digits. */
 export function milliseconds(microseconds: number | undefined): string {
   if (microseconds === undefined) return "–";
   const value = microseconds / 1_000;

@@ -4,9 +4,9 @@ import pg from "pg";
 import type { PeerSetup } from "./peer.ts";
 
 /**
- * better-auth as the comparison runs it. Uses are counted, durably and before the answer, as the product's are: that
- * is its rate limit per key, here with a limit that nobody reaches. Nothing is deferred, since a deferred update may
- * be lost, and it caches nothing, since a cached key may be stale. Its own limit per address is off.
+ * better-auth as the comparison runs it. Like Latchkey, it counts each use durably before the response: its rate limit
+ * per key does, with a limit that is never reached. Nothing is deferred, because a deferred update can be lost, and
+ * nothing is cached, because a cached key can be stale. Its rate limit per IP address is off.
  */
 export function createBetterAuth(database: NonNullable<PeerSetup["database"]>) {
   return betterAuth({
@@ -15,7 +15,10 @@ export function createBetterAuth(database: NonNullable<PeerSetup["database"]>) {
   });
 }
 
-/** Connections to Postgres: of 4, 10 (pg's default), 20 and 48 the number with which it was fastest on two cores. */
+/**
+ * The number of connections to Postgres. Of 4, 10 (the default of pg), 20 and 48, it was fastest with 4 on two
+ * cores.
+ */
 export const betterAuthPoolSize = 4;
 
 const dayInMs = 86_400_000;

@@ -1,14 +1,14 @@
 import Koa from "koa";
 import { readSetup, serve } from "./peer.ts";
 
-// Bare Koa without any authentication; it serialises the body itself, as the product must.
+// Bare Koa without authentication. Serializes the body for each response, like Latchkey.
 
-const { answer } = await readSetup();
-const body: unknown = JSON.parse(answer.body);
+const { response } = await readSetup();
+const body: unknown = JSON.parse(response.body);
 
 const app = new Koa();
 app.use((ctx) => {
-  for (const [name, value] of answer.headers) ctx.set(name, value);
+  for (const [name, value] of response.headers) ctx.set(name, value);
   ctx.body = body;
 });
 

@@ -1,11 +1,14 @@
 import { readSetup, serve } from "./peer.ts";
 
-// The least that Node can do: the body is a string made beforehand, and nothing looks at the request.
+// The minimum work in Node: sends a string that was built in advance, without reading the request.
 
-const { answer } = await readSetup();
-const headers = Object.fromEntries([...answer.headers, ["Content-Length", Buffer.byteLength(answer.body)]]);
+const { response } = await readSetup();
+const headers = Object.fromEntries([
+  ...response.headers,
+  ["Content-Length", Buffer.byteLength(response.body)],
+]);
 
-await serve((_request, response) => {
-  response.writeHead(200, headers);
-  response.end(answer.body);
+await serve((_request, reply) => {
+  reply.writeHead(200, headers);
+  reply.end(response.body);
 });

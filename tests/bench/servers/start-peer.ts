@@ -9,15 +9,15 @@ import type { PeerSetup } from "./peer.ts";
 export interface RunningServer {
   readonly baseUrl: string;
   readonly pid: number;
-  /** Ends it and waits until it is gone. */
+  /** Stops the process and waits until it has ended. */
   readonly stop: () => Promise<unknown>;
 }
 
 const startTimeoutMs = 30_000;
 
 /**
- * Starts a server of this folder, by the same `node` and in the same environment as the product.
- * @throws an Error when it ends first, or does not listen within 30 s.
+ * Starts a server of this folder with the same `node` and the same environment as Latchkey.
+ * @throws an Error if it exits, or doesn't listen within 30 s.
  */
 export async function startPeer(script: string, setup: PeerSetup): Promise<RunningServer> {
   const child = spawn(process.execPath, [join(import.meta.dirname, script)], {
@@ -30,7 +30,7 @@ export async function startPeer(script: string, setup: PeerSetup): Promise<Runni
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
     await exited;
   };
-  child.stdin.on("error", () => undefined); // One that ended without reading is reported below.
+  child.stdin.on("error", () => undefined); // A process that exits without reading is reported below.
   child.stdin.end(JSON.stringify(setup));
   const line = await Promise.race([
     once(createInterface(child.stdout), "line", { signal: AbortSignal.timeout(startTimeoutMs) }),

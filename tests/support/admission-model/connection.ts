@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { send } from "../load.ts";
 
-/** A connection that is kept alive; who asks while it is in use waits. */
+/** A keep-alive connection, which runs one task at a time. */
 export class Connection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #baseUrl: string;
@@ -11,7 +11,7 @@ export class Connection {
     this.#baseUrl = baseUrl;
   }
 
-  async inTurn(
+  async enqueue(
     task: (ask: (secret: string, path?: string) => Promise<number | undefined>) => Promise<void>,
   ): Promise<void> {
     const turn = this.#last.then(() =>

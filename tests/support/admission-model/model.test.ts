@@ -17,28 +17,30 @@ function begin(): Scene {
   return { model, user, session, key };
 }
 
-test("a good key is admitted and not refused", () => {
+test("a valid key is admitted", () => {
   const { model, key } = begin();
   model.beginUse(key)("admitted");
-  expect(() => model.beginUse(key)("refused")).toThrow("cannot be that a use of key_1 was refused");
+  expect(() => model.beginUse(key)("rejected")).toThrow(
+    "Impossible by the model: a use of key_1 was rejected",
+  );
 });
 
 test("a use that begins after a change was acknowledged sees it", () => {
   const { model, user, session, key } = begin();
   model.beginDisabling(user)();
-  model.beginUse(key)("refused");
+  model.beginUse(key)("rejected");
   expect(() => model.beginUse(key)("admitted")).toThrow("a use of key_1 was admitted");
   model.beginEnabling(user)();
   model.beginUse(key)("admitted");
-  expect(() => model.beginUse(key)("refused")).toThrow("a use of key_1 was refused");
+  expect(() => model.beginUse(key)("rejected")).toThrow("a use of key_1 was rejected");
   const anew = model.beginSignIn(user)("done");
   expect(session.isOpen.possible).toContain(false);
   model.beginDeletion(anew, key)("done");
   expect(() => model.beginUse(key)("admitted")).toThrow("a use of key_1 was admitted");
 });
 
-test("a use that overlaps a change may see either side, whichever of the two begins or ends first", () => {
-  for (const outcome of ["admitted", "refused"] as const) {
+test("a use that is concurrent with a change may see the state before or after it", () => {
+  for (const outcome of ["admitted", "rejected"] as const) {
     const { model, user, key } = begin();
     const before = model.beginUse(key);
     const acknowledge = model.beginDisabling(user);
@@ -52,15 +54,15 @@ test("a use that overlaps a change may see either side, whichever of the two beg
   }
 });
 
-test("a use that saw a user disabled and enabled again may see any of it", () => {
+test("a use during which a user was disabled and enabled again may be admitted or rejected", () => {
   const { model, user, key } = begin();
   const use = model.beginUse(key);
   model.beginDisabling(user)();
   model.beginEnabling(user)();
-  use("refused");
+  use("rejected");
 });
 
-test("a use of a deleted key of a disabled user is refused, whatever becomes of the user", () => {
+test("a use of a deleted key is rejected, even if its user is enabled again", () => {
   const { model, user, session, key } = begin();
   model.beginDeletion(session, key)("done");
   const use = model.beginUse(key);
@@ -69,16 +71,16 @@ test("a use of a deleted key of a disabled user is refused, whatever becomes of 
   expect(() => use("admitted")).toThrow("was admitted");
 });
 
-test("an edit needs a live session and a key that is there", () => {
+test("an edit needs a live session and an existing key", () => {
   const { model, user, session, key } = begin();
-  expect(() => model.beginRenaming(session, key, "second")("refused")).toThrow("was refused");
+  expect(() => model.beginRenaming(session, key, "second")("rejected")).toThrow("was rejected");
   expect(() => model.beginRenaming(session, key, "second")("missing")).toThrow("was missing");
   model.beginRenaming(session, key, "second")("done");
   model.beginDeletion(session, key)("done");
   model.beginDeletion(session, key)("missing");
   expect(() => model.beginDeletion(session, key)("done")).toThrow("was done");
   model.beginDisabling(user)();
-  model.beginCreation(session, "third")("refused");
+  model.beginCreation(session, "third")("rejected");
   expect(() => model.beginCreation(session, "third")({ id: "key_2" })).toThrow("a creation was done");
   expect(() => model.beginSignIn(user)("done")).toThrow("a sign-in of ada@example.com was done");
 });
@@ -87,11 +89,11 @@ test("a session that disabling ended stays ended", () => {
   const { model, user, session } = begin();
   model.beginDisabling(user)();
   model.beginEnabling(user)();
-  model.beginListing(session)("refused");
+  model.beginListing(session)("rejected");
   expect(() => model.beginListing(session)([])).toThrow("a list was read");
 });
 
-test("a list shows the keys that are there, by their last name", () => {
+test("a list shows the existing keys with their latest names", () => {
   const { model, session, key } = begin();
   const list = (name: string) => model.beginListing(session)([{ id: key.id, name, usageCount: 0 }]);
   model.beginRenaming(session, key, "second")("done");
@@ -102,7 +104,7 @@ test("a list shows the keys that are there, by their last name", () => {
   expect(() => list("second")).toThrow("key_1 was listed");
 });
 
-test("what was answered is counted, what was refused is not, and what is unknown may be", () => {
+test("admitted uses are counted, rejected uses aren't, and uses with an unknown outcome may be", () => {
   const { model, user, session, key } = begin();
   const list = (usageCount: number) =>
     model.beginListing(session)([{ id: key.id, name: "first", usageCount }]);
@@ -118,32 +120,32 @@ test("what was answered is counted, what was refused is not, and what is unknown
   model.expectFinalCount(key, 2);
   expect(() => model.expectFinalCount(key, 3)).toThrow("not 1 to 2");
   model.beginDisabling(user)();
-  model.beginUse(key)("refused");
+  model.beginUse(key)("rejected");
   expect(() => model.expectFinalCount(key, 3)).toThrow("not 1 to 2");
 });
 
-test("what a role allows is seen by a use that begins after the change was acknowledged", () => {
+test("a use that begins after a role change was acknowledged has the permissions of the new role", () => {
   const { model, user, key } = begin();
-  const expectUses = (see: "admitted" | "refused", audit: "admitted" | "refused"): void => {
+  const expectUses = (see: "admitted" | "rejected", audit: "admitted" | "rejected"): void => {
     for (const [requirement, outcome] of [
-      ["see", see],
+      ["read", see],
       ["audit", audit],
     ] as const) {
       model.beginUse(key, requirement)(outcome);
-      const other = outcome === "admitted" ? "refused" : "admitted";
+      const other = outcome === "admitted" ? "rejected" : "admitted";
       expect(() => model.beginUse(key, requirement)(other)).toThrow(`a use of key_1 was ${other}`);
     }
     model.beginUse(key)("admitted");
   };
-  expectUses("refused", "refused");
+  expectUses("rejected", "rejected");
   model.beginRoleChange(user, undefined, "viewer")();
-  expectUses("admitted", "refused");
+  expectUses("admitted", "rejected");
   const end = model.beginRoleChange(user, "viewer", "admin");
   model.beginUse(key, "audit")("admitted");
-  model.beginUse(key, "audit")("refused");
+  model.beginUse(key, "audit")("rejected");
   end();
   expectUses("admitted", "admitted");
   model.beginRoleChange(user, "admin", undefined)();
-  expectUses("refused", "refused");
+  expectUses("rejected", "rejected");
   expect(model.figures).toMatchObject({ additions: 1, roleChanges: 1, removals: 1 });
 });

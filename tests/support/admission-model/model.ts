@@ -1,54 +1,54 @@
 import {
-  LimitBook,
-  possibleByKey,
+  possibleDecisions,
+  RateLimitModel,
   type RequirementModel,
   type SecretModel,
   type SettingsModel,
-} from "./bounds.ts";
-import { Changing } from "./changing.ts";
-import { type Figures, noFigures } from "./figures.ts";
+} from "./key-restrictions.ts";
+import { type ScenarioCounts, zeroCounts } from "./scenario-counts.ts";
+import { UncertainValue } from "./uncertain-value.ts";
 
-// What admission promises, as a model: it is told when something begins and what came of it, in the order in which
-// the caller saw it, and holds what the product may answer by that. Requests that overlap a change may see either
-// side of it. It knows no clock, no network, no database.
+// A model of what admission guarantees. It records when each request begins and ends, in the order that callers
+// observe, and from that computes which responses are possible. A request that is concurrent with a change may see
+// the state before or after it. The model has no clock, network or database.
 
-/** A role in the one workspace of the story; undefined for who is no member of it. */
+/** A role in the scenario's only workspace; undefined for a user who isn't a member. */
 export type RoleModel = "admin" | "member" | "viewer" | undefined;
 
 export interface UserModel {
   readonly email: string;
-  readonly isEnabled: Changing<boolean>;
-  readonly role: Changing<RoleModel>;
+  readonly isEnabled: UncertainValue<boolean>;
+  readonly role: UncertainValue<RoleModel>;
   readonly sessions: Set<SessionModel>;
   readonly keys: KeyModel[];
 }
 
 export interface SessionModel {
   readonly user: UserModel;
-  readonly isOpen: Changing<boolean>;
+  readonly isOpen: UncertainValue<boolean>;
 }
 
 export interface KeyModel {
   readonly id: string;
   readonly owner: UserModel;
-  readonly isPresent: Changing<boolean>;
-  readonly name: Changing<string>;
-  readonly settings: Changing<SettingsModel>;
-  /** In the order in which it had them. */
+  readonly isPresent: UncertainValue<boolean>;
+  readonly name: UncertainValue<string>;
+  readonly settings: UncertainValue<SettingsModel>;
+  /** In order of creation. */
   readonly secrets: SecretModel[];
-  readonly limitBook: LimitBook;
+  readonly rateLimit: RateLimitModel;
   sent: number;
   admitted: number;
-  refused: number;
+  rejected: number;
 }
 
-/** What came of an edit: `refused` without a live session, `missing` where the key is not there. */
-export type EditOutcome = "done" | "refused" | "missing";
+/** The outcome of an edit: `rejected` without a live session, `missing` if the key doesn't exist. */
+export type EditOutcome = "done" | "rejected" | "missing";
 
-/** What a use is answered; one past its key's limit is `limited`. */
-export type UseOutcome = "admitted" | "refused" | "limited" | "unknown";
+/** The outcome of a use; `limited` if it exceeds the key's rate limit. */
+export type UseOutcome = "admitted" | "rejected" | "limited" | "unknown";
 
-/** A key as the list shows it. */
+/** A key in the list. */
 export interface ListedKey {
   readonly id: string;
   readonly name: string;
@@ -56,25 +56,25 @@ export interface ListedKey {
 }
 
 /**
- * Each `begin…` answers the function to call when the product has answered. That one throws an Error where no order
- * of the events explains the answer.
+ * Each `begin…` returns the function to call with the response. That function throws an Error if no order of the
+ * events explains the response.
  */
 export class AdmissionModel {
-  readonly figures: Figures = { ...noFigures };
-  /** What has happened, to be read when something is wrong. */
+  readonly figures: ScenarioCounts = { ...zeroCounts };
+  /** The events so far, for error messages. */
   readonly history: string[] = [];
-  /** In minutes since the story began. */
-  readonly clock = new Changing(0);
-  /** How often the clock was set forward. */
-  readonly #window = new Changing(0);
+  /** In minutes since the scenario began. */
+  readonly clock = new UncertainValue(0);
+  /** The number of times that the clock was set forward. */
+  readonly #window = new UncertainValue(0);
   readonly #watches = new Set<() => void>();
 
   addUser(email: string): UserModel {
-    const role = new Changing<RoleModel>(undefined);
-    return { email, isEnabled: new Changing(true), role, sessions: new Set(), keys: [] };
+    const role = new UncertainValue<RoleModel>(undefined);
+    return { email, isEnabled: new UncertainValue(true), role, sessions: new Set(), keys: [] };
   }
 
-  /** A request that uses a secret of a key; 503 and a broken connection are `unknown`. */
+  /** Begins a request with a secret of a key. The outcome of a 503 or a broken connection is `unknown`. */
   beginUse(
     key: KeyModel,
     requirement?: RequirementModel,
@@ -82,36 +82,38 @@ export class AdmissionModel {
   ): (outcome: UseOutcome) => void {
     key.sent += 1;
     const { isEnabled, role } = key.owner;
-    const ofKey = { settings: key.settings, secret, clock: this.clock };
-    const isOtherwiseGood = this.#watch(() =>
-      both(both(key.isPresent.possible, isEnabled.possible), allowances(role.possible, requirement)),
+    const keyFacts = { settings: key.settings, secret, clock: this.clock };
+    const isAllowedByOthers = this.#watch(() =>
+      both(both(key.isPresent.possible, isEnabled.possible), allowedByRole(role.possible, requirement)),
     );
-    const isGood = this.#watch(() => both(isOtherwiseGood.look(), possibleByKey(ofKey, requirement)));
+    const isAllowed = this.#watch(() =>
+      both(isAllowedByOthers.look(), possibleDecisions(keyFacts, requirement)),
+    );
     const isLimited = this.#watch(
       () => new Set([...key.settings.possible].map(({ kind }) => kind === "limited")),
     );
     const windows = this.#watch(() => this.#window.possible);
-    const entry = key.limitBook.enter({ windows: windows.seen, isLimited: isLimited.seen });
+    const entry = key.rateLimit.enter({ windows: windows.seen, isLimited: isLimited.seen });
     return (outcome) => {
-      for (const watch of [isOtherwiseGood, isGood, isLimited, windows]) watch.stop();
+      for (const watch of [isAllowedByOthers, isAllowed, isLimited, windows]) watch.stop();
       this.#note(`a use of ${key.id}${requirement ? ` to ${requirement}` : ""} is ${outcome}`);
       this.figures[outcome] += 1;
       if (requirement && outcome === "admitted") this.figures.admittedByRole += 1;
       const isUserGood = !both(key.isPresent.possible, isEnabled.possible).has(false);
-      if (outcome === "refused" && !isOtherwiseGood.seen.has(false)) this.figures.refusedByKey += 1;
-      else if (requirement && outcome === "refused" && isUserGood) this.figures.refusedByRole += 1;
-      if (isGood.seen.size > 1) this.figures.open += 1;
+      if (outcome === "rejected" && !isAllowedByOthers.seen.has(false)) this.figures.rejectedByKey += 1;
+      else if (requirement && outcome === "rejected" && isUserGood) this.figures.rejectedByRole += 1;
+      if (isAllowed.seen.size > 1) this.figures.open += 1;
       if (outcome === "unknown") return;
       if (outcome === "admitted") key.admitted += 1;
-      else key.refused += 1;
-      expectPossible(`a use of ${key.id} was ${outcome}`, isGood.seen, outcome !== "refused");
-      if (outcome === "admitted") key.limitBook.admit(entry);
-      else if (outcome === "limited") key.limitBook.turnAway(entry);
-      else entry.isSpent = false;
+      else key.rejected += 1;
+      expectPossible(`a use of ${key.id} was ${outcome}`, isAllowed.seen, outcome !== "rejected");
+      if (outcome === "admitted") key.rateLimit.admit(entry);
+      else if (outcome === "limited") key.rateLimit.reject(entry);
+      else entry.isAdmitted = false;
     };
   }
 
-  /** The database's clock is set to another time; one after the other. */
+  /** Begins a step of the database's clock. Steps must not be concurrent. */
   beginClockStep(to: number, isForward: boolean): () => void {
     const change = this.#begin(this.clock, to);
     const next = isForward ? this.#begin(this.#window, Math.max(...this.#window.possible) + 1) : undefined;
@@ -124,33 +126,38 @@ export class AdmissionModel {
     };
   }
 
-  /** Holds a key to something else; one after the other, and after rotations. */
-  beginHolding(session: SessionModel, key: KeyModel, to: SettingsModel): (outcome: EditOutcome) => void {
-    return this.#beginEdit({ session, key, values: [[key.settings, to]], what: "holding" });
+  /**
+   * Begins a change of a key's restriction. Such changes must not be concurrent with each other or with rotations.
+   */
+  beginRestriction(session: SessionModel, key: KeyModel, to: SettingsModel): (outcome: EditOutcome) => void {
+    return this.#beginEdit({ session, key, values: [[key.settings, to]], what: "restriction" });
   }
 
-  /** Another secret; the present one is good until then. Answers it to whoever is told that it was made. */
+  /**
+   * Begins a rotation. The current secret stays valid until `validUntil`. The returned function returns the new
+   * secret if there is one.
+   */
   beginRotation(
     session: SessionModel,
     key: KeyModel,
-    goodUntil: number,
+    validUntil: number,
   ): (outcome: EditOutcome) => SecretModel | undefined {
-    const former = lastOf(key.secrets).goodUntil;
-    const end = this.#beginEdit({ session, key, values: [[former, goodUntil]], what: "rotation" });
+    const former = lastOf(key.secrets).validUntil;
+    const end = this.#beginEdit({ session, key, values: [[former, validUntil]], what: "rotation" });
     return (outcome) => {
       end(outcome);
       if (outcome !== "done") return undefined;
-      const secret = { goodUntil: new Changing(Number.POSITIVE_INFINITY) };
+      const secret = { validUntil: new UncertainValue(Number.POSITIVE_INFINITY) };
       key.secrets.push(secret);
       return secret;
     };
   }
 
-  /** The end of all overlaps of a key. */
+  /** Begins the revocation of a key's former secrets. */
   beginEnding(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
     const values = key.secrets
       .slice(0, -1)
-      .map(({ goodUntil }) => [goodUntil, Number.NEGATIVE_INFINITY] as const);
+      .map(({ validUntil }) => [validUntil, Number.NEGATIVE_INFINITY] as const);
     return this.#beginEdit({ session, key, values, what: "ending" });
   }
 
@@ -169,7 +176,7 @@ export class AdmissionModel {
 
   beginEnabling(user: UserModel): () => void {
     const isChange = user.isEnabled.possible.has(false);
-    // It ends what a sign-in left behind that overlapped the disabling; whether there is such a thing is not known.
+    // Enabling ends sessions of sign-ins that were concurrent with the disabling. Whether there are any is unknown.
     if (isChange) for (const { isOpen } of user.sessions) this.#begin(isOpen, false);
     const change = this.#begin(user.isEnabled, true);
     this.#note(`enabling ${user.email} begins`);
@@ -180,7 +187,10 @@ export class AdmissionModel {
     };
   }
 
-  /** Another role in the workspace, the first one, or none; one after the other for each user. */
+  /**
+   * Begins a change of a user's role in the workspace, including to or from none. A user's changes must not be
+   * concurrent.
+   */
   beginRoleChange(user: UserModel, from: RoleModel, to: RoleModel): () => void {
     const change = this.#begin(user.role, to);
     this.#note(`${user.email} is about to be ${to ?? "no member"}`);
@@ -191,9 +201,9 @@ export class AdmissionModel {
     };
   }
 
-  /** A sign-in with the right password. */
-  beginSignIn(user: UserModel): (outcome: "done" | "refused") => SessionModel {
-    const session: SessionModel = { user, isOpen: new Changing(false) };
+  /** Begins a sign-in with the correct password. */
+  beginSignIn(user: UserModel): (outcome: "done" | "rejected") => SessionModel {
+    const session: SessionModel = { user, isOpen: new UncertainValue(false) };
     user.sessions.add(session);
     const change = this.#begin(session.isOpen, true);
     const mayEnter = this.#watch(() => user.isEnabled.possible);
@@ -210,26 +220,26 @@ export class AdmissionModel {
   beginCreation(
     session: SessionModel,
     name: string,
-  ): (outcome: { readonly id: string } | "refused") => KeyModel | undefined {
+  ): (outcome: { readonly id: string } | "rejected") => KeyModel | undefined {
     const isLive = this.#watchSession(session);
     return (outcome) => {
       isLive.stop();
-      const isDone = outcome !== "refused";
+      const isDone = outcome !== "rejected";
       this.#note(`${isDone ? outcome.id : "no key"} of ${session.user.email} is created`);
-      expectPossible(`a creation was ${isDone ? "done" : "refused"}`, isLive.seen, isDone);
+      expectPossible(`a creation was ${isDone ? "done" : "rejected"}`, isLive.seen, isDone);
       if (!isDone) return undefined;
       this.figures.creations += 1;
       const key: KeyModel = {
         id: outcome.id,
         owner: session.user,
-        isPresent: new Changing(true),
-        name: new Changing(name),
-        settings: new Changing<SettingsModel>({ kind: "free" }),
-        secrets: [{ goodUntil: new Changing(Number.POSITIVE_INFINITY) }],
-        limitBook: new LimitBook(),
+        isPresent: new UncertainValue(true),
+        name: new UncertainValue(name),
+        settings: new UncertainValue<SettingsModel>({ kind: "unrestricted" }),
+        secrets: [{ validUntil: new UncertainValue(Number.POSITIVE_INFINITY) }],
+        rateLimit: new RateLimitModel(),
         sent: 0,
         admitted: 0,
-        refused: 0,
+        rejected: 0,
       };
       session.user.keys.push(key);
       return key;
@@ -244,8 +254,8 @@ export class AdmissionModel {
     return this.#beginEdit({ session, key, values: [[key.name, name]], what: "renaming" });
   }
 
-  /** A look at the list of a user's keys. Keys that were not there when it began are not looked at. */
-  beginListing(session: SessionModel): (outcome: readonly ListedKey[] | "refused") => void {
+  /** Begins reading the list of a user's keys. Keys that are created after that aren't checked. */
+  beginListing(session: SessionModel): (outcome: readonly ListedKey[] | "rejected") => void {
     const isLive = this.#watchSession(session);
     const expected = session.user.keys.map((key) => ({
       key,
@@ -256,9 +266,9 @@ export class AdmissionModel {
     return (outcome) => {
       for (const watch of [isLive, ...expected.flatMap(({ isPresent, name }) => [isPresent, name])])
         watch.stop();
-      const isDone = outcome !== "refused";
-      this.#note(`a list of ${session.user.email} is ${isDone ? "read" : "refused"}`);
-      expectPossible(`a list was ${isDone ? "read" : "refused"}`, isLive.seen, isDone);
+      const isDone = outcome !== "rejected";
+      this.#note(`a list of ${session.user.email} is ${isDone ? "read" : "rejected"}`);
+      expectPossible(`a list was ${isDone ? "read" : "rejected"}`, isLive.seen, isDone);
       if (!isDone) return;
       this.figures.listings += 1;
       for (const { key, isPresent, name, atLeast } of expected) {
@@ -271,7 +281,7 @@ export class AdmissionModel {
     };
   }
 
-  /** How often the key was used, read while nothing is under way. */
+  /** Checks a key's count, read while no request is in flight. */
   expectFinalCount(key: KeyModel, counted: number): void {
     expectCount(key, counted, key.admitted);
   }
@@ -279,8 +289,8 @@ export class AdmissionModel {
   #beginEdit<Value>(edit: {
     readonly session: SessionModel;
     readonly key: KeyModel;
-    readonly values: readonly (readonly [value: Changing<Value>, to: Value])[];
-    readonly what: "deletion" | "renaming" | "holding" | "rotation" | "ending";
+    readonly values: readonly (readonly [value: UncertainValue<Value>, to: Value])[];
+    readonly what: "deletion" | "renaming" | "restriction" | "rotation" | "ending";
   }): (outcome: EditOutcome) => void {
     const { session, key, values, what } = edit;
     const isLive = this.#watchSession(session);
@@ -296,8 +306,8 @@ export class AdmissionModel {
       }
       if (outcome === "done") this.figures[`${what}s`] += 1;
       this.#note(`a ${what} of ${key.id} is ${outcome}`);
-      expectPossible(`a ${what} of ${key.id} was ${outcome}`, isLive.seen, outcome !== "refused");
-      if (outcome !== "refused")
+      expectPossible(`a ${what} of ${key.id} was ${outcome}`, isLive.seen, outcome !== "rejected");
+      if (outcome !== "rejected")
         expectPossible(`a ${what} of ${key.id} was ${outcome}`, isPresent.seen, outcome === "done");
     };
   }
@@ -306,7 +316,7 @@ export class AdmissionModel {
     return this.#watch(() => both(isOpen.possible, user.isEnabled.possible));
   }
 
-  /** Gathers all that something may be from now on until it is stopped. */
+  /** Collects all possible values until it is stopped. */
   #watch<Value>(look: () => ReadonlySet<Value>): Watch<Value> {
     const seen = new Set(look());
     const update = (): void => {
@@ -316,8 +326,8 @@ export class AdmissionModel {
     return { seen, look, stop: () => this.#watches.delete(update) };
   }
 
-  /** Only the beginning of a change makes more possible, so that this is when watches must look again. */
-  #begin<Value>(value: Changing<Value>, to: Value): ReturnType<Changing<Value>["begin"]> {
+  /** Updates the watches, because only the beginning of a change adds possible values. */
+  #begin<Value>(value: UncertainValue<Value>, to: Value): ReturnType<UncertainValue<Value>["begin"]> {
     const change = value.begin(to);
     for (const update of this.#watches) update();
     return change;
@@ -330,7 +340,7 @@ export class AdmissionModel {
 
 interface Watch<Value> {
   readonly seen: ReadonlySet<Value>;
-  /** What it may be right now. */
+  /** The currently possible values. */
   readonly look: () => ReadonlySet<Value>;
   readonly stop: () => void;
 }
@@ -341,12 +351,14 @@ function lastOf(secrets: readonly SecretModel[]): SecretModel {
   return last;
 }
 
-function allowances(
+function allowedByRole(
   roles: ReadonlySet<RoleModel>,
   requirement: RequirementModel | undefined,
 ): ReadonlySet<boolean> {
   if (!requirement) return new Set([true]);
-  return new Set([...roles].map((role) => role === "admin" || (requirement === "see" && role !== undefined)));
+  return new Set(
+    [...roles].map((role) => role === "admin" || (requirement === "read" && role !== undefined)),
+  );
 }
 
 function both(left: ReadonlySet<boolean>, right: ReadonlySet<boolean>): ReadonlySet<boolean> {
@@ -354,12 +366,12 @@ function both(left: ReadonlySet<boolean>, right: ReadonlySet<boolean>): Readonly
 }
 
 function expectPossible<Value>(what: string, possible: ReadonlySet<Value>, value: Value): void {
-  if (!possible.has(value)) throw new Error(`By the model it cannot be that ${what}.`);
+  if (!possible.has(value)) throw new Error(`Impossible by the model: ${what}.`);
 }
 
-/** Every answer was counted before it was sent; what was refused never is. */
+/** Every admitted use was counted before its response, and a rejected one is never counted. */
 function expectCount(key: KeyModel, counted: number, atLeast: number): void {
-  const atMost = key.sent - key.refused;
+  const atMost = key.sent - key.rejected;
   if (counted < atLeast || counted > atMost)
     throw new Error(`${counted} uses of ${key.id} were counted, and not ${atLeast} to ${atMost}.`);
 }

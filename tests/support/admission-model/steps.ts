@@ -1,36 +1,41 @@
 import fc from "fast-check";
-import type { RequirementModel } from "./bounds.ts";
+import type { RequirementModel } from "./key-restrictions.ts";
 import type { RoleModel } from "./model.ts";
 
 /**
- * What the next step waits for: with `nothing` it goes at once, so that the two overlap; with `itself` it comes after
- * the answer; with `everything` after all answers that are still out.
+ * What the next step waits for: `nothing`, so that the two are concurrent; `itself`, this step's response; or
+ * `everything`, all pending responses.
  */
 export type Awaits = "nothing" | "itself" | "everything";
 
-/** Users, keys, nodes and connections are numbers that are taken modulo how many there are. */
+/** Users, keys, nodes and connections are numbers modulo their count. */
 export type Step = { readonly awaits: Awaits } & (
   | {
       readonly kind: "use";
       readonly key: number;
       readonly node: number;
       readonly connection: number;
-      /** Which of the key's secrets, the last one first. */
+      /** The index of the key's secret, from the newest. */
       readonly secret: number;
       readonly requirement: RequirementModel | undefined;
-      /** One after the other, over the same connection. */
+      /** The number of requests, one after the other on the same connection. */
       readonly requests: number;
     }
   | { readonly kind: "list"; readonly user: number; readonly node: number }
   | { readonly kind: "clock"; readonly direction: "forward" | "back" }
   | ({
-      /** Whether each key that it touched is used on each node as soon as it was acknowledged. */
-      readonly isTried: boolean;
+      /** Whether each affected key is used on each node immediately after the acknowledgment. */
+      readonly isVerified: boolean;
     } & (
       | { readonly kind: "create"; readonly user: number; readonly node: number }
       | { readonly kind: "rename"; readonly key: number; readonly node: number }
       | { readonly kind: "delete"; readonly key: number; readonly node: number }
-      | { readonly kind: "hold"; readonly key: number; readonly node: number; readonly to: Holding }
+      | {
+          readonly kind: "restrict";
+          readonly key: number;
+          readonly node: number;
+          readonly to: RestrictionKind;
+        }
       | { readonly kind: "rotate"; readonly key: number; readonly node: number; readonly overlap: Overlap }
       | { readonly kind: "end"; readonly key: number; readonly node: number }
       | { readonly kind: "role"; readonly user: number; readonly node: number; readonly role: RoleModel }
@@ -39,8 +44,14 @@ export type Step = { readonly awaits: Awaits } & (
     ))
 );
 
-/** What a key is held to from now on, a time for an hour from now. */
-export type Holding = "free" | "disabled" | "elsewhere" | "seeing" | "limited" | "expiring";
+/** The new restriction of a key; the expiry is in an hour. */
+export type RestrictionKind =
+  | "unrestricted"
+  | "disabled"
+  | "other-ip-range"
+  | "read-only"
+  | "limited"
+  | "expiring";
 
 /** In seconds. */
 type Overlap = 0 | 3_600 | 604_800;
@@ -50,7 +61,7 @@ const key = fc.nat({ max: 11 });
 const node = fc.nat({ max: 1 });
 const awaits = fc.constantFrom<Awaits>("nothing", "nothing", "itself", "everything");
 const role = fc.constantFrom<RoleModel[]>("admin", "member", "viewer", undefined);
-const change = { awaits, isTried: fc.boolean() };
+const change = { awaits, isVerified: fc.boolean() };
 
 const use = fc.record({
   kind: fc.constant("use" as const),
@@ -59,15 +70,15 @@ const use = fc.record({
   node,
   connection: fc.nat({ max: 7 }),
   secret: fc.constantFrom(0, 0, 0, 1, 2),
-  requirement: fc.constantFrom<(RequirementModel | undefined)[]>(undefined, undefined, "see", "audit"),
+  requirement: fc.constantFrom<(RequirementModel | undefined)[]>(undefined, undefined, "read", "audit"),
   requests: fc.integer({ min: 1, max: 8 }),
 });
 
-const holding = fc.constantFrom<Holding[]>(
-  "free",
+const restriction = fc.constantFrom<RestrictionKind[]>(
+  "unrestricted",
   "disabled",
-  "elsewhere",
-  "seeing",
+  "other-ip-range",
+  "read-only",
   "limited",
   "limited",
   "limited",
@@ -80,7 +91,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 14, arbitrary: use },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("hold" as const), ...change, key, node, to: holding }),
+    arbitrary: fc.record({ kind: fc.constant("restrict" as const), ...change, key, node, to: restriction }),
   },
   {
     weight: 2,
@@ -97,8 +108,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("enable" as const), ...change, user }) },
 );
 
-/** A whole story; a shorter one is tried at most 40 times where one fails, since each takes its time. */
-export const stories: fc.Arbitrary<readonly Step[]> = fc.limitShrink(
+/** A scenario. After a failure, at most 40 shorter ones are tried, because each takes a while. */
+export const scenarios: fc.Arbitrary<readonly Step[]> = fc.limitShrink(
   fc.array(step, { minLength: 20, maxLength: 60, size: "max" }),
   40,
 );

@@ -21,19 +21,19 @@ const maxPage = 100_000;
 /** Restrictions of a key. An expiry may be a duration too, because a browser's clock may be wrong. */
 const requestedSettings = z.strictObject({ ...keySettings, expiresAt: requestedExpiry.exactOptional() });
 
-/** For a change of one of a person's own keys. */
+/** Changes one of the user's own keys. */
 const keyProcedure = sessionProcedure.input(z.object({ id: keyId })).use(({ ctx, input, next }) => {
   const userId = ctx.user.id;
   const edit = { userId, id: input.id, origin: originOf(ctx, userId) };
   return next({ ctx: { ...ctx, edit } });
 });
 
-/** The input of such a change: which key, and what else it takes. The check has read the id already. */
+/** The input of a change of a key: its ID, which the procedure has already decoded, and further members. */
 function keyInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject({ id: z.string(), ...shape });
 }
 
-/** A signed-in person's own API keys. */
+/** The user's own API keys. */
 export const apiKeysRouter = createRouter({
   list: sessionProcedure
     .input(
@@ -63,7 +63,7 @@ export const apiKeysRouter = createRouter({
     return presentKey(await ctx.read((db) => getKey(db, { userId: ctx.user.id, id })));
   }),
 
-  /** The only answer that has the secret. */
+  /** The only response that contains the secret. */
   create: sessionProcedure
     .input(
       z.strictObject({
@@ -79,8 +79,9 @@ export const apiKeysRouter = createRouter({
     }),
 
   /**
-   * `version` is the one that the edit was made from, if that matters. What is not named stays. An edit that expands
-   * what the key can do is rejected with UNPROCESSABLE_CONTENT, an issue per setting, unless it is sent with `mayWiden`.
+   * `version` is the version that the user edited; without it, the edit applies to any version. Members that are left
+   * out keep their value. An edit that expands the key's access is rejected with UNPROCESSABLE_CONTENT and an issue
+   * per setting, unless `mayWiden` is true.
    */
   update: keyProcedure
     .input(
@@ -101,7 +102,7 @@ export const apiKeysRouter = createRouter({
       return presentKey(await ctx.transact((trx) => updateKey(trx, ctx.edit, change)));
     }),
 
-  /** The only answer that has the new secret. */
+  /** The only response that contains the new secret. */
   rotate: keyProcedure
     .input(keyInput({ overlapSeconds }))
     .mutation(async ({ ctx, input: { overlapSeconds } }) => {

@@ -5,11 +5,11 @@ import { listQuery, readPage, toPage } from "../lists.ts";
 import { auditAction, presentAuditEvent } from "../presenters/audit-event.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
-/** How many events come at once. */
+/** The number of events per page. */
 const pageSize = 50;
 
 export const auditRouter = createRouter({
-  /** A page of the workspace's audit log, the latest first. */
+  /** A page of the workspace's audit log, newest first. */
   list: workspaceProcedure("audit:read")
     .input(
       workspaceInput({

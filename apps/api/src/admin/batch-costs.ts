@@ -1,9 +1,9 @@
-/** What the calls of one batch may cost in total. A call costs 1, unless its procedure has an entry below. */
+/** The maximum total cost of the calls in a batch. A call costs 1, unless its procedure has an entry below. */
 export const maxBatchCost = 10;
 
 /**
- * Procedures that search, aggregate or hash a password. A batch takes at most two of those that cost 5, and one that
- * checks a password by itself, so that attempts to guess one are as many as requests.
+ * Procedures that search, aggregate or hash a password. A batch can have at most two calls that cost 5. A call that
+ * checks a password can't be batched, so the number of guesses equals the number of requests.
  */
 const costs: ReadonlyMap<string, number> = new Map([
   ["apiKeys.list", 5],
@@ -20,7 +20,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["workspaceKeys.list", 5],
 ]);
 
-/** What one call of a procedure costs. This file runs in the browser too, where the client composes batches by it. */
+/** Returns the cost of one call of a procedure. The web app imports this file too, to compose its batches. */
 export function batchCostOf(path: string): number {
   return costs.get(path) ?? 1;
 }

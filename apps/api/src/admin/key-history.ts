@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 import type { InspectedKey } from "@latchkey/auth/inspection";
 import { encodeId } from "@latchkey/db/ids";
-import type { KeyRefusal } from "@latchkey/db/key-history";
+import type { KeyRejection } from "@latchkey/db/key-history";
 import {
-  findOwnRefusals,
+  findOwnRejections,
   listKeyAddresses,
-  listKeyRefusals,
+  listKeyRejections,
   readKeyUsage,
   readKeyUsageInBuckets,
 } from "@latchkey/db/key-history";
@@ -15,12 +15,12 @@ import { getKey } from "../domain/api-keys.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
 import { keyId } from "../fields.ts";
 import type { Explanation } from "../http/explain-request.ts";
-import { rejectedAs } from "../issues.ts";
+import { customIssue } from "../issues.ts";
 import {
-  areBuckets,
-  isAnswerable,
-  notBuckets,
-  unanswerable,
+  areValidBuckets,
+  invalidBuckets,
+  invalidPeriod,
+  isValidPeriod,
   usageBuckets,
   usagePeriod,
 } from "../key-fields.ts";
@@ -35,18 +35,18 @@ const triedRequest = {
     .trim()
     .max(2_048)
     .regex(/^\/open(\/|$)/, "Enter a path that begins with /open/."),
-  /** The reader's own by default. */
+  /** The user's own IP address by default. */
   address: z
     .string()
     .trim()
     .refine(
       (text) => isIP(text) !== 0,
-      rejectedAs("invalid_format", "Enter an IP address, for example 203.0.113.7."),
+      customIssue("invalid_format", "Enter an IP address, for example 203.0.113.7."),
     )
     .optional(),
 };
 
-/** For reading about one of a person's own keys. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
+/** Reads about one of the user's own keys. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
 const ownKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
@@ -54,20 +54,20 @@ const ownKeyProcedure = sessionProcedure
     return await next({ ctx: { ...ctx, keyId: id } });
   });
 
-/** What a person's own keys did, and why they were refused. */
+/** The history of the user's own keys: their usage, and the reasons for rejections. */
 export const keyHistoryRouter = createRouter({
-  /** How many requests had which outcome, by hour or day in UTC, in each workspace (null for none). */
+  /** The number of requests per outcome, workspace (null for none), and hour or day in UTC. */
   usage: ownKeyProcedure
-    .input(z.strictObject({ id: z.string(), ...usagePeriod }).refine(isAnswerable, unanswerable))
+    .input(z.strictObject({ id: z.string(), ...usagePeriod }).refine(isValidPeriod, invalidPeriod))
     .query(async ({ ctx, input: { from, to, bucket } }) => {
       const period = { keyId: ctx.keyId, from, to, bucket };
       const rows = await ctx.read((db) => asUser(db, ctx.user.id, (trx) => readKeyUsage(trx, period)));
       return rows.map(presentUsageBucket);
     }),
 
-  /** How many requests had which outcome in each bucket, in all workspaces together. */
+  /** The number of requests per outcome and bucket, in all workspaces. */
   usageInBuckets: ownKeyProcedure
-    .input(z.strictObject({ id: z.string(), ...usageBuckets }).refine(areBuckets, notBuckets))
+    .input(z.strictObject({ id: z.string(), ...usageBuckets }).refine(areValidBuckets, invalidBuckets))
     .query(async ({ ctx, input: { starts, to } }) => {
       const rows = await ctx.read((db) =>
         asUser(db, ctx.user.id, (trx) => readKeyUsageInBuckets(trx, ctx.keyId, { starts, to })),
@@ -75,25 +75,25 @@ export const keyHistoryRouter = createRouter({
       return rows.map(presentUsage);
     }),
 
-  /** The last 100, newest first. */
+  /** The last 100 rejected requests, newest first. */
   refusals: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
-    const refusals = await ctx.read((db) => listKeyRefusals(db, ctx.keyId));
-    return refusals.map(presentRefusal);
+    const refusals = await ctx.read((db) => listKeyRejections(db, ctx.keyId));
+    return refusals.map(presentRejection);
   }),
 
-  /** The last five distinct addresses, newest first; times are good to a minute. */
+  /** The last five distinct addresses, newest first, with times accurate to a minute. */
   addresses: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
     const addresses = await ctx.read((db) => listKeyAddresses(db, ctx.keyId));
     return addresses.map(({ address, lastSeenAt }) => ({ address, lastSeenAt: lastSeenAt.toISOString() }));
   }),
 
-  /** Why the request of this id was refused, where it was one with a key of the reader's. */
+  /** The reason why a request was rejected, by its ID, if it used one of the user's keys. */
   explainRequest: sessionProcedure
     .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request id.").max(128) }))
     .query(async ({ ctx, input: { requestId } }) => {
-      const refusals = await ctx.read((db) => findOwnRefusals(db, ctx.user.id, requestId));
+      const refusals = await ctx.read((db) => findOwnRejections(db, ctx.user.id, requestId));
       return refusals.map((refusal) => ({
-        ...presentRefusal(refusal),
+        ...presentRejection(refusal),
         key: {
           id: encodeId("key", refusal.keyId),
           name: refusal.keyName,
@@ -102,23 +102,26 @@ export const keyHistoryRouter = createRouter({
       }));
     }),
 
-  /** What admission would decide about a request with a key that is pasted. No use is counted. */
+  /** Evaluates a request with a pasted key as admission would. Counts no use. */
   tryOut: sessionProcedure
     .input(z.strictObject({ key: z.string().trim().min(1, "Paste a key.").max(8_192), ...triedRequest }))
     .mutation(async ({ ctx, input: { key, ...request } }) => {
-      return presentVerdict(await ctx.explain(toTried(ctx, { token: key }, request)));
+      return presentVerdict(await ctx.explain(toTriedRequest(ctx, { token: key }, request)));
     }),
 
-  /** The same for one of the user's own keys with its current secret, which isn't needed for it. */
+  /** Evaluates a request with the current secret of one of the user's own keys, without needing the secret. */
   evaluate: ownKeyProcedure
     .input(z.strictObject({ id: z.string(), ...triedRequest }))
     .mutation(async ({ ctx, input: { id: _id, ...request } }) => {
-      return presentVerdict(await ctx.explain(toTried(ctx, { keyId: ctx.keyId }, request)));
+      return presentVerdict(await ctx.explain(toTriedRequest(ctx, { keyId: ctx.keyId }, request)));
     }),
 });
 
-/** The query and the fragment of a path don't matter to admission. Without an IP address, it is the reader's own. */
-function toTried(
+/**
+ * Removes the query and the fragment of the path, which admission ignores. Without an IP address, uses the user's
+ * own.
+ */
+function toTriedRequest(
   ctx: Pick<Context, "address">,
   key: InspectedKey,
   { method, path, address }: z.output<z.ZodObject<typeof triedRequest>>,
@@ -130,9 +133,9 @@ function presentVerdict({ keyId, ...verdict }: Explanation) {
   return { ...verdict, keyId: keyId ? encodeId("key", keyId) : null };
 }
 
-function presentRefusal({ id, occurredAt, address, method, path, requestId, reason }: KeyRefusal) {
+function presentRejection({ id, occurredAt, address, method, path, requestId, reason }: KeyRejection) {
   return {
-    id: encodeId("keyRefusal", id),
+    id: encodeId("keyRejection", id),
     occurredAt: occurredAt.toISOString(),
     address,
     method,

@@ -1,5 +1,5 @@
 import { roles } from "@latchkey/auth/permissions";
-import { mayGrant } from "@latchkey/auth/restrictions";
+import { canGrantRole } from "@latchkey/auth/restrictions";
 import { encodeId } from "@latchkey/db/ids";
 import { countMembers, findSoleOwner, listMembers } from "@latchkey/db/members";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
@@ -10,14 +10,14 @@ import { listQuery, readPage, toPage } from "../lists.ts";
 import { presentMember } from "../presenters/member.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
-/** How many members come at once. */
+/** The number of members per page. */
 const pageSize = 50;
 const order = listQuery(["joinedAt", "name", "email"]).shape;
 
 export const membersRouter = createRouter({
   /**
-   * A page of the members, how many match in all, the roles that the user may give, and the only owner who can sign in:
-   * that one can neither leave nor get another role.
+   * A page of the members, the number of matches, the roles that the user may grant, and the only owner who can sign
+   * in, if there is only one: that owner can neither leave nor change their role.
    */
   list: workspaceProcedure("members:read")
     .input(
@@ -42,13 +42,13 @@ export const membersRouter = createRouter({
             nextCursor: page.nextCursor,
             total: await countMembers(trx, scope, filter),
             soleOwnerId: soleOwner === undefined ? null : encodeId("user", soleOwner),
-            grantableRoles: roles.filter((granted) => mayGrant(access.role, undefined, granted)),
+            grantableRoles: roles.filter((granted) => canGrantRole(access.role, undefined, granted)),
           };
         }),
       );
     }),
 
-  /** `version` is the one that the edit was made from. */
+  /** `version` is the version that the user edited. */
   changeRole: workspaceProcedure("members:manage")
     .input(workspaceInput({ userId, role, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { userId, role, version } }) => {
@@ -58,7 +58,7 @@ export const membersRouter = createRouter({
       return presentMember(changed);
     }),
 
-  /** Everybody may leave; to remove somebody else takes a role that holds no less than theirs. */
+  /** Every member may leave. To remove another member, the user needs every permission of that member's role. */
   remove: workspaceProcedure("members:read")
     .input(workspaceInput({ userId }))
     .mutation(async ({ ctx, input: { userId } }) => {

@@ -12,12 +12,12 @@ import { inWorkspace, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { type BusyKey, listBusiestKeys, readWorkspaceUsage } from "@latchkey/db/workspace-usage";
 import { z } from "zod";
 import { searchText, userId } from "../fields.ts";
-import { areBuckets, notBuckets, usageBuckets } from "../key-fields.ts";
+import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
-/** How many keys each list of the overview has. */
+/** The maximum number of keys in each list of the overview. */
 const shownKeys = 5;
 const maxPage = 10_000;
 
@@ -26,11 +26,11 @@ function ownerFilter({ role, userId }: WorkspaceAccess): UserId | undefined {
   return roleHolds(role, "keys:read") ? undefined : userId;
 }
 
-/** What happens in one workspace, and with which keys. */
+/** The use of a workspace and its keys. */
 export const overviewRouter = createRouter({
-  /** How many requests had which outcome in each bucket, with all keys together. */
+  /** The number of requests per outcome and bucket, with all keys. */
   usage: workspaceProcedure("workspace:read")
-    .input(workspaceInput(usageBuckets).refine(areBuckets, notBuckets))
+    .input(workspaceInput(usageBuckets).refine(areValidBuckets, invalidBuckets))
     .query(async ({ ctx: { read, access }, input: { starts, to } }) => {
       const rows = await read((db) =>
         inWorkspace(db, access.scope, (trx) => readWorkspaceUsage(trx, access.scope, { starts, to })),
@@ -38,9 +38,12 @@ export const overviewRouter = createRouter({
       return rows.map(presentUsage);
     }),
 
-  /** The busiest keys of a period, and the keys that need attention. `isOwn` says that only the user's own keys are in it. */
+  /**
+   * The busiest keys of a period, and the keys that need attention. If `isOwn` is true, these are only the user's
+   * own keys.
+   */
   keys: workspaceProcedure("workspace:read")
-    .input(workspaceInput(usageBuckets).refine(areBuckets, notBuckets))
+    .input(workspaceInput(usageBuckets).refine(areValidBuckets, invalidBuckets))
     .query(async ({ ctx: { read, access }, input: { starts, to } }) => {
       const [from = to] = starts;
       const ownerId = ownerFilter(access);
@@ -68,7 +71,7 @@ export const overviewRouter = createRouter({
 
 /** The API keys that can reach a workspace. */
 export const workspaceKeysRouter = createRouter({
-  /** A page of them. Members without the permission to see all keys see their own. */
+  /** A page of the keys. Members without the permission to see all keys see their own. */
   list: workspaceProcedure("workspace:read")
     .input(
       workspaceInput({
@@ -101,7 +104,7 @@ export const workspaceKeysRouter = createRouter({
     }),
 });
 
-/** The first keys of a list in ascending order, and how many there are. */
+/** The first keys of a list in ascending order, and the number of keys in the list. */
 async function listFirst(
   trx: WorkspaceTrx,
   { scope }: WorkspaceAccess,

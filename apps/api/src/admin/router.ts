@@ -9,7 +9,7 @@ import { sessionRouter } from "./session.ts";
 import { createRouter } from "./trpc.ts";
 import { workspacesRouter } from "./workspaces.ts";
 
-/** Everything between the web app and the server. Its type is all that the web app imports from here. */
+/** The tRPC API of the web app, which imports only the type. */
 export const router = createRouter({
   instance: instanceRouter,
   session: sessionRouter,

@@ -7,7 +7,7 @@ import { createRouter, sessionProcedure } from "./trpc.ts";
 const pageSize = 50;
 
 export const securityLogRouter = createRouter({
-  /** A page of the changes of the user's own API keys, newest first. */
+  /** A page of the changes to the user's own API keys, newest first. */
   list: sessionProcedure
     .input(z.strictObject({ cursor: listQuery(["occurredAt"]).shape.cursor }))
     .query(async ({ ctx, input: { cursor } }) => {

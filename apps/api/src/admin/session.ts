@@ -10,11 +10,11 @@ import { type DeviceSession, signIn, signUp, type Visitor } from "../domain/sign
 import { email, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
-/** Somebody in more workspaces than this cannot switch to the rest from the header. */
+/** The workspace switcher lists at most this many workspaces. */
 const maxWorkspaces = 200;
 
 export const sessionRouter = createRouter({
-  /** Who is signed in and where they belong; null for a visitor. */
+  /** The signed-in user and their workspaces; null without a session. */
   current: publicProcedure.query(async ({ ctx }) => {
     const session = await ctx.instance.sessions.find(ctx.headers);
     if (!session) return null;
@@ -22,7 +22,7 @@ export const sessionRouter = createRouter({
     return await presentSession(ctx, session.user);
   }),
 
-  /** Makes an account with its first workspace, and signs it in. */
+  /** Creates an account with a first workspace, and signs the user in. */
   signUp: publicInputProcedure
     .input(z.strictObject({ name: personName, email, password: newPassword }))
     .mutation(async ({ ctx, input }) => await enter(ctx, await signUp(ctx.instance, input, visitorOf(ctx)))),

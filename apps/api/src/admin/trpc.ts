@@ -4,7 +4,7 @@ import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { AppError, type ErrorCode, errorCatalogue } from "@latchkey/errors";
+import { AppError, type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
@@ -14,7 +14,7 @@ import { findNul } from "../find-nul.ts";
 import type { ExplainRequest, Explanation, TriedRequest } from "../http/explain-request.ts";
 import { describeIssues, toIssues } from "../issues.ts";
 
-/** What every procedure gets. */
+/** The context of every procedure. */
 export interface Context {
   readonly instance: Instance;
   readonly requestId: string;
@@ -22,20 +22,22 @@ export interface Context {
   readonly address: string | null;
   /** The request's headers, for better-auth to read the cookie from. */
   readonly headers: Headers;
-  /** Bounds the changes of one user that run at a time; acquired before a connection. */
+  /** Limits the concurrent changes per user; acquired before a connection. */
   readonly changes: FairSemaphore<UserId>;
-  /** Bounds the reads of one user that run at a time. */
+  /** Limits the concurrent reads per user. */
   readonly reads: FairSemaphore<UserId>;
-  /** Tells what a request to the open API would be answered. */
+  /** Determines the response that a request to the open API would get. */
   readonly explain: ExplainRequest;
-  /** Adds `Set-Cookie` values to the answer. */
+  /** Adds `Set-Cookie` values to the response. */
   readonly setCookies: (cookies: readonly string[]) => void;
-  /** Tells the browser to delete what the app has stored in it. */
+  /** Makes the browser delete the app's stored data. */
   readonly clearSiteData: () => void;
 }
 
 const trpc = initTRPC.context<Context>().create({
-  /** The only place where a failure gets its words for the web app: a code of the closed list, never an inner message. */
+  /**
+   * The only place that formats errors for the web app: with a code of the closed list, never an internal message.
+   */
   errorFormatter({ shape, error, ctx, input }) {
     const failure = toFailure(error, input);
     return {
@@ -53,7 +55,8 @@ const trpc = initTRPC.context<Context>().create({
 });
 
 /**
- * What a tRPC error means to a client. tRPC's own refusals (no such procedure, wrong method) keep their code.
+ * Converts a tRPC error to the error for the client. tRPC's own errors (unknown procedure, wrong method) keep their
+ * code.
  * @param input the procedure's raw input, where there is one.
  */
 export function toFailure(error: TRPCError, input?: unknown): AppError {
@@ -65,19 +68,19 @@ export function toFailure(error: TRPCError, input?: unknown): AppError {
   return new AppError(code, { cause: error.cause ?? error });
 }
 
-// Two of our codes may share one of tRPC's; the first one listed is meant.
+// Two codes of the catalog may map to the same tRPC code; the first one in the catalog wins.
 const codeByTrpc = new Map<string, ErrorCode>(
-  Object.entries(errorCatalogue)
-    .map(([code, { trpc }]) => [trpc, code as ErrorCode] as const) // The catalogue's keys are the codes.
+  Object.entries(errorCatalog)
+    .map(([code, { trpc }]) => [trpc, code as ErrorCode] as const) // The keys of the catalog are the codes.
     .reverse(),
 );
 
-/** Turns what a procedure throws into tRPC's error for the same code, with our own as its cause. */
+/** Converts an error of a procedure to the tRPC error with the same code, with the original error as the cause. */
 const translateFailures = trpc.middleware(async ({ next }) => {
   const result = await next();
   if (result.ok || result.error.code !== "INTERNAL_SERVER_ERROR") return result;
   const failure = translateFailure(result.error.cause);
-  throw new TRPCError({ code: errorCatalogue[failure.code].trpc, cause: failure });
+  throw new TRPCError({ code: errorCatalog[failure.code].trpc, cause: failure });
 });
 
 export const createRouter = trpc.router;
@@ -93,19 +96,19 @@ function requireNoNul(input: unknown): void {
   throw new AppError("BAD_REQUEST", { issues: [{ path, code: "invalid_characters", message }] });
 }
 
-/** For everybody, signed in or not, and without an input; its body is not read. */
+/** Needs no session and has no input; the body isn't read. */
 export const publicProcedure = trpc.procedure.use(translateFailures);
 
-/** For everybody, with an input. */
+/** Needs no session and has an input. */
 export const publicInputProcedure = publicProcedure.use(async ({ next, getRawInput }) => {
   requireNoNul(await getRawInput());
   return await next();
 });
 
-/** How long a read or a change may wait for its turn, in milliseconds. */
+/** How long a read or a change may wait in the user's queue, in milliseconds. */
 const startWithinMs = 5_000;
 
-/** Reads on one connection when it is this user's turn. A statement that takes longer than a second is cancelled. */
+/** Reads on one connection, within the user's limit of concurrent reads. Statements are canceled after one second. */
 export async function readAs<Result>(
   { reads, instance: { readDb } }: Context,
   userId: UserId,
@@ -114,9 +117,10 @@ export async function readAs<Result>(
   return await reads.run(userId, performance.now() + startWithinMs, () => readDb.connection().execute(work));
 }
 
-/** For whoever is signed in. @throws {AppError} UNAUTHORIZED without a live session. */
+/** Needs a session. @throws {AppError} UNAUTHORIZED without a live session. */
 export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawInput }) => {
-  // The body first: who sends it late must not act by a session that has ended meanwhile.
+  // Reads the body before the session, so that a client that sends its body late can't use a session that has ended
+  // since.
   const input = await getRawInput();
   const session = await ctx.instance.sessions.find(ctx.headers);
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
@@ -124,7 +128,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   requireNoNul(input);
   const { user } = session;
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
-  /** A unit of work of this person's. */
+  /** Runs a transaction within the user's limit of concurrent changes. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
     const { changes, instance } = ctx;
     return changes.run(user.id, performance.now() + startWithinMs, () =>
@@ -135,13 +139,13 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
     ctx.reads.run(user.id, performance.now() + startWithinMs, () =>
       ctx.explain({ ...request, userId: user.id }),
     );
-  // Whoever reads or changes something goes through the functions above.
+  // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
   return await next({ ctx: { ...ctx, instance, user, read, transact, explain } });
 });
 
 /**
- * For members of a workspace who may do this, as the database has it now. Its input, made by {@link workspaceInput},
+ * Needs a permission in a workspace, which is checked in the database. The input, created by {@link workspaceInput},
  * names the workspace.
  * @throws {AppError} UNAUTHORIZED without a live session, FORBIDDEN
  */
@@ -156,12 +160,15 @@ export function workspaceProcedure(permission: Permission) {
   });
 }
 
-/** The input of a procedure in a workspace: which one, and what else it takes. The check has read the id already. */
+/**
+ * The input of a procedure in a workspace: its ID, which `workspaceProcedure` has already decoded, and further
+ * members.
+ */
 export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject({ workspaceId: z.string(), ...shape });
 }
 
-/** Who makes a change in the web app, and from where. */
+/** The origin of a change in the web app. */
 export function originOf(
   { address, requestId }: Pick<Context, "address" | "requestId">,
   userId: UserId,

@@ -8,7 +8,7 @@ import { newWorkspaceFields, workspaceFieldChanges } from "../workspace-fields.t
 import { createRouter, originOf, sessionProcedure, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 export const workspacesRouter = createRouter({
-  /** The workspace, the person's role in it, and what that role holds. */
+  /** The workspace, the user's role in it, and the permissions of that role. */
   get: workspaceProcedure("workspace:read")
     .input(workspaceInput({}))
     .query(async ({ ctx: { read, access } }) => {
@@ -17,14 +17,14 @@ export const workspacesRouter = createRouter({
       return { ...presentWorkspace({ ...workspace, role }), permissions: listPermissions(role) };
     }),
 
-  /** Whoever makes a workspace is its first owner. */
+  /** Creates a workspace whose first owner is the user. */
   create: sessionProcedure.input(z.strictObject(newWorkspaceFields)).mutation(async ({ ctx, input }) => {
     const workspace = { ...input, ownerId: ctx.user.id, origin: originOf(ctx, ctx.user.id) };
     const created = await ctx.transact((trx) => createWorkspace(trx, workspace, ctx.instance.quotas));
     return presentWorkspace({ ...created, role: "owner" });
   }),
 
-  /** `version` is the version that the edit was made from. */
+  /** `version` is the version that the user edited. */
   update: workspaceProcedure("workspace:update")
     .input(workspaceInput({ ...workspaceFieldChanges, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { name, description, version } }) => {

@@ -55,12 +55,12 @@ function pad(text: string, width: number): string {
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** The number of characters as people count them; the width of wide characters depends on the terminal. */
+/** The number of grapheme clusters; the width of wide characters depends on the terminal. */
 function widthOf(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : [...segmenter.segment(text)].length;
 }
 
-/** Escapes what would move the cursor or turn the direction of writing. */
+/** Escapes characters that would move the cursor or change the writing direction. */
 function showControls(text: string): string {
   return text.replace(
     /[\p{Control}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu,

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Env } from "../env.ts";
 
-/** What a command reads and writes: the standard streams and the environment of its process, or those of a test. */
+/** The standard streams and the environment of a command: those of its process, or a test's. */
 export interface CommandIo {
   readonly stdin: Readable;
   readonly stdout: Writable;

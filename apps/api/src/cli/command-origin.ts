@@ -1,6 +1,6 @@
 import type { Origin } from "@latchkey/db/audit-actions";
 
-/** Where everything that the command changes comes from, as the audit log has it. */
+/** The origin of the command's changes in the audit log. */
 export const commandOrigin = {
   actor: { kind: "command" },
   address: null,

@@ -21,7 +21,7 @@ export async function explainExit(thrown: unknown): Promise<Exit> {
 }
 
 function explainMisuse({ code, message }: CommanderError): string {
-  // Commander shows its help where a command is missing, and has no message for it.
+  // Commander shows its help if a command is missing, and has no message for it.
   if (code === "commander.help") return "A command is missing. --help lists the commands.";
   return message.replace(/^error: /, "").replaceAll("\n", " ");
 }

@@ -29,7 +29,7 @@ const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {
   "database-in-use": "CONFLICT",
   "rejected-rows": "CONFLICT",
   "file-exists": "CONFLICT",
-  "file-refused": "BAD_REQUEST",
+  "file-inaccessible": "BAD_REQUEST",
   "file-missing": "NOT_FOUND",
 };
 

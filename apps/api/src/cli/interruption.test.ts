@@ -12,7 +12,7 @@ test("work that fails because of the signal ends by the signal", async () => {
   expect(process.listenerCount("SIGHUP")).toBe(listeners);
 });
 
-test("work that fails by itself rejects with its own error", async () => {
+test("work that fails without a signal rejects with its own error", async () => {
   const failure = new Error("The disk is full");
   await expect(untilInterrupted(() => Promise.reject(failure))).rejects.toBe(failure);
 });

@@ -1,6 +1,6 @@
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The command was told to stop before it was done. */
+/** A signal interrupted the command. */
 export class Interruption extends Error {
   override readonly name = "Interruption";
   readonly signal: NodeJS.Signals;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { keepCompiledModules } from "../compile-cache.ts";
+import { cacheCompiledModules } from "../compile-cache.ts";
 
-keepCompiledModules();
+cacheCompiledModules();
 const { runProcess } = await import("./run-process.ts");
 await runProcess();

@@ -40,7 +40,7 @@ test.each([
   ["--help", ["key", "edit", "--help"]],
   ["a usage error", ["key", "create"]],
   ["a usage error of a backup", ["backup"]],
-])("%s loads nothing but the parser of command lines", async (_what, args) => {
+])("%s loads only the command-line parser", async (_what, args) => {
   const { packages, count } = await readLoads(args);
   expect(packages).toEqual(["commander"]);
   expect(count).toBeLessThan(40);

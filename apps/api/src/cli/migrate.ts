@@ -7,6 +7,6 @@ export const migrateTask = defineTask({
   mayCreate: true,
   mayRepair: ({ repair = false }) => repair,
   // Opening the database applied the migrations.
-  perform: ({ ground: { applied } }) =>
+  perform: ({ prepared: { applied } }) =>
     itemOf({ applied }, [{ label: "Applied", text: () => applied.join("\n") || "none" }]),
 });

@@ -2,9 +2,9 @@ import type { z } from "zod";
 import type { CommandLine } from "./command-line.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** A value from standard input. Errors name the option that asked for it, and never quote the value. */
+/** A value from standard input. Errors name the option that requested it, and never quote the value. */
 export interface Secret {
-  /** The member of the input that it becomes. */
+  /** The member of the input that receives the value. */
   readonly name: string;
   readonly option: string;
   readonly value: string;
@@ -12,7 +12,7 @@ export interface Secret {
 
 /**
  * Parses the arguments and options of a command.
- * @throws {UsageError} that names each flag with an invalid value, the value, and what is allowed.
+ * @throws {UsageError} for each flag with an invalid value, with the value and what is allowed.
  */
 export function parseInput<Schema extends z.ZodType>(
   schema: Schema,
@@ -40,7 +40,7 @@ function describeIssue(
   return value === undefined ? `${label}: ${message}` : `${label}: ${quote(value)} is not valid. ${message}`;
 }
 
-/** The path of an issue leads into what a value was parsed to; the text that was typed ends it. */
+/** The path of an issue can lead into the parsed value; this follows it as far as the typed text goes. */
 function descend(value: unknown, step: PropertyKey): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, step) : value;
 }

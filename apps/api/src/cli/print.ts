@@ -39,7 +39,7 @@ function writeItem({ lines }: ItemResult): string {
 async function* writeJsonList({ rows }: ListResult): AsyncGenerator<string> {
   const opening = '{"data":[';
   let before = opening;
-  // The opening is printed with the first item, so that a list that can't be read at all prints nothing.
+  // The opening is printed with the first item, so that nothing is printed if the list can't be read.
   for await (const { json } of rows) {
     yield before + JSON.stringify(json);
     before = ",";

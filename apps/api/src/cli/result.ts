@@ -6,7 +6,7 @@ export interface Column<Item> {
   readonly isDetail?: boolean;
 }
 
-/** How people see something: its columns, those of variable width last. */
+/** The columns of a table, with those of variable width last. */
 export type View<Item> = readonly Column<Item>[];
 
 /** A single result: an object for JSON, and labeled lines for people. */
@@ -21,18 +21,18 @@ export interface ListResult {
   readonly kind: "list";
   readonly headers: readonly string[];
   readonly rows: AsyncIterable<{ readonly json: object; readonly cells: readonly string[] }>;
-  /** What people see in place of an empty table. */
+  /** The text in place of an empty table. */
   readonly emptyText: string;
 }
 
 export type Result = ItemResult | ListResult;
 
-/** A result that people see as a view shows it. */
+/** A result that is printed with a view. */
 export function itemOf<Item extends object>(item: Item, view: View<Item>): ItemResult {
   return { kind: "item", json: item, lines: view.map(({ label, text }) => [label, text(item)]) };
 }
 
-/** A list of items as `present` shows them, which people see as a table. */
+/** A list of items, converted by `present`, that is printed as a table. */
 export function listOf<Item, Presented extends object>(
   items: AsyncIterable<Item>,
   shape: {

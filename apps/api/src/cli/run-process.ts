@@ -4,7 +4,7 @@ import { runProgram } from "./run-program.ts";
 /** Runs the command line of this process. A command that a signal interrupted ends by that signal. */
 export async function runProcess(): Promise<void> {
   const io = {
-    // Only a command that asks for a secret opens it.
+    // Opened only by a command that reads a secret.
     get stdin() {
       return process.stdin;
     },

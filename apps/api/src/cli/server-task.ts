@@ -18,12 +18,12 @@ export interface ServerTaskContext {
 }
 
 /**
- * A command that doesn't need, or mustn't get, a schema that is up to date: it parses the command line, prepares without the
- * database, opens the server, performs the task, prints its result, and closes the server.
+ * Runs a command that doesn't need, or must not get, an up-to-date schema: parses the command line, prepares without
+ * the database, opens the server, performs the task, prints its result, and closes the server.
  */
 export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
   readonly input: Schema;
-  /** What has to be found to be valid before a database is opened or created. */
+  /** Checks everything that must be valid before a database is opened or created. */
   readonly prepare: (input: z.output<Schema>, signal: AbortSignal) => Promise<Prepared>;
   /** Whether the command may create the embedded Postgres. */
   readonly mayCreate: boolean;
@@ -47,7 +47,7 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
           await server.close();
         }
       };
-      // The task cleans up after itself, so it is not left behind when a signal comes.
+      // Waits for the task, which cleans up when a signal aborts it.
       const [outcome] = await Promise.allSettled([work()]);
       signal.throwIfAborted();
       if (outcome.status === "rejected") throw outcome.reason;

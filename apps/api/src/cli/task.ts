@@ -1,7 +1,7 @@
 import { openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
 import type { z } from "zod";
-import { type Ground, openGround } from "../boot.ts";
+import { type PreparedDatabase, prepareDatabase } from "../boot.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { CommandIo } from "./command-io.ts";
 import type { CommandLine } from "./command-line.ts";
@@ -17,8 +17,8 @@ export type Task = (line: CommandLine, io: CommandIo) => Promise<void>;
 /** What a task works on: the database, with its schema up to date. */
 export interface TaskContext {
   readonly db: Db;
-  readonly ground: Ground;
-  /** Those of the command's own environment. */
+  readonly prepared: PreparedDatabase;
+  /** The quotas from the command's environment. */
   readonly quotas: Quotas;
 }
 
@@ -44,16 +44,19 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
     await validate?.(input);
     const env = await io.loadEnv();
     await untilInterrupted(async (interrupted) => {
-      const ground = await openGround(env, { mayCreate, mayRepair: mayRepair?.(input) ?? false });
-      if (ground.createdIn) io.stderr.write(`Created a Latchkey database in ${ground.createdIn}.\n`);
-      const db = openDatabase(ground.connection, { applicationName: "latchkey command", maxConnections: 1 });
+      const prepared = await prepareDatabase(env, { mayCreate, mayRepair: mayRepair?.(input) ?? false });
+      if (prepared.createdIn) io.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);
+      const db = openDatabase(prepared.connection, {
+        applicationName: "latchkey command",
+        maxConnections: 1,
+      });
       try {
         const work = async () =>
-          print(await perform({ db, ground, quotas: env.quotas }, input), line.isJson, io.stdout);
+          print(await perform({ db, prepared, quotas: env.quotas }, input), line.isJson, io.stdout);
         await Promise.race([work(), interrupted]);
       } finally {
         await db.destroy();
-        await ground.close();
+        await prepared.close();
       }
     });
   };

@@ -6,7 +6,7 @@ import { readEnv } from "../env.ts";
 import { type Exit, explainExit } from "./explain-exit.ts";
 import { createProgram } from "./program.ts";
 
-// What the command rejects before it opens a database.
+// Errors that the command reports before it opens a database.
 
 let directory: string;
 
@@ -93,7 +93,7 @@ test.each([
   [["key", "list", "--user", "x"], `--user: "x" is not valid. ${expectedUser}`],
   [["key", "show", "1234"], `<id>: "1234" is not valid. ${expectedKey}`],
   [["key", "delete", userId], `<id>: "${userId}" is not valid. ${expectedKey}`],
-  // A key that is given in place of its ID isn't repeated: errors end up in the logs of scripts.
+  // A key that is given instead of its ID isn't repeated, because errors end up in the logs of scripts.
   [["key", "delete", `lk_${"a".repeat(36)}`], `<id>: "lk_aaaaaa…" is not valid. ${expectedKey}`],
   [
     ["key", "rotate", id, "--overlap", "soon"],
@@ -178,7 +178,7 @@ test.each([
   [["member", "list", "--workspace", workspace]],
   [["member", "role", "--workspace", workspace, ...user, "--role", "viewer"]],
   [["member", "remove", "--workspace", workspace, ...user]],
-])("without a database, %j says so and creates none", async (args) => {
+])("without a database, %j reports that and creates none", async (args) => {
   expect(await run(args)).toEqual({
     status: 1,
     error: {

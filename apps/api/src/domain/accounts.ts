@@ -24,18 +24,18 @@ export interface NewAccount {
   readonly name: string;
   /** From `hashPassword`. */
   readonly passwordHash: string;
-  /** What the first workspace is called; without it, after the user. */
+  /** The name of the first workspace; by default, it is made from the user's name. */
   readonly workspaceName?: string | undefined;
 }
 
-/** Who makes an account, from where: somebody for themselves, or the operator's command. */
+/** The origin of a new account: a sign-up in the web app, or the operator's command. */
 export interface NewAccountOrigin extends Omit<Origin, "actor"> {
   readonly kind: "session" | "command";
 }
 
 /**
- * Makes a user with a password and a first workspace that the user owns, in one transaction.
- * @throws {AppError} CONFLICT when the address has an account.
+ * Creates a user with a password, and a first workspace that the user owns, in one transaction.
+ * @throws {AppError} CONFLICT if the email address has an account.
  */
 export async function createAccount(
   db: Db,
@@ -55,7 +55,7 @@ export async function createAccount(
     const { id: workspaceId } = await createWorkspace(
       trx,
       { name, ownerId: userId, origin },
-      defaultQuotas, // A new user owns none, so that no quota can be exceeded.
+      defaultQuotas, // A new user owns no workspace, so the quota can't be exceeded.
     );
     return { userId, workspaceId };
   });
@@ -74,27 +74,31 @@ export async function requireStrongPassword(password: string, owner: PasswordOwn
   throw new AppError("BAD_REQUEST", { issues: [issue] });
 }
 
-/** How often to begin anew where the user has just become an owner: somebody might do that on purpose. */
+/**
+ * How many times to retry if the user becomes an owner of another workspace concurrently, which could be an attack.
+ */
 const disablingAttempts = 20;
 
 /**
- * Disables a user: their sessions end, and no node admits a key of theirs once this returns.
- * @throws {AppError} NOT_FOUND; CONFLICT when that would leave other members without an owner.
+ * Disables a user. Their sessions end, and once this returns, no node admits any of their keys.
+ * @throws {AppError} NOT_FOUND; CONFLICT if it would leave the other members of a workspace without an owner.
  */
 export async function disableAccount(db: Db, user: UserReference): Promise<UserId> {
   const { id } = await getAccount(db, user);
   for (let attempt = 1; attempt <= disablingAttempts; attempt += 1) {
-    if (await db.transaction().execute((trx) => disableUnlessMoreOwned(trx, id))) return id;
+    if (await db.transaction().execute((trx) => disableIfOwnershipUnchanged(trx, id))) return id;
   }
-  throw new AppError("CONFLICT", { message: "This user becomes an owner time and again. Try again." });
+  throw new AppError("CONFLICT", {
+    message: "This user keeps becoming the owner of another workspace. Try again.",
+  });
 }
 
 /**
- * False where the user has come to own another workspace since those they own were locked. Workspaces are locked before
- * users, by everybody; once the user is, nobody can make them an owner.
+ * Returns false if the user has become the owner of another workspace since their workspaces were locked. Every
+ * transaction locks workspaces before users, and a locked user can't be made an owner.
  */
-async function disableUnlessMoreOwned(trx: Trx, id: UserId): Promise<boolean> {
-  const checked = await requireOwnersWithout(trx, id);
+async function disableIfOwnershipUnchanged(trx: Trx, id: UserId): Promise<boolean> {
+  const checked = await lockOwnedWorkspaces(trx, id);
   await lockUsers(trx, [id]);
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
   if (!new Set(owned).isSubsetOf(new Set(checked))) return false;
@@ -103,18 +107,18 @@ async function disableUnlessMoreOwned(trx: Trx, id: UserId): Promise<boolean> {
 }
 
 /**
- * Answers the workspaces that the user owns, locked.
- * @throws {AppError} CONFLICT when a workspace with other members would be left without an owner who can sign in. One
- *   that the user is alone in is left as it is, until the user is enabled again.
+ * Locks and returns the workspaces that the user owns.
+ * @throws {AppError} CONFLICT if a workspace with other members would have no owner who can sign in. A workspace whose
+ *   only member is the user stays as it is until the user is enabled again.
  */
-async function requireOwnersWithout(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
+async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
   for (const workspaceId of owned) {
     const scope = openAsOperator(workspaceId);
-    const inside = await enterWorkspace(trx, scope);
-    await lockWorkspace(inside, scope);
-    if (await hasOtherOwner(inside, scope, userId)) continue;
-    if (!(await hasOtherMember(inside, scope, userId))) continue;
+    const workspaceTrx = await enterWorkspace(trx, scope);
+    await lockWorkspace(workspaceTrx, scope);
+    if (await hasOtherOwner(workspaceTrx, scope, userId)) continue;
+    if (!(await hasOtherMember(workspaceTrx, scope, userId))) continue;
     const message = "This user is the last owner of a workspace that others are members of.";
     throw new AppError("CONFLICT", { message });
   }
@@ -122,7 +126,7 @@ async function requireOwnersWithout(trx: Trx, userId: UserId): Promise<readonly 
 }
 
 /**
- * Enables a user again: their keys are good once this returns, and they may sign in; no earlier session comes back.
+ * Enables a user again. Once this returns, they can sign in and their keys are admitted. Earlier sessions stay ended.
  * @throws {AppError} NOT_FOUND
  */
 export async function enableAccount(db: Db, user: UserReference): Promise<UserId> {
@@ -131,7 +135,7 @@ export async function enableAccount(db: Db, user: UserReference): Promise<UserId
   return id;
 }
 
-/** Names a user by ID, or by email address in lower case. */
+/** A user's ID, or their email address in lower case. */
 export type UserReference = { readonly id: UserId } | { readonly email: string };
 
 /** @throws {AppError} NOT_FOUND */
@@ -142,12 +146,12 @@ export async function getAccount(db: Db, user: UserReference): Promise<User> {
   throw new AppError("NOT_FOUND", { message: `There is no user ${name}.` });
 }
 
-/** How many users {@link listAccounts} holds in memory at a time. */
+/** How many users {@link listAccounts} keeps in memory at a time. */
 const accountsPerPage = 100;
 
 /**
- * Every user of the instance, in the order of their IDs, which is the order in which they were created; for the
- * operator. A user who is created while the list is read may be missing from it.
+ * Lists every user of the instance in order of creation, for the operator. A user who is created while the list is
+ * read may be missing from it.
  */
 export async function* listAccounts(db: Db): AsyncGenerator<User> {
   let after: UserId | undefined;

@@ -28,7 +28,7 @@ import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings, type KeySettings, pickSettings } from "@latchkey/db/key-settings";
 import { lockUsers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
-import { undoUnlessDone } from "@latchkey/db/savepoint";
+import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { asUser, enterAsUser } from "@latchkey/db/workspace-scope";
@@ -36,23 +36,23 @@ import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { describeCreation, describeEdit, recordKeyEvents } from "./key-events.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
-import { type Quotas, requireRoom } from "./quotas.ts";
+import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
-/** Whose key is changed, and who changes it from where. */
+/** The key to change, its owner, and the origin of the change. */
 export interface KeyEdit {
   readonly userId: UserId;
   readonly id: KeyId;
   readonly origin: Origin;
-  /** The versions that the change may be made from. */
+  /** The versions of the key that `If-Match` allows. */
   readonly versions?: Versions;
 }
 
 /**
- * Makes a key for a user. This answer is the only place where the secret ever stands.
- * @throws {AppError} FORBIDDEN when the user is disabled; BAD_REQUEST for a workspace that is not theirs, or an expiry in
- *   the past; UNPROCESSABLE_CONTENT at the quota.
+ * Creates a key for a user. The secret is only in the result; the database has its hash.
+ * @throws {AppError} FORBIDDEN if the user is disabled; BAD_REQUEST for a workspace that isn't one of theirs, or an
+ *   expiry in the past; UNPROCESSABLE_CONTENT at the quota.
  */
 export async function createKey(
   trx: Trx,
@@ -66,9 +66,9 @@ export async function createKey(
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
   const { secret, start, hash } = createApiKey();
-  // Creations of one user follow each other, so that none counts without the others.
+  // Serializes creations of the same user, so that each one counts the keys of the others.
   await lockUsers(trx, [key.userId]);
-  requireRoom(quotas, "keysPerUser", await countApiKeys(trx, key.userId, quotas.keysPerUser));
+  requireQuota(quotas, "keysPerUser", await countApiKeys(trx, key.userId, quotas.keysPerUser));
   const settings = { ...defaultSettings, ...(await resolveExpiry(trx, key.settings ?? {})) };
   await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
   const id = await insertApiKey(trx, { ...key, settings, start, hash });
@@ -80,18 +80,18 @@ export async function createKey(
   return { id, secret };
 }
 
-/** One of a user's keys. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
+/** Returns one of a user's keys. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
 export async function getKey(db: Db, key: { readonly userId: UserId; readonly id: KeyId }): Promise<ApiKey> {
   return (await findApiKey(db, key)) ?? notFound();
 }
 
-/** A key in the list of its owner. */
+/** A key in its owner's list. */
 export interface ListedKey extends ApiKey {
   /** Whether a request was rate limited in this hour or the one before. */
   readonly isRateLimited: boolean;
 }
 
-/** A page of a user's keys, the newest first by default. `page` counts from 1. */
+/** Returns a page of a user's keys, newest first by default. `page` starts at 1. */
 export async function listKeys(
   db: Db,
   userId: UserId,
@@ -108,10 +108,13 @@ export async function listKeys(
   });
 }
 
-/** How many keys a list for the operator holds in memory at a time. */
+/** How many keys the lists for the operator keep in memory at a time. */
 const keysPerPage = 100;
 
-/** Every key of a user, oldest first; for the operator. A key that is created while the list is read may be missing. */
+/**
+ * Lists every key of a user, oldest first, for the operator. A key that is created while the list is read may be
+ * missing.
+ */
 export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<OwnedApiKey> {
   const order = { sort: "createdAt", direction: "asc", limit: keysPerPage, filter: {} } as const;
   let after: Position | undefined;
@@ -123,7 +126,7 @@ export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<Own
   } while (after);
 }
 
-/** Every key of the instance, in the order of their IDs; for the operator, like {@link listOwnedKeys}. */
+/** Lists every key of the instance by ID, for the operator, like {@link listOwnedKeys}. */
 export async function* listInstanceKeys(db: Db): AsyncGenerator<OwnedApiKey> {
   let after: KeyId | undefined;
   do {
@@ -134,19 +137,20 @@ export async function* listInstanceKeys(db: Db): AsyncGenerator<OwnedApiKey> {
 }
 
 /**
- * Checks that a key may look at this one: another of its user's, or, for a key that is held to anything, itself alone.
- * @throws {AppError} FORBIDDEN, the same for a key that is not there and for one that is somebody else's.
+ * Checks that a key may read another: an unrestricted key may read all keys of its owner, and a restricted key only
+ * itself.
+ * @throws {AppError} FORBIDDEN, both if the key doesn't exist and if it belongs to another user.
  */
-export async function requireOwnKey(db: Db, principal: Principal, id: KeyId): Promise<void> {
+export async function requireReadableKey(db: Db, principal: Principal, id: KeyId): Promise<void> {
   if (principal.isRestricted && principal.keyId !== id) throw new AppError("FORBIDDEN");
   if ((await findApiKeyOwner(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
 }
 
 /**
- * Checks that a key may change this one: what it may look at, unless it is presented by a former secret. Whoever has no
- * more than that must not lock out who has the present one.
- * @param isOwnRetry whether the request repeats one that this very secret made and that was carried out. A former secret
- *   may do that for its own key, and nothing more (docs/decisions/0026).
+ * Checks that a key may change another. It may change the keys that it may read, unless the request used a former
+ * secret: a client that only has a former secret must not be able to lock out the clients that have the current one.
+ * @param isOwnRetry whether the request is a retry of a completed request that used the same secret. A former secret
+ *   may only retry requests about its own key (docs/decisions/0026).
  * @throws {AppError} FORBIDDEN
  */
 export async function requireManageable(
@@ -155,32 +159,32 @@ export async function requireManageable(
   { id, isOwnRetry = false }: { readonly id: KeyId; readonly isOwnRetry?: boolean },
 ): Promise<void> {
   if (principal.isByFormerSecret && !(isOwnRetry && principal.keyId === id)) throw new AppError("FORBIDDEN");
-  await requireOwnKey(trx, principal, id);
+  await requireReadableKey(trx, principal, id);
 }
 
-/** What is to be changed of a key. What is not named stays. */
+/** The changes to a key. Members that are left out keep their value. */
 export interface KeyChanges {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly settings?: RequestedSettings | undefined;
   readonly versions?: Versions;
-  /** Whether the edit may let the key do what it could not do before. */
+  /** Whether the edit may expand the key's access. */
   readonly mayExpand: boolean;
 }
 
 /**
- * Changes a user's key. Once this is committed, what it is held to holds on every node.
- * @throws {AppError} NOT_FOUND when it is deleted or was never theirs, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT with an
- *   issue for each setting that would expand its access, BAD_REQUEST for a workspace that is not the user's, an expiry in
- *   the past, or nothing to change.
+ * Changes a user's key. Once this is committed, every node applies the new restrictions.
+ * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT with an
+ *   issue for each setting that would expand its access, BAD_REQUEST for a workspace that isn't one of the user's, an
+ *   expiry in the past, or an edit without changes.
  */
 export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
   requireChange({ name: changes.name, description: changes.description, ...changes.settings });
-  const key = await lockToEdit(trx, edit);
+  const key = await lockForEdit(trx, edit);
   const { name, description, versions } = changes;
   const requested = await resolveExpiry(trx, changes.settings ?? {});
-  const isHeldAnew = Object.keys(requested).length > 0;
-  const settings = isHeldAnew ? { ...pickSettings(key), ...requested } : undefined;
+  const hasNewSettings = Object.keys(requested).length > 0;
+  const settings = hasNewSettings ? { ...pickSettings(key), ...requested } : undefined;
   if (settings && !changes.mayExpand) rejectExpansion(key, settings);
   const added = settings?.workspaceIds?.filter((id) => !key.workspaceIds?.includes(id)) ?? [];
   await requireOwnWorkspaces(trx, edit.userId, added);
@@ -195,15 +199,15 @@ export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): P
 }
 
 /**
- * Gives a key another secret, which stands in this answer alone; the one before is good for the overlap.
- * @throws {AppError} NOT_FOUND when it is deleted or was never theirs, PRECONDITION_FAILED at another version.
+ * Gives a key a new secret, which is only in the result. The former secret stays valid for the overlap.
+ * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version.
  */
 export async function rotateKey(
   trx: Trx,
   edit: KeyEdit,
   overlapSeconds: number,
 ): Promise<{ id: KeyId; secret: string }> {
-  const { workspaceIds } = await lockToEdit(trx, edit);
+  const { workspaceIds } = await lockForEdit(trx, edit);
   const { secret, start, hash } = createApiKey();
   await rotateApiKey(trx, edit.id, { start, hash, overlapSeconds });
   await recordKeyEvents(trx, { ...edit, reach: [workspaceIds] }, [
@@ -214,9 +218,9 @@ export async function rotateKey(
 }
 
 /**
- * Gives a key another secret in place of one that a rotation or the creation of the key issued, for a repeated request;
- * undefined when a request was admitted with that secret, or it isn't the key's current one any more. The overlap of
- * former secrets stays as it is.
+ * Replaces the secret that the creation or a rotation of a key issued, for a repeated request. Returns undefined if a
+ * request was admitted with that secret, or it is no longer the key's current one. The overlap of former secrets
+ * doesn't change.
  * @param issued.hash SHA-256 of the secret to replace.
  * @throws {AppError} FORBIDDEN
  */
@@ -226,21 +230,21 @@ export async function reissueSecret(
   issued: { readonly hash: Buffer; readonly isOwnRetry: boolean },
 ): Promise<string | undefined> {
   const acting = await requireStillActing(trx, edit.origin);
-  if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireNotLess(acting, edit.id);
+  if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireStillManageable(acting, edit.id);
   const key = await lockApiKey(trx, edit);
   if (!key) return undefined;
   const { secret, start, hash } = createApiKey();
   const replaced = { id: edit.id, issuedHash: issued.hash };
-  return await undoUnlessDone(trx, async () => {
+  return await withSavepoint(trx, async () => {
     await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [{ action: "key.secret-reissued" }]);
-    // Comes last, because admission waits for the row that it locks.
+    // Runs last, because admission waits for the row that it locks.
     return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? secret : undefined;
   });
 }
 
-/** Ends the overlap of a key's former secrets. @throws {AppError} NOT_FOUND when it is deleted or was never theirs. */
+/** Ends the overlap of a key's former secrets. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
 export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
-  await revokeFormerSecrets(trx, edit, await lockToEdit(trx, edit));
+  await revokeFormerSecrets(trx, edit, await lockForEdit(trx, edit));
   return await getKey(trx, edit);
 }
 
@@ -254,8 +258,9 @@ async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promis
 }
 
 /**
- * Revokes what a request was made with: its key, or where it was made with a former secret of it, all of those.
- * @throws {AppError} NOT_FOUND when the key is deleted already, PRECONDITION_FAILED at another version.
+ * Revokes the credential of a request: deletes its key, or if the request used a former secret, revokes all former
+ * secrets.
+ * @throws {AppError} NOT_FOUND if the key is already deleted, PRECONDITION_FAILED at another version.
  */
 export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Principal): Promise<void> {
   if (!principal.isByFormerSecret) return await deleteKey(trx, edit);
@@ -265,39 +270,39 @@ export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Princi
 
 /**
  * Deletes a user's key. Once this is committed, no node admits it.
- * @throws {AppError} NOT_FOUND when it is deleted already or was never theirs, PRECONDITION_FAILED at another version.
+ * @throws {AppError} NOT_FOUND if it is already deleted or isn't theirs, PRECONDITION_FAILED at another version.
  */
 export async function deleteKey(trx: Trx, edit: KeyEdit): Promise<void> {
-  const { name, workspaceIds } = await lockToEdit(trx, edit);
+  const { name, workspaceIds } = await lockForEdit(trx, edit);
   await recordKeyEvents(trx, { ...edit, reach: [workspaceIds] }, [
     { action: "key.deleted", before: { name } },
   ]);
   if (!(await deleteApiKey(trx, edit))) notFound();
 }
 
-/** Whose key this is, for the instance's operator. @throws {AppError} NOT_FOUND */
+/** Returns the owner of a key, for the operator. @throws {AppError} NOT_FOUND */
 export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
   return (await findApiKeyOwner(db, id)) ?? notFound();
 }
 
-async function lockToEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
-  requireNotLess(await requireStillActing(trx, edit.origin), edit.id);
+async function lockForEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+  requireStillManageable(await requireStillActing(trx, edit.origin), edit.id);
   return await lockAtVersion(trx, edit);
 }
 
 /** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
 async function lockAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   const key = (await lockApiKey(trx, edit)) ?? notFound();
-  // Nothing changes the version of a key that is locked.
+  // The version of a locked key can't change.
   if (edit.versions && !edit.versions.includes(key.version)) throw new AppError("PRECONDITION_FAILED");
   return key;
 }
 
 /**
- * Since it was let in, the key that acts may have come to be held to something, or to have another secret.
+ * Checks the acting key again: since admission, it may have been restricted or rotated.
  * @throws {AppError} FORBIDDEN
  */
-function requireNotLess(acting: ActingKey | undefined, id: KeyId): void {
+function requireStillManageable(acting: ActingKey | undefined, id: KeyId): void {
   if (!acting) return;
   if (acting.isByFormerSecret || (acting.isRestricted && acting.keyId !== id))
     throw new AppError("FORBIDDEN");
@@ -317,7 +322,7 @@ function rejectExpansion(before: KeySettings, after: KeySettings): void {
   });
 }
 
-/** @throws {AppError} BAD_REQUEST that names the first one that the user is no member of, or that is not there. */
+/** @throws {AppError} BAD_REQUEST for the first workspace that doesn't exist or that the user isn't a member of. */
 async function requireOwnWorkspaces(trx: Trx, userId: UserId, ids: readonly WorkspaceId[]): Promise<void> {
   if (ids.length === 0) return;
   const own = new Set(await listOwnWorkspaceIds(await enterAsUser(trx, userId), userId, ids));

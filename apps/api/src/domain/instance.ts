@@ -5,32 +5,32 @@ import { hasAnyUser } from "@latchkey/db/users";
 import type { Quotas } from "./quotas.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
 
-/** One running Latchkey: what it knows of itself, and what its parts share. */
+/** A running node: its configuration, and the services that its parts share. */
 export interface Instance {
   readonly db: Db;
-  /** For reads alone; see `openPools`. */
+  /** For reads only; see `openPools`. */
   readonly readDb: Db;
   readonly readConnections: number;
   readonly sessions: Sessions;
   readonly signInThrottle: SignInThrottle;
   /** Logs what happens to accounts. */
   readonly report: (event: SignInEvent) => void;
-  /** The address people and integrators use, without a slash at the end. */
+  /** The public base URL, without a slash at the end. */
   readonly baseUrl: string;
-  /** Made once, at the start: to make it for each answer would cost. */
+  /** Created once at the start, rather than for each response. */
   readonly configuration: PublicConfiguration;
   readonly quotas: Quotas;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Whether the `X-Forwarded-For` header of this peer is trusted. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
-/** What anybody may know of an instance. */
+/** The configuration of an instance that needs no authentication. */
 export interface PublicConfiguration {
   readonly name: string;
   readonly version: string;
   readonly baseUrl: string;
   readonly registration: "open" | "invite" | "closed";
-  /** How people may prove who they are. */
+  /** The ways to sign in. */
   readonly authProviders: "password"[];
   readonly documentationUrl: string;
   readonly openapiUrl: string;
@@ -52,13 +52,13 @@ export function describeInstance({
   };
 }
 
-/** The instances that are known to have a user. Anybody can ask, so the database is asked only until there is one. */
-const withUsers = new WeakSet<Instance>();
+/** The instances that have a user. Anyone can call this, so the database is queried only until there is a user. */
+const instancesWithUsers = new WeakSet<Instance>();
 
-/** Whether anybody has an account. */
+/** Whether any user exists. */
 export async function hasAccounts(instance: Instance): Promise<boolean> {
-  if (withUsers.has(instance)) return true;
+  if (instancesWithUsers.has(instance)) return true;
   if (!(await hasAnyUser(instance.readDb))) return false;
-  withUsers.add(instance);
+  instancesWithUsers.add(instance);
   return true;
 }

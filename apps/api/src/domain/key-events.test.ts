@@ -52,6 +52,6 @@ test.each([
     { ...key, ipRanges: ["10.0.0.0/8"] },
     [],
   ],
-])("an edit of %s is described", (_what, before, after, events) => {
+])("describes an edit of %s", (_what, before, after, events) => {
   expect(describeEdit(before, after)).toEqual(events);
 });

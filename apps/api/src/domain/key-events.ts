@@ -7,9 +7,9 @@ import { defaultSettings, type KeySettings, type SettingName, settingNames } fro
 import type { Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
-import { keepWorkspace } from "@latchkey/db/workspaces";
+import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
 
-/** What an event says about a key. */
+/** The facts about a key in an event. */
 interface KeyFacts extends Partial<KeySettings> {
   readonly name?: string;
   /** How long the former secret stays valid. */
@@ -55,8 +55,9 @@ function pick(settings: KeySettings, names: readonly SettingName[]): Partial<Key
 }
 
 /**
- * Records changes of a key in the security log of its owner and in the audit log of each workspace that the key can reach.
- * Call it before `bumpKeyVersions`, which locks rows that the deletion of a workspace locks after the workspace.
+ * Records changes of a key in the security log of its owner and in the audit log of each workspace that the key can
+ * reach. Call it before `bumpKeyVersions`, which locks rows that the deletion of a workspace locks after the
+ * workspace.
  * @param key.reach the workspaces of the key before and after the change; null for all of its owner's.
  */
 export async function recordKeyEvents(
@@ -77,10 +78,10 @@ export async function recordKeyEvents(
   }
   const workspaceIds = reach.includes(null) ? null : [...new Set(reach.flatMap((ids) => ids ?? []))];
   for (const scope of await openReachedWorkspaces(trx, { ownerId: userId, workspaceIds })) {
-    const inside = await enterWorkspace(trx, scope);
-    if (!(await keepWorkspace(inside, scope))) continue;
+    const workspaceTrx = await enterWorkspace(trx, scope);
+    if (!(await lockWorkspaceAgainstDeletion(workspaceTrx, scope))) continue;
     for (const { action, before, after } of events) {
-      await appendAudit(inside, scope, origin, {
+      await appendAudit(workspaceTrx, scope, origin, {
         action,
         targetId: id,
         ...(before && { before: toDetails(before, scope.workspaceId) }),
@@ -91,9 +92,9 @@ export async function recordKeyEvents(
 }
 
 /**
- * An event's facts as they are stored.
- * @param workspaceId the workspace of the log; absent for the owner's log. A workspace learns whether the key can reach it,
- *   and not which other workspaces the key can reach.
+ * Formats an event's facts for storage.
+ * @param workspaceId the workspace of the audit log; undefined for the owner's security log. A workspace's log says
+ *   whether the key can reach this workspace, but not which others it can reach.
  */
 function toDetails({ workspaceIds, ...facts }: KeyFacts, workspaceId?: WorkspaceId): Details {
   const { name, overlapSeconds, isDisabled, expiresAt, permissions, isReadOnly, ipRanges, limit } = facts;
@@ -113,7 +114,7 @@ function toDetails({ workspaceIds, ...facts }: KeyFacts, workspaceId?: Workspace
   );
 }
 
-/** Null stays null, which means all. */
+/** Keeps null, which means all. */
 function joinItems(items: readonly string[] | null | undefined): string | null | undefined {
   return items === null ? null : items?.join(", ");
 }

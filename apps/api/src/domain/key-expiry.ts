@@ -3,21 +3,21 @@ import type { KeySettings } from "@latchkey/db/key-settings";
 import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
 
-/** When a key expires: at a time, or so many seconds from now; null for never. The database's clock decides. */
+/** When a key expires: at a time, or a number of seconds from now by the database's clock; null for never. */
 export type Expiry = Date | { readonly inSeconds: number } | null;
 
-/** Settings of a key as a caller requests them; a setting that is not named keeps its value. */
+/** Settings of a key as a caller requests them. Settings that are left out keep their value. */
 export type RequestedSettings = Partial<Omit<KeySettings, "expiresAt">> & {
   readonly expiresAt?: Expiry;
 };
 
 /**
- * Settings with their expiry as a time.
+ * Resolves the expiry of settings to a time.
  *
- * The comparison is made with the database's clock because admission expires keys by that clock: a node whose clock is an
- * hour off would otherwise reject good times, or accept times that have passed.
+ * Uses the database's clock because admission expires keys by that clock. Otherwise, a node whose clock is an hour off
+ * would reject future times or accept past ones.
  *
- * @throws {AppError} BAD_REQUEST when the key would already be expired.
+ * @throws {AppError} BAD_REQUEST if the key would already be expired.
  */
 export async function resolveExpiry(
   trx: Trx,

@@ -1,13 +1,13 @@
-import { allowsPermission, mayGrant } from "@latchkey/auth/restrictions";
+import { allowsPermission, canGrantRole } from "@latchkey/auth/restrictions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
 import {
   countMembers,
   deleteMember,
   findMember,
-  forgetMemberKeys,
   hasOtherOwner,
   insertMember,
+  invalidateMemberKeys,
   listMembers,
   listOwnedWorkspaces,
   type Member,
@@ -24,8 +24,8 @@ import {
   type WorkspaceTrx,
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { type Quotas, requireRoom } from "./quotas.ts";
-import { type Edit, enterToEdit, requireStillActing } from "./workspaces.ts";
+import { type Quotas, requireQuota } from "./quotas.ts";
+import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<Member> {
@@ -34,15 +34,18 @@ export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId
   return member;
 }
 
-/** How many members {@link listEveryMember} holds in memory at a time. */
+/** How many members {@link listEveryMember} keeps in memory at a time. */
 const membersPerPage = 100;
 
-/** Every member of a workspace, in the order in which they joined. A member who joins while the list is read may be missing. */
+/**
+ * Lists every member of a workspace in the order in which they joined. A member who joins while the list is read
+ * may be missing.
+ */
 export async function* listEveryMember(db: Db, scope: WorkspaceScope): AsyncGenerator<Member> {
   const order = { sort: "joinedAt", direction: "asc", limit: membersPerPage, filter: {} } as const;
   let after: Position | undefined;
   do {
-    // The transaction ends before the page is handed out: the reader may take any amount of time.
+    // Ends the transaction before yielding the page, because the consumer may take any amount of time.
     const members = await inWorkspace(db, scope, (trx) => listMembers(trx, scope, { ...order, after }));
     yield* members;
     const last = members.length === membersPerPage ? members.at(-1) : undefined;
@@ -51,9 +54,10 @@ export async function* listEveryMember(db: Db, scope: WorkspaceScope): AsyncGene
 }
 
 /**
- * Gives a member another role. Once this is committed it is in force for their keys and sessions, on every node.
- * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN when either role holds more than the actor's own,
- *   CONFLICT for the last owner, UNPROCESSABLE_CONTENT for a new owner who owns as many workspaces as the quota allows.
+ * Changes a member's role. Once this is committed, it applies to their keys and sessions on every node.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if either role has permissions that the actor's role
+ *   doesn't have, CONFLICT for the last owner, UNPROCESSABLE_CONTENT if the new owner already owns as many workspaces
+ *   as the quota allows.
  */
 export async function changeMemberRole(
   trx: Trx,
@@ -63,28 +67,28 @@ export async function changeMemberRole(
 ): Promise<Member> {
   const { scope, origin } = edit;
   const { userId, role, versions } = change;
-  const { inside, member, mayGive } = await prepare(trx, edit, userId);
-  if (!mayGive(member.role) || !mayGive(role)) throw new AppError("FORBIDDEN");
+  const { workspaceTrx, member, canGrant } = await lockMember(trx, edit, userId);
+  if (!canGrant(member.role) || !canGrant(role)) throw new AppError("FORBIDDEN");
   if (member.role === role && (versions?.includes(member.version) ?? true)) return member;
-  if (!(await updateMemberRole(inside, scope, change))) throw new AppError("PRECONDITION_FAILED");
-  if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
-  if (role === "owner") await requireRoomToOwn(trx, { scope, userId }, quotas);
-  await appendAudit(inside, scope, origin, {
+  if (!(await updateMemberRole(workspaceTrx, scope, change))) throw new AppError("PRECONDITION_FAILED");
+  if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
+  if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
+  await appendAudit(workspaceTrx, scope, origin, {
     action: "member.role-changed",
     targetId: userId,
     before: { role: member.role },
     after: { role },
   });
-  const changed = await getMember(inside, scope, userId);
-  await forgetMemberKeys(inside, userId);
+  const changed = await getMember(workspaceTrx, scope, userId);
+  await invalidateMemberKeys(workspaceTrx, userId);
   return changed;
 }
 
 /**
- * Takes a member out of a workspace; anybody may leave one, but not by a key that may not manage members. Once this is committed neither their keys nor their
- * sessions reach it.
- * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN when the member holds more than the actor does, CONFLICT for
- *   the last owner.
+ * Removes a member from a workspace. Any member may leave, but a key needs the permission to manage members. Once this
+ * is committed, neither their keys nor their sessions reach the workspace.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if the member's role has permissions that the actor's
+ *   role doesn't have, CONFLICT for the last owner.
  */
 export async function removeMember(
   trx: Trx,
@@ -93,18 +97,19 @@ export async function removeMember(
 ): Promise<void> {
   const { scope, origin } = edit;
   const { userId } = removal;
-  const { inside, member, mayGive, mayLeave } = await prepare(trx, edit, userId);
-  if (!mayLeave && !mayGive(member.role)) throw new AppError("FORBIDDEN");
-  if (!(await deleteMember(inside, scope, removal))) throw new AppError("PRECONDITION_FAILED");
-  if (member.role === "owner") await requireOtherOwner(inside, scope, userId);
+  const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId);
+  if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
+  if (!(await deleteMember(workspaceTrx, scope, removal))) throw new AppError("PRECONDITION_FAILED");
+  if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   const before = { role: member.role, email: member.email };
-  await appendAudit(inside, scope, origin, { action: "member.removed", targetId: userId, before });
-  await forgetMemberKeys(inside, userId);
+  await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
+  await invalidateMemberKeys(workspaceTrx, userId);
 }
 
 /**
  * Adds a user to a workspace.
- * @throws {AppError} CONFLICT for a member, UNPROCESSABLE_CONTENT at a quota, and what {@link enterToEdit} throws.
+ * @throws {AppError} CONFLICT if the user is already a member, UNPROCESSABLE_CONTENT at a quota, and the errors of
+ *   {@link enterForEdit}.
  */
 export async function addMember(
   trx: Trx,
@@ -114,54 +119,58 @@ export async function addMember(
 ): Promise<Member> {
   const { scope, origin } = edit;
   const permission = "members:manage";
-  const { inside } = await enterToEdit(trx, edit, permission);
+  const { workspaceTrx } = await enterForEdit(trx, edit, permission);
   const requirement = { workspaceId: scope.workspaceId, permission } as const;
-  await requireStillActing(inside, origin, { others: [userId], requirement });
-  if (!(await insertMember(inside, scope, { userId, role }))) {
+  await requireStillActing(workspaceTrx, origin, { others: [userId], requirement });
+  if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is a member already." });
   }
-  // The workspace is locked, so that nobody else adds a member before this one is counted.
-  requireRoom(quotas, "membersPerWorkspace", (await countMembers(inside, scope, {})) - 1);
-  if (role === "owner") await requireRoomToOwn(trx, { scope, userId }, quotas);
-  await appendAudit(inside, scope, origin, { action: "member.added", targetId: userId, after: { role } });
-  return await getMember(inside, scope, userId);
+  // The lock on the workspace prevents concurrent additions between the insert and the count.
+  requireQuota(quotas, "membersPerWorkspace", (await countMembers(workspaceTrx, scope, {})) - 1);
+  if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "member.added",
+    targetId: userId,
+    after: { role },
+  });
+  return await getMember(workspaceTrx, scope, userId);
 }
 
 /**
- * Locks all that a change of a member goes by, and reads it: the actor's own role too, which may have changed since the
- * request was let in.
+ * Locks and reads everything that decides on a change of a member, including the actor's role, which may have changed
+ * since admission.
  */
-async function prepare(trx: Trx, edit: Edit, userId: UserId) {
+async function lockMember(trx: Trx, edit: Edit, userId: UserId) {
   const { scope, origin } = edit;
   const permission = "members:read";
-  const { inside, role } = await enterToEdit(trx, edit, permission);
-  const member = await getMember(inside, scope, userId);
+  const { workspaceTrx, role } = await enterForEdit(trx, edit, permission);
+  const member = await getMember(workspaceTrx, scope, userId);
   const requirement = { workspaceId: scope.workspaceId, permission } as const;
   const { restrictions } =
-    (await requireStillActing(inside, origin, { others: [userId], requirement })) ?? {};
-  const isOneself = origin.actor.kind !== "command" && origin.actor.userId === userId;
-  const mayLeave = isOneself && allowsPermission(restrictions, "members:manage");
-  const mayGive = (granted: Role): boolean => mayGrant(role, restrictions, granted);
-  return { inside, member, mayGive, mayLeave };
+    (await requireStillActing(workspaceTrx, origin, { others: [userId], requirement })) ?? {};
+  const isSelf = origin.actor.kind !== "command" && origin.actor.userId === userId;
+  const canLeave = isSelf && allowsPermission(restrictions, "members:manage");
+  const canGrant = (granted: Role): boolean => canGrantRole(role, restrictions, granted);
+  return { workspaceTrx, member, canGrant, canLeave };
 }
 
 /**
- * Checks that a user who was just made an owner owns no more workspaces than the quota allows. The user is locked, so that
- * a workspace created or handed over at the same time comes before this one or counts it.
+ * Checks that a new owner owns no more workspaces than the quota allows. The user is locked, so a workspace that they
+ * get concurrently is either counted here or counts this one.
  * @throws {AppError} UNPROCESSABLE_CONTENT
  */
-async function requireRoomToOwn(
+async function requireOwnershipQuota(
   trx: Trx,
   { scope, userId }: { readonly scope: WorkspaceScope; readonly userId: UserId },
   quotas: Quotas,
 ): Promise<void> {
-  // A transaction sees either one workspace or where one user belongs.
+  // Row-level security shows a transaction either one workspace or the memberships of one user.
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
   await enterWorkspace(trx, scope);
-  requireRoom(quotas, "workspacesPerUser", owned.length - 1);
+  requireQuota(quotas, "workspacesPerUser", owned.length - 1);
 }
 
-/** @throws {AppError} CONFLICT where nobody else owns the workspace and can sign in. */
+/** @throws {AppError} CONFLICT if the workspace has no other owner who can sign in. */
 async function requireOtherOwner(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
   if (await hasOtherOwner(trx, scope, userId)) return;
   throw new AppError("CONFLICT", {

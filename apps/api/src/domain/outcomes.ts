@@ -1,6 +1,6 @@
 import type { Outcome } from "@latchkey/auth/outcome";
 
-/** Why, in words for the key's user. Callers never hear them. */
+/** The reasons, for the owner of the key. Callers of the API never see them. */
 const explanations: Record<Outcome, string> = {
   admitted: "The key was valid for this request.",
   limited: "The key exceeded its rate limit. Requests are allowed again when the window resets.",
@@ -18,7 +18,7 @@ const explanations: Record<Outcome, string> = {
     "Your role had the required permission, but the key is restricted to other permissions.",
 };
 
-/** @param outcome as it was recorded; an older version may have known others. */
+/** @param the recorded outcome, which may be one that only another version has. */
 export function explainOutcome(outcome: string): string {
   return explanations[outcome as Outcome] ?? "The key was rejected.";
 }

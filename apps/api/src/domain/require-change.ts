@@ -1,7 +1,7 @@
 import { AppError } from "@latchkey/errors";
 
 /**
- * Rejects an edit whose fields are all left out.
+ * Rejects an edit without any changes.
  * @throws {AppError} BAD_REQUEST
  */
 export function requireChange(fields: object): void {

@@ -1,6 +1,6 @@
 import type { UserId } from "@latchkey/db/ids";
 
-/** What happened to an account, for the log. */
+/** A sign-in event, for the log. */
 export type SignInEvent = { readonly address: string | null; readonly requestId: string } & (
   | { readonly kind: "signed-in" | "signed-up"; readonly userId: UserId }
   | {

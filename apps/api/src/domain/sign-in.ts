@@ -10,7 +10,7 @@ import type { Instance } from "./instance.ts";
 
 /** The caller who signs in or signs up. */
 export interface Visitor {
-  /** The client's IP address; null if it cannot be told. */
+  /** The client's IP address; null if it is unknown. */
   readonly address: string | null;
   readonly requestId: string;
   /** From the device cookie. */
@@ -19,7 +19,7 @@ export interface Visitor {
   readonly headers: Headers;
 }
 
-/** A session, and the ID by which the device will be known from now on. */
+/** A session, and the ID for the device cookie. */
 export type DeviceSession = OpenSession & { readonly deviceId: string };
 
 interface Credentials {
@@ -31,7 +31,8 @@ interface Credentials {
 /**
  * Opens a session if the password is correct.
  * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown address and a disabled user;
- *   TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE when too many passwords wait to be checked.
+ * TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE if too many passwords are waiting to be
+ * checked.
  */
 export async function signIn(
   instance: Instance,
@@ -47,19 +48,19 @@ export async function signIn(
   const session = await sessions
     .signIn({ email, password }, { headers: visitor.headers, source })
     .catch(async (error: unknown) => {
-      if (isWrong(error)) await reportFailure(instance, email, visitor);
+      if (isUnauthorized(error)) await reportFailure(instance, email, visitor);
       else await refundUnchecked(attempt);
       throw error;
     });
   await attempt.refund();
-  return await welcome(instance, session, { visitor, kind: "signed-in" });
+  return await completeSignIn(instance, session, { visitor, kind: "signed-in" });
 }
 
 /**
- * Makes an account with a first workspace for somebody, and signs them in.
- * @throws {AppError} FORBIDDEN unless the instance is open to everybody; BAD_REQUEST for a password that is easy to guess;
- *   TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT when the address has an account;
- *   SERVICE_UNAVAILABLE when too many passwords wait to be hashed.
+ * Creates an account with a first workspace, and signs the user in.
+ * @throws {AppError} FORBIDDEN unless registration is open; BAD_REQUEST for a password that is easy to guess;
+ * TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT if the address has an account;
+ * SERVICE_UNAVAILABLE if too many passwords are waiting to be hashed.
  */
 export async function signUp(
   instance: Instance,
@@ -86,10 +87,10 @@ export async function signUp(
   const origin = { kind: "session", address, requestId } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin);
   const session = await sessions.open(userId, visitor.headers);
-  return await welcome(instance, session, { visitor, kind: "signed-up" });
+  return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
 }
 
-async function welcome(
+async function completeSignIn(
   { signInThrottle, report }: Instance,
   session: OpenSession,
   { visitor, kind }: { readonly visitor: Visitor; readonly kind: "signed-in" | "signed-up" },
@@ -122,11 +123,11 @@ async function reportThrottled(
   }
 }
 
-function isWrong(error: unknown): boolean {
+function isUnauthorized(error: unknown): boolean {
   return error instanceof AppError && error.code === "UNAUTHORIZED";
 }
 
-/** Looks the account up for every failure, so that none takes longer than another. */
+/** Looks up the account for every failure, so that all failures take equally long. */
 async function reportFailure(
   { db, report }: Instance,
   email: string,
@@ -137,7 +138,10 @@ async function reportFailure(
   report({ kind: "sign-in-failed", reason, userId: user?.id, address, requestId });
 }
 
-/** No password was checked. Where the database is the reason, the attempt stays counted, and the failure is told as it is. */
+/**
+ * Refunds an attempt for which no password was checked. If the refund fails, the attempt stays counted, and the
+ * caller gets the original error.
+ */
 async function refundUnchecked(attempt: Attempt): Promise<void> {
   await attempt.refund().catch(() => undefined);
 }

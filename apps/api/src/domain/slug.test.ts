@@ -8,11 +8,11 @@ test.each([
   ["日本語", "workspace"],
   ["-", "workspace"],
   ["a".repeat(60), "a".repeat(40)],
-])("%s becomes an address", (name, slug) => {
+])("creates a slug from %s", (name, slug) => {
   expect(createSlug(name)).toBe(slug);
 });
 
-test("a suffix sets a taken name apart", () => {
+test("appends a suffix to a slug that is taken", () => {
   expect(createSlug("ACME", "1a2b")).toBe("acme-1a2b");
   expect(randomSlugSuffix()).toMatch(/^[0-9a-z]{4}$/);
 });

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 
 const maxLength = 40;
 
-/** A name as it stands in an address: lower-case ASCII letters and digits, in words joined by hyphens; never empty. */
+/** The slug of a name: lower-case ASCII letters and digits, in words joined by hyphens; never empty. */
 export function createSlug(name: string, suffix?: string): string {
   const words = name
     .normalize("NFKD")
@@ -14,7 +14,7 @@ export function createSlug(name: string, suffix?: string): string {
   return [words || "workspace", ...(suffix ? [suffix] : [])].join("-");
 }
 
-/** Four characters that make a taken slug another one. */
+/** Four random characters to append to a slug that is taken. */
 export function randomSlugSuffix(): string {
   return randomInt(36 ** 4)
     .toString(36)

@@ -1,4 +1,4 @@
-import type { Requirement } from "@latchkey/auth/judge";
+import type { Requirement } from "@latchkey/auth/decision";
 import { type Permission, roleHolds } from "@latchkey/auth/permissions";
 import {
   allowsAddress,
@@ -40,11 +40,11 @@ import {
   type Workspace,
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
-import { type Quotas, requireRoom } from "./quotas.ts";
+import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
-/** Which workspace is changed, and who changes it from where. */
+/** The workspace to change, and the origin of the change. */
 export interface Edit {
   readonly scope: WorkspaceScope;
   readonly origin: Origin;
@@ -53,8 +53,8 @@ export interface Edit {
 const slugAttempts = 5;
 
 /**
- * Makes a workspace with its first owner.
- * @throws {AppError} CONFLICT when no address is free for its name, FORBIDDEN when the user is disabled,
+ * Creates a workspace with its first owner.
+ * @throws {AppError} CONFLICT if every slug tried is taken, FORBIDDEN if the user is disabled,
  *   UNPROCESSABLE_CONTENT at the quota.
  */
 export async function createWorkspace(
@@ -63,29 +63,32 @@ export async function createWorkspace(
   quotas: Quotas,
 ): Promise<Workspace> {
   const { ownerId, origin, ...fields } = workspace;
-  // With the owner locked, their creations follow each other, so that none counts without the others.
+  // The lock on the owner serializes their creations, so that each one counts the others.
   await requireStillActing(trx, origin, { others: [ownerId], requirement: "unrestricted" });
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, ownerId), ownerId);
-  requireRoom(quotas, "workspacesPerUser", owned.length);
+  requireQuota(quotas, "workspacesPerUser", owned.length);
   let slug = createSlug(fields.name);
   for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
-    const made = await insertWorkspace(trx, { ...fields, slug, ownerId });
-    if (made) {
-      const { scope, inside } = made;
+    const inserted = await insertWorkspace(trx, { ...fields, slug, ownerId });
+    if (inserted) {
+      const { scope, workspaceTrx } = inserted;
       const change = {
         action: "workspace.created",
         targetId: scope.workspaceId,
         after: { name: fields.name },
       } as const;
-      await appendAudit(inside, scope, origin, change);
-      return await getWorkspace(inside, scope);
+      await appendAudit(workspaceTrx, scope, origin, change);
+      return await getWorkspace(workspaceTrx, scope);
     }
     slug = createSlug(fields.name, randomSlugSuffix());
   }
   throw new AppError("CONFLICT", { message: "No free address was found for this workspace's name." });
 }
 
-/** @throws {AppError} FORBIDDEN when it was deleted since somebody was let in: nobody may tell that it ever was. */
+/**
+ * @throws {AppError} FORBIDDEN if it was deleted since admission, so that callers can't tell whether it ever
+ * existed.
+ */
 export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<Workspace> {
   const workspace = await findWorkspace(trx, scope);
   if (!workspace) throw new AppError("FORBIDDEN");
@@ -93,8 +96,9 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
 }
 
 /**
- * Changes fields of a workspace; its slug stays. The audit log gets one event per field whose value differs.
- * @throws {AppError} BAD_REQUEST without a field, PRECONDITION_FAILED at another version, FORBIDDEN if the workspace was deleted concurrently.
+ * Changes fields of a workspace, but not its slug. The audit log gets one event per field whose value changes.
+ * @throws {AppError} BAD_REQUEST without a field, PRECONDITION_FAILED at another version, FORBIDDEN if the workspace
+ *   was deleted concurrently.
  */
 export async function update(
   trx: Trx,
@@ -104,15 +108,17 @@ export async function update(
   requireChange(change.fields);
   const { scope, origin } = edit;
   const permission = "workspace:update";
-  const { inside } = await enterToEdit(trx, edit, permission);
-  await requireStillActing(inside, origin, { requirement: { workspaceId: scope.workspaceId, permission } });
-  const before = await getWorkspace(inside, scope);
-  const updated = await updateWorkspace(inside, scope, change);
+  const { workspaceTrx } = await enterForEdit(trx, edit, permission);
+  await requireStillActing(workspaceTrx, origin, {
+    requirement: { workspaceId: scope.workspaceId, permission },
+  });
+  const before = await getWorkspace(workspaceTrx, scope);
+  const updated = await updateWorkspace(workspaceTrx, scope, change);
   if (!updated) throw new AppError("PRECONDITION_FAILED");
   for (const field of Object.keys(workspaceFieldActions) as (keyof WorkspaceFields)[]) {
-    // Its keys are exactly these.
+    // The keys of `workspaceFieldActions` are the fields.
     if (before[field] === updated[field]) continue;
-    await appendAudit(inside, scope, origin, {
+    await appendAudit(workspaceTrx, scope, origin, {
       action: workspaceFieldActions[field],
       targetId: scope.workspaceId,
       before: { [field]: before[field] },
@@ -123,45 +129,45 @@ export async function update(
 }
 
 /**
- * Deletes a workspace with everything in it, its audit log too. Once this is committed no key reaches it.
- * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN when it was deleted meanwhile.
+ * Deletes a workspace with everything in it, including its audit log. Once this is committed, no key reaches it.
+ * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN if it was deleted concurrently.
  */
 export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise<void> {
   const permission = "workspace:delete";
-  const { inside } = await enterToEdit(trx, edit, permission);
-  const memberIds = await listMemberIds(inside, edit.scope);
+  const { workspaceTrx } = await enterForEdit(trx, edit, permission);
+  const memberIds = await listMemberIds(workspaceTrx, edit.scope);
   const requirement = { workspaceId: edit.scope.workspaceId, permission } as const;
-  await requireStillActing(inside, edit.origin, { others: memberIds, requirement });
-  const isDeleted = await deleteWorkspace(inside, edit.scope, { memberIds, versions });
+  await requireStillActing(workspaceTrx, edit.origin, { others: memberIds, requirement });
+  const isDeleted = await deleteWorkspace(workspaceTrx, edit.scope, { memberIds, versions });
   if (!isDeleted) throw new AppError("PRECONDITION_FAILED");
 }
 
 /**
- * Has a transaction enter a workspace that it is to change, and holds off whoever else would change it. What admitted the
- * request is looked at again behind that lock: since then the role may have changed. What has become of user and key
- * {@link requireStillActing} looks at, which comes next.
- * @returns the role of who edits; the operator's command may do all that an owner may.
- * @throws {AppError} FORBIDDEN without the permission, also where the workspace is not there, so that nobody may tell that
- *   it ever was; NOT_FOUND for the operator then.
+ * Enters a workspace in a transaction, and locks it against concurrent changes. Under the lock, checks the role again,
+ * because it may have changed since admission. Call {@link requireStillActing} next, which checks the user and the key
+ * again.
+ * @returns the role of the actor; the operator's command may do everything that an owner may.
+ * @throws {AppError} FORBIDDEN without the permission, and if the workspace doesn't exist, so that callers can't tell
+ *   whether it ever existed; for the operator, NOT_FOUND.
  */
-export async function enterToEdit(
+export async function enterForEdit(
   trx: Trx,
   { scope, origin: { actor } }: Edit,
   permission: Permission,
-): Promise<{ readonly inside: WorkspaceTrx; readonly role: Role }> {
-  const inside = await enterWorkspace(trx, scope);
-  const isThere = await lockWorkspace(inside, scope);
+): Promise<{ readonly workspaceTrx: WorkspaceTrx; readonly role: Role }> {
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const isFound = await lockWorkspace(workspaceTrx, scope);
   if (actor.kind === "command") {
-    return isThere ? { inside, role: "owner" } : workspaceNotFound(scope.workspaceId);
+    return isFound ? { workspaceTrx, role: "owner" } : workspaceNotFound(scope.workspaceId);
   }
-  const role = isThere
-    ? await findRole(inside, { userId: actor.userId, workspaceId: scope.workspaceId })
+  const role = isFound
+    ? await findRole(workspaceTrx, { userId: actor.userId, workspaceId: scope.workspaceId })
     : undefined;
   if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
-  return { inside, role };
+  return { workspaceTrx, role };
 }
 
-/** The key that somebody acts by, as it is behind the lock. */
+/** The key that authenticated the request, as it is under the lock. */
 export interface ActingKey {
   readonly keyId: KeyId;
   readonly restrictions: Restrictions | undefined;
@@ -170,9 +176,9 @@ export interface ActingKey {
 }
 
 /**
- * Locks who acts, and the others whom a change is about, and looks whether they may still act.
- * @param requirement what the key that they act by, if they do, must still allow.
- * @returns that key.
+ * Locks the actor and the other users that a change affects, and checks that the actor may still act.
+ * @param requirement what the actor's key must still allow, if the actor uses a key.
+ * @returns the actor's key, if any.
  * @throws {AppError} FORBIDDEN
  */
 export async function requireStillActing(
@@ -207,21 +213,21 @@ export interface WorkspaceSummary extends Workspace {
   readonly memberCount: number;
 }
 
-/** How many workspaces of {@link listAllWorkspaces} are in memory at once. */
-const summariesAtOnce = 100;
+/** How many workspaces {@link listAllWorkspaces} keeps in memory at a time. */
+const summariesPerPage = 100;
 
 /**
- * Every workspace of the instance, in the order of their ids; for its operator. One that is made or deleted meanwhile
- * may be among them or not.
- * @param admissionDb a connection in the admission role, which alone can tell what workspaces there are.
+ * Lists every workspace of the instance by ID, for the operator. A workspace that is created or deleted while the list
+ * is read may be missing.
+ * @param admissionDb a connection in the admission role, the only role that can list all workspaces.
  */
 export async function* listAllWorkspaces(db: Db, admissionDb: Db): AsyncGenerator<WorkspaceSummary> {
   let after: WorkspaceId | undefined;
   do {
-    const ids = await listWorkspaceIds(admissionDb, { after, limit: summariesAtOnce });
-    // Ended before they are handed out: whoever takes them may take their time.
+    const ids = await listWorkspaceIds(admissionDb, { after, limit: summariesPerPage });
+    // Ends the transaction before yielding, because the consumer may take any amount of time.
     yield* await db.transaction().execute((trx) => summarize(trx, ids));
-    after = ids.length === summariesAtOnce ? ids.at(-1) : undefined;
+    after = ids.length === summariesPerPage ? ids.at(-1) : undefined;
   } while (after);
 }
 
@@ -235,15 +241,15 @@ async function summarize(trx: Trx, ids: readonly WorkspaceId[]): Promise<Workspa
   const summaries: WorkspaceSummary[] = [];
   for (const id of ids) {
     const scope = openAsOperator(id);
-    const inside = await enterWorkspace(trx, scope);
-    const workspace = await findWorkspace(inside, scope);
-    if (!workspace) continue; // Deleted meanwhile.
-    summaries.push({ ...workspace, memberCount: await countMembers(inside, scope, {}) });
+    const workspaceTrx = await enterWorkspace(trx, scope);
+    const workspace = await findWorkspace(workspaceTrx, scope);
+    if (!workspace) continue; // Deleted concurrently.
+    summaries.push({ ...workspace, memberCount: await countMembers(workspaceTrx, scope, {}) });
   }
   return summaries;
 }
 
-/** For the operator alone: to everybody else a workspace that is not there is like one that is not theirs. */
+/** For the operator only: other callers can't distinguish a missing workspace from one that isn't theirs. */
 function workspaceNotFound(id: WorkspaceId): never {
   throw new AppError("NOT_FOUND", { message: `There is no workspace ${encodeId("workspace", id)}.` });
 }

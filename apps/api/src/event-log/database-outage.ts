@@ -3,7 +3,7 @@ import { kindOfError } from "./error-kind.ts";
 
 export interface DatabaseOutageOptions {
   readonly log: Logger;
-  /** Asks the database. */
+  /** Queries the database. */
   readonly isDatabaseAvailable: () => Promise<boolean>;
   /** Reads a monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -14,7 +14,7 @@ export interface DatabaseOutageOptions {
 /** Time between two lines while an outage lasts, in milliseconds. */
 const progressEveryMs = 60_000;
 /** An outage that begins within this time after another one must settle for twice as long, in milliseconds. */
-const relapseMs = 60_000;
+const recurrenceMs = 60_000;
 const maxSettleMs = 60_000;
 
 interface Outage {
@@ -33,7 +33,7 @@ interface Outage {
 /**
  * Logs a database outage as one event, whichever parts of the node notice it: a line when it begins, a line per minute
  * with the counts so far, and a line when it ends. It ends when the database answers a query and no failure follows. A
- * connection that breaks again and again makes few lines, because relapses take longer to settle.
+ * connection that breaks repeatedly produces few lines, because recurring outages take longer to settle.
  */
 export class DatabaseOutage {
   readonly #options: DatabaseOutageOptions;
@@ -66,7 +66,7 @@ export class DatabaseOutage {
     if (this.#current) this.#current.rejectedRequests += count;
   }
 
-  /** Asks the database whether the outage has ended, and writes the lines that are due. */
+  /** Checks whether the outage has ended, and writes the lines that are due. */
   tick(): void {
     const outage = this.#current;
     if (!outage) return;
@@ -87,11 +87,11 @@ export class DatabaseOutage {
 
   #begin(err: unknown, source: string): Outage {
     const nowMs = this.#options.now();
-    const isRelapse = nowMs - this.#lastEndMs < relapseMs;
+    const isRecurrence = nowMs - this.#lastEndMs < recurrenceMs;
     this.#options.log.error({ source, err }, "the database is unavailable");
     return {
       beganAtMs: nowMs,
-      settleMs: isRelapse ? Math.min(this.#lastSettleMs * 2, maxSettleMs) : this.#options.settleMs,
+      settleMs: isRecurrence ? Math.min(this.#lastSettleMs * 2, maxSettleMs) : this.#options.settleMs,
       errors: 0,
       rejectedRequests: 0,
       lastError: err,

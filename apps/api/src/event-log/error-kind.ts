@@ -9,8 +9,7 @@ export interface ErrorKind {
 }
 
 /**
- * Finds out of which kind something thrown is. It never throws, whatever the error's getters do.
- * @param error anything thrown.
+ * Determines the kind of anything thrown. Never throws, even if the error's getters throw.
  */
 export function kindOfError(error: unknown): ErrorKind {
   if (!(error instanceof Error)) return { error: typeof error, code: undefined, at: undefined };
@@ -21,7 +20,7 @@ export function kindOfError(error: unknown): ErrorKind {
   }
 }
 
-/** Five characters for a SQLSTATE; Node's codes are the longest. */
+/** A SQLSTATE has five characters. Node's codes are the longest. */
 const wellFormedCode = /^[A-Z0-9_]{1,64}$/;
 
 function codeOf(error: Error): string | undefined {
@@ -32,7 +31,7 @@ function codeOf(error: Error): string | undefined {
 const ownFrame = /^\s+at .*?((?:apps|packages)\/[\w/.-]+\.ts:\d+):\d+\)?$/m;
 
 function findFrame({ message, stack = "" }: Error): string | undefined {
-  // The stack begins with the message, in which a caller's text could pass for a frame.
+  // The stack begins with the message, which could contain a caller's text that looks like a frame.
   const position = message === "" ? -1 : stack.indexOf(message);
   const frames = position === -1 ? stack : stack.slice(position + message.length);
   return frames

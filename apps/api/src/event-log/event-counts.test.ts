@@ -58,7 +58,7 @@ test("logs the first event with its stack, and later ones as counts in intervals
   expect(next().map(({ count }) => count)).toEqual([20, 40, 80, 120, 120]);
 });
 
-test("counts each kind by itself", () => {
+test("counts each kind separately", () => {
   const { add, pass, next } = createCounts();
   for (const kind of ["a", "b", "a", "b", "b"]) add(kind);
   pass(5_000);
@@ -84,7 +84,7 @@ test("the counts of all lines add up to the number of events, however many kinds
   expect(counts.isPending).toBe(false);
 });
 
-test("a kind that has not occurred for ten minutes is logged with its stack again, and makes room", () => {
+test("logs a kind that hasn't occurred for ten minutes with its stack again, and frees its entry", () => {
   const { add, pass, next } = createCounts();
   for (let kind = 0; kind < 70; kind += 1) add(`kind ${kind}`);
   pass(5_000);

@@ -38,8 +38,8 @@ interface Entry {
 }
 
 /**
- * Logs the first event of each kind immediately, and later ones as counts, in lines that become rarer the longer the events
- * go on. The counts of all lines add up to the number of events.
+ * Logs the first event of each kind immediately, and later ones as counts, at increasing intervals. The counts of all
+ * lines add up to the number of events.
  */
 export class EventCounts {
   readonly #options: EventCountsOptions;
@@ -79,7 +79,7 @@ export class EventCounts {
     }
   }
 
-  /** Writes what is pending, due or not. */
+  /** Writes all pending counts, due or not. */
   flush(): void {
     for (const entry of this.#entries.values()) if (entry.count > 0) this.#writeCount(entry);
   }

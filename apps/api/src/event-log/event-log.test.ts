@@ -51,7 +51,7 @@ function databaseError(code: string): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError("a message", 0, "error"), { code });
 }
 
-test("an outage is one event: a line when it begins, one per minute, and one when it ends", async () => {
+test("logs an outage as one event: a line when it begins, one per minute, and one when it ends", async () => {
   const { events, lose, recover, reject, pass, next } = createEventLog();
   lose();
   expect(next()).toMatchObject([
@@ -88,7 +88,7 @@ test("an outage is one event: a line when it begins, one per minute, and one whe
   expect(rest).toEqual([]);
 });
 
-test("an outage goes on while any part of the node fails, even if a query is answered", async () => {
+test("continues an outage while any part of the node fails, even if a query succeeds", async () => {
   const { lose, recover, pass, next } = createEventLog();
   lose();
   next();
@@ -103,7 +103,7 @@ test("an outage goes on while any part of the node fails, even if a query is ans
   expect(next()).toMatchObject([{ msg: "the database is available again", errors: 21 }]);
 });
 
-test("a connection that breaks again and again makes few lines", async () => {
+test("logs few lines for a connection that breaks repeatedly", async () => {
   const { lose, recover, pass, next } = createEventLog();
   for (let seconds = 0; seconds < 3_600; seconds += 5) {
     lose();
@@ -116,7 +116,7 @@ test("a connection that breaks again and again makes few lines", async () => {
   expect(lines.at(-1)).toMatchObject({ msg: "the database is available again" });
 });
 
-test("requests that were rejected just before a silent database was noticed are counted in the outage", async () => {
+test("counts requests that were rejected just before an outage was detected", async () => {
   const { lose, recover, reject, pass, next } = createEventLog();
   for (let count = 0; count < 50; count += 1) reject(new AppError("SERVICE_UNAVAILABLE"));
   await pass(100);
@@ -129,7 +129,7 @@ test("requests that were rejected just before a silent database was noticed are 
   ]);
 });
 
-test("rejections without an outage are counted by themselves, and nothing asks the database", async () => {
+test("counts rejections without an outage separately, without querying the database", async () => {
   const { events, reject, pass, next, probes } = createEventLog();
   for (let count = 0; count < 50; count += 1) reject(new AppError("SERVICE_UNAVAILABLE"));
   await pass(500);
@@ -151,7 +151,7 @@ test.each(["57014", "55P03", "25P03"])("SQLSTATE %s is no outage", async (code) 
   ]);
 });
 
-test("neither a pool without a free connection nor a client that left is an outage", () => {
+test("doesn't treat an exhausted pool or a disconnected client as an outage", () => {
   const { events, next } = createEventLog();
   events.reportFailure("a", new Error("timeout exceeded when trying to connect"), "a wait");
   events.reportFailure("b", Object.assign(new Error("aborted"), { code: "ECONNRESET" }), "an upload");
@@ -169,7 +169,7 @@ test("bugs are logged with their stack once, and then counted", async () => {
   ]);
 });
 
-test("close writes what is pending, and an outage that goes on", () => {
+test("close writes pending counts and an ongoing outage", () => {
   const { events, lose, reject, next } = createEventLog();
   const bug = new AppError("INTERNAL_SERVER_ERROR", { cause: new TypeError("a bug") });
   for (let count = 0; count < 3; count += 1) reject(bug);

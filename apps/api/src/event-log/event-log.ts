@@ -7,16 +7,19 @@ import { EventCounts, type Occurrence } from "./event-counts.ts";
 
 export interface EventLogOptions {
   readonly log: Logger;
-  /** Asks the database, to find the end of an outage. */
+  /** Queries the database, to detect the end of an outage. */
   readonly isDatabaseAvailable: () => Promise<boolean>;
   /** The shortest and longest time between two lines of one kind, in milliseconds; 5,000 and 60,000 by default. */
   readonly firstIntervalMs?: number;
   readonly maxIntervalMs?: number;
-  /** How long the database must have been available before an outage counts as ended, in milliseconds; 2,000 by default. */
+  /**
+   * How long the database must have been available before an outage counts as ended, in milliseconds; 2,000 by
+   * default.
+   */
   readonly settleMs?: number;
 }
 
-/** A request that was answered with an error of ours, a status of 500 or above. */
+/** A request that was answered with a status of 500 or above. */
 export interface FailedRequest {
   readonly source: "open API" | "web app";
   readonly error: AppError;
@@ -26,12 +29,12 @@ export interface FailedRequest {
 }
 
 /** The longest time between two checks for due lines, and for the end of an outage, in milliseconds. */
-const longestTickMs = 500;
+const maxTickMs = 500;
 
 /**
- * Logs what callers and outages can cause without bound, in a bounded number of lines: kinds of events with counts
- * ({@link EventCounts}), and database outages ({@link DatabaseOutage}). No event is lost: `close` writes what is pending.
- * No method throws.
+ * Logs events that callers and outages can cause any number of times, in a limited number of lines: counts per kind of
+ * event ({@link EventCounts}), and database outages ({@link DatabaseOutage}). No event is lost: `close` writes what is
+ * pending. No method throws.
  */
 export class EventLog {
   readonly #counts: EventCounts;
@@ -45,19 +48,19 @@ export class EventLog {
   constructor(options: EventLogOptions) {
     const { log, isDatabaseAvailable, settleMs = 2_000 } = options;
     const { firstIntervalMs = 5_000, maxIntervalMs = 60_000 } = options;
-    this.#tickMs = Math.min(longestTickMs, firstIntervalMs);
+    this.#tickMs = Math.min(maxTickMs, firstIntervalMs);
     const now = (): number => performance.now();
     this.#counts = new EventCounts({ log, firstIntervalMs, maxIntervalMs, now });
     this.#outage = new DatabaseOutage({ log, isDatabaseAvailable, settleMs, now });
   }
 
-  /** Counts an event that is no error. */
+  /** Counts an event that isn't an error. */
   count(occurrence: Occurrence): void {
     this.#counts.add(occurrence);
     this.#schedule();
   }
 
-  /** Counts a failure of a part of the node that works by itself, such as the purger. */
+  /** Counts a failure of a part of the node that runs in the background, such as the purger. */
   reportFailure(source: string, error: unknown, message: string): void {
     if (isDatabaseOutage(error)) this.#fail(error, source);
     else this.#countError({ source, error, message, level: "error", facts: { source } });
@@ -70,7 +73,7 @@ export class EventLog {
       this.#fail(error.cause, source);
       this.#outage.countRejected(1);
     } else if (error.code === "SERVICE_UNAVAILABLE" && error.cause === undefined) {
-      // Whether an outage is the reason may become known a moment later: a silent database is noticed when requests give up.
+      // An outage as the cause may be detected later: a silent database is noticed only when requests time out.
       this.#overloaded += 1;
       this.#lastOverloaded = failed;
       this.#schedule();

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AdmissionOutcome, admitFirst } from "./admit-first.ts";
 import type { Reply } from "./reply.ts";
 
-// No token here is a key, so that the database is asked nothing.
+// No token here is a key, so the database isn't queried.
 const admission = new Admission({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
 const gate = {
   admission: {
@@ -25,10 +25,10 @@ const gate = {
   },
 };
 
-/** Told the address of a caller who has gone. */
+/** Receives the address of a client that has disconnected. */
 const gone = Promise.withResolvers<string | undefined>();
 
-/** Replies with what it was given, or as the path says. */
+/** Replies with its arguments, or as the path specifies. */
 function open({ req }: Context, outcome: AdmissionOutcome): Reply | Promise<Reply> {
   events.push("served");
   const reply = { status: 200, headers: [], body: tell(outcome) };
@@ -51,12 +51,12 @@ function open({ req }: Context, outcome: AdmissionOutcome): Reply | Promise<Repl
 
 function tell(outcome: AdmissionOutcome): string {
   if (outcome.kind === "failed") return String(outcome.error);
-  return outcome.kind === "decided" && outcome.verdict.kind === "refused"
+  return outcome.kind === "decided" && outcome.verdict.kind === "rejected"
     ? outcome.verdict.reason
     : outcome.kind;
 }
 
-/** Says what failed. */
+/** Replies with the error. */
 function answerFailure({ res }: Context, thrown: unknown): void {
   res.statusCode = 500;
   res.end(String(thrown));
@@ -67,7 +67,7 @@ app.use((ctx) => {
   ctx.body = "the app";
 });
 const listener = admitFirst(gate, { open, app, answerFailure });
-/** What happened to requests, in its order. */
+/** The steps of the requests, in order. */
 const events: string[] = [];
 const server = createServer((req, res) => {
   events.push("read");
@@ -75,7 +75,7 @@ const server = createServer((req, res) => {
   res.end = ((...body: Parameters<typeof end>) => {
     events.push("written");
     return end.apply(res, body);
-  }) as typeof end; // One signature of several.
+  }) as typeof end; // One of several overloads.
   listener(req, res);
   if (req.url === "/open/gone") req.socket.destroy();
 });
@@ -98,14 +98,14 @@ async function get(path: string, token?: string): Promise<string> {
   return await (await fetch(baseUrl + path, { headers })).text();
 }
 
-test("the open API's handler gets what admission said, and the app gets all else", async () => {
+test("passes admitted requests to the open API, and all others to the app", async () => {
   const paths = ["/open/me", "/open/me?limit=1", "/open", "/open?limit=1", "/opening", "/me?from=/open", "/"];
   const answers = await Promise.all(paths.map((path) => get(path, "no-key")));
   expect(answers).toEqual([...Array(4).fill("malformed"), ...Array(3).fill("the app")]);
   expect(await get("/open/me")).toBe("no-key");
 });
 
-test("requests that are read in one turn go step by step, each step one right after the other", async () => {
+test("processes requests that are read together step by step", async () => {
   const sockets = [1, 2, 3].map(() => connect(Number(new URL(baseUrl).port), "127.0.0.1"));
   const request = "GET /open/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no-key\r\n\r\n";
   const askAll = async (): Promise<void> => {
@@ -113,7 +113,7 @@ test("requests that are read in one turn go step by step, each step one right af
     for (const socket of sockets) socket.write(request);
     for (const [answer] of await Promise.all(answers)) expect(String(answer)).toContain("malformed");
   };
-  // The first time the connections are not all there yet.
+  // In the first attempt, not all connections are open yet.
   await askAll();
   events.length = 0;
   await askAll();
@@ -121,21 +121,21 @@ test("requests that are read in one turn go step by step, each step one right af
   for (const socket of sockets) socket.destroy();
 });
 
-test("where a request came from is known also when its connection ended before it was admitted", async () => {
+test("keeps the address of a client that disconnects before admission", async () => {
   const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1");
   socket.write("GET /open/gone HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no-key\r\n\r\n");
   await once(socket, "close");
   expect(await gone.promise).toBe("127.0.0.1");
 });
 
-test("a bug on the way to admission is told to the handler, and the requests beside it are served", async () => {
+test("passes a bug before admission to the handler, and serves the other requests", async () => {
   const paths = ["/open/me", "/open/broken", "/open/me"];
   const answers = await Promise.all(paths.map((path) => get(path, "no-key")));
   expect(answers).toEqual(["malformed", "Error: a bug", "malformed"]);
   expect(await get("/open/me", "rejected")).toBe("Error: a bug in admission");
 });
 
-test("what fails in serving or in writing is answered, and the requests beside it are served", async () => {
+test("responds with an error if serving or writing fails, and serves the other requests", async () => {
   const paths = ["me", "thrown", "me", "rejected", "later", "unwritable", "me"];
   const answers = await Promise.all(paths.map((path) => get(`/open/${path}`, "no-key")));
   expect(answers).toEqual([

@@ -8,7 +8,7 @@ import { andThen } from "./and-then.ts";
 import { createBatcher } from "./batcher.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import { clientAddress } from "./client-address.ts";
-import { isOpen } from "./edge-rules.ts";
+import { isOpenApiPath } from "./edge-rules.ts";
 import type { AnswerFailure } from "./error-boundary.ts";
 import type { FindRoute, Route } from "./open-routes.ts";
 import { type Reply, writeReply } from "./reply.ts";
@@ -43,7 +43,10 @@ export interface AdmissionGate {
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
-/** Handles one request to the open API, synchronously if it needs no I/O. Errors that it throws become error responses. */
+/**
+ * Handles one request to the open API, synchronously if it needs no I/O. Errors that it throws become error
+ * responses.
+ */
 export type ServeOpen = (ctx: Context, outcome: AdmissionOutcome) => Reply | Promise<Reply>;
 
 /** The handlers of requests. */
@@ -58,15 +61,16 @@ export interface Responders {
  * Handles the open API by one function, and all other requests by the app. This exists for speed only
  * (docs/decisions/0008):
  *
- * - Requests to the open API are admitted before their context is created. Hundreds wait for admission at the same time,
- *   and objects created before the wait would have left the processor's cache after it.
+ * - Requests to the open API are admitted before their context is created. Hundreds wait for admission at the same
+ * time, and objects created before the wait would have left the processor's cache after it.
  * - For the same reason, each step runs for many requests in a row: all requests of one turn of the event loop are
  *   admitted after all have been read, and the responses of one batch are written after all of its synchronous handlers
  *   have run. Errors are answered immediately.
- * - Responses bypass Koa's `respond`, which adds listeners to each response and its socket to detect clients that leave.
+ * - Responses bypass Koa's `respond`, which adds listeners to each response and its socket to detect clients that
+ * disconnect.
  */
 export function admitFirst(gate: AdmissionGate, { open, app, answerFailure }: Responders): RequestListener {
-  const others = app.callback();
+  const handleOther = app.callback();
   const write = createBatcher<Written>(queueMicrotask, ({ ctx, reply }) => {
     try {
       writeReply(ctx.res, reply);
@@ -90,7 +94,7 @@ export function admitFirst(gate: AdmissionGate, { open, app, answerFailure }: Re
   );
   return (req, res) => {
     const path = readPath(req);
-    if (path === undefined || !isOpen(path)) return others(req, res);
+    if (path === undefined || !isOpenApiPath(path)) return handleOther(req, res);
     // Node caches the IP address on first access, and cannot determine it after the connection has ended.
     void req.socket.remoteAddress;
     admit({ req, res, path, arrivedAt: performance.now() });

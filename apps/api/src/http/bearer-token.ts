@@ -1,9 +1,9 @@
-const form = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i;
+const bearerPattern = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
- * The API key of an `Authorization` header: the scheme `Bearer` in any letter case, one space, a token, nothing
- * else, the header once. Undefined for everything else. Reads the raw list, because Node's `headers` keeps the
- * first of two `Authorization` headers and says nothing of the second.
+ * Returns the API key of the `Authorization` header: the scheme `Bearer` in any letter case, one space, and a token.
+ * Returns undefined for any other value, and if the header occurs more than once. Reads the raw headers, because Node's
+ * `headers` keeps the first of two `Authorization` headers and silently drops the second.
  * @see https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function readBearerToken(rawHeaders: readonly string[]): string | undefined {
@@ -14,5 +14,5 @@ export function readBearerToken(rawHeaders: readonly string[]): string | undefin
     if (value !== undefined) return undefined;
     value = rawHeaders[index + 1];
   }
-  return value === undefined ? undefined : form.exec(value)?.[1];
+  return value === undefined ? undefined : bearerPattern.exec(value)?.[1];
 }

@@ -7,34 +7,29 @@ const isTrusted = createIpMatcher(["10.0.0.0/8", "2001:db8::/32"]);
 
 function from(remoteAddress: string | undefined, forwarded?: string): IncomingMessage {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
-  return { socket: { remoteAddress }, headers } as unknown as IncomingMessage; // All that is read of it.
+  return { socket: { remoteAddress }, headers } as unknown as IncomingMessage; // Only these members are read.
 }
 
 test.each([
-  ["whoever connects", "203.0.113.7", undefined, "203.0.113.7"],
-  ["an IPv4 client, also on a socket that takes IPv6 too", "::ffff:203.0.113.7", undefined, "203.0.113.7"],
+  ["the peer's without a proxy", "203.0.113.7", undefined, "203.0.113.7"],
+  ["an IPv4 address, even on a dual-stack socket", "::ffff:203.0.113.7", undefined, "203.0.113.7"],
+  ["the peer's if it isn't a trusted proxy, whatever it sends", "203.0.113.7", "198.51.100.1", "203.0.113.7"],
+  ["an IPv6 address that maps no IPv4 address", "10.0.0.1", "::c000:216", "::c000:216"],
+  ["the client of the trusted proxy", "10.0.0.1", "198.51.100.1", "198.51.100.1"],
+  ["the client of the trusted proxy, over IPv6", "2001:db8::1", "2001:db9::7", "2001:db9::7"],
   [
-    "whoever connects and is no proxy of ours, whatever they say",
-    "203.0.113.7",
-    "198.51.100.1",
-    "203.0.113.7",
-  ],
-  ["an IPv6 client whose address maps none", "10.0.0.1", "::c000:216", "::c000:216"],
-  ["whoever connected to our proxy", "10.0.0.1", "198.51.100.1", "198.51.100.1"],
-  ["whoever connected to our proxy, over IPv6", "2001:db8::1", "2001:db9::7", "2001:db9::7"],
-  ["the one before the last proxy of ours", "10.0.0.1", "192.0.2.1, 198.51.100.1,10.0.0.2", "198.51.100.1"],
-  [
-    "not what somebody wrote before the first that we do not trust",
+    "the one before the outermost trusted proxy",
     "10.0.0.1",
-    "10.9.9.9, 198.51.100.1",
+    "192.0.2.1, 198.51.100.1,10.0.0.2",
     "198.51.100.1",
   ],
-  ["our proxy, where it says nothing", "10.0.0.1", undefined, "10.0.0.1"],
-  ["nobody's, where our proxy says what is no address", "10.0.0.1", "198.51.100.1, unknown", undefined],
+  ["not an address before the first untrusted hop", "10.0.0.1", "10.9.9.9, 198.51.100.1", "198.51.100.1"],
+  ["the trusted proxy's if it sends no header", "10.0.0.1", undefined, "10.0.0.1"],
+  ["unknown if the trusted proxy sends an invalid address", "10.0.0.1", "198.51.100.1, unknown", undefined],
   ["the one with a port", "10.0.0.1", "198.51.100.1:443", "198.51.100.1"],
-  ["the one with a port, over IPv6", "10.0.0.1", "[2001:db9::7]:443", "2001:db9::7"],
+  ["the one with a port, for IPv6", "10.0.0.1", "[2001:db9::7]:443", "2001:db9::7"],
   [
-    "the outermost proxy of ours, where nobody else was on the way",
+    "the outermost trusted proxy's if all hops are trusted",
     "10.0.0.1",
     "10.0.0.3, ::ffff:10.0.0.2",
     "10.0.0.3",
@@ -50,6 +45,6 @@ test.each(["::ffff:c000:216", "[::FFFF:c000:0216]:443", "0:0:0:0:0:ffff:c000:216
   },
 );
 
-test("is nobody's once the connection is gone", () => {
+test("is undefined after the connection has closed", () => {
   expect(clientAddress(from(undefined), isTrusted)).toBeUndefined();
 });

@@ -2,42 +2,44 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
 /**
- * Where a request comes from: what connects to this node, or, where that is a proxy that we trust, what that one says
- * connected to it, and so on. What stands in `X-Forwarded-For` before the first address that we do not trust may have
- * been written by anybody, and is not read. An IPv4 address is named as such, also on a socket that takes both.
- * @returns undefined where a proxy of ours says what nobody can read: that must not count as its own address.
+ * Returns the IP address of the client. Starts with the peer of the connection. As long as the address belongs to a
+ * trusted proxy, continues with the address that this proxy added to `X-Forwarded-For`, from right to left. Entries
+ * before the first untrusted address aren't read, because anyone can have written them. An IPv4-mapped IPv6 address is
+ * returned as an IPv4 address.
+ * @returns undefined if the connection has ended, or if a trusted proxy added something other than an address: the
+ * proxy's own address must not be used instead.
  */
 export function clientAddress(
   req: IncomingMessage,
   isTrustedProxy: (address: string) => boolean,
 ): string | undefined {
-  let address = withoutMapping(req.socket.remoteAddress);
+  let address = unmapIpv4(req.socket.remoteAddress);
   if (address === undefined || !isTrustedProxy(address)) return address;
   const forwarded = req.headers["x-forwarded-for"];
   if (typeof forwarded !== "string") return address;
   for (const hop of forwarded.split(",").reverse()) {
-    const before = withoutMapping(withoutPort(hop.trim()));
-    if (before === undefined || isIP(before) === 0) return undefined;
-    address = before;
-    if (!isTrustedProxy(before)) return before;
+    const hopAddress = unmapIpv4(withoutPort(hop.trim()));
+    if (hopAddress === undefined || isIP(hopAddress) === 0) return undefined;
+    address = hopAddress;
+    if (!isTrustedProxy(hopAddress)) return hopAddress;
   }
   return address;
 }
 
-/** Some proxies write `203.0.113.7:443` and `[2001:db8::7]:443`. */
+/** Some proxies add the port: `203.0.113.7:443` and `[2001:db8::7]:443`. */
 function withoutPort(hop: string): string {
   const [, ipv4, ipv6] = /^(?:(\d+(?:\.\d+){3}):\d+|\[([^\]]+)\](?::\d+)?)$/.exec(hop) ?? [];
   return ipv4 ?? ipv6 ?? hop;
 }
 
-function withoutMapping(address: string | undefined): string | undefined {
-  // Addresses that don't begin with a zero, which is nearly all of them, cost no more than this.
+function unmapIpv4(address: string | undefined): string | undefined {
+  // Few addresses begin with `:` or `0`. All others need no parsing.
   return address?.startsWith(":") || address?.startsWith("0") ? readMapping(address) : address;
 }
 
 /**
- * The IPv4 address that an IPv6 address maps, in any of its spellings, such as `::ffff:192.0.2.22`, `::ffff:c000:216` and
- * `0:0:0:0:0:ffff:c000:0216`; any other text as it is.
+ * Returns the IPv4 address of an IPv4-mapped IPv6 address in any notation, such as `::ffff:192.0.2.22`,
+ * `::ffff:c000:216` and `0:0:0:0:0:ffff:c000:0216`; returns any other text unchanged.
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
  */
 function readMapping(address: string): string {

@@ -3,32 +3,35 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Context } from "koa";
 import type { Reply } from "./reply.ts";
 
-/** Shorter bodies, in characters, stay as they are: they fit in a few packets, and compressing them costs more. */
+/**
+ * Shorter bodies, in characters, aren't compressed: they fit in a few packets, and compression costs more than it
+ * saves.
+ */
 const minLength = 4_096;
 
 const compressors = {
   br: promisify(brotliCompress),
   gzip: promisify(gzip),
 } as const;
-/** Near gzip's speed, and smaller. */
+/** At quality 4, Brotli is nearly as fast as gzip, and its output is smaller. */
 const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 }, level: 6 };
 
 /**
- * Compresses a long body for a client that accepts it, outside of the event loop. It is for lists alone: a response with
- * a secret must never be compressed beside what a caller chose, because its length would tell what they have in common
- * (BREACH).
+ * Compresses a long body for a client that accepts it, outside of the event loop. Use it for lists only: a response
+ * that contains both a secret and text that a caller chose must never be compressed, because its length would reveal
+ * what the two have in common (BREACH).
  */
 export async function compressReply(ctx: Context, { status, headers, body }: Reply): Promise<Reply> {
-  const varying = [...headers, "Vary", "Accept-Encoding"];
+  const headersWithVary = [...headers, "Vary", "Accept-Encoding"];
   const encoding = ctx.acceptsEncodings("br", "gzip", "identity");
   if (body === undefined || body.length < minLength || (encoding !== "br" && encoding !== "gzip")) {
-    return { status, headers: varying, body };
+    return { status, headers: headersWithVary, body };
   }
-  const packed = await compressors[encoding](body, options);
-  const length = varying.indexOf("Content-Length") + 1;
+  const compressed = await compressors[encoding](body, options);
+  const lengthIndex = headersWithVary.indexOf("Content-Length") + 1;
   return {
     status,
-    headers: [...varying.with(length, String(packed.length)), "Content-Encoding", encoding],
-    body: packed,
+    headers: [...headersWithVary.with(lengthIndex, String(compressed.length)), "Content-Encoding", encoding],
+    body: compressed,
   };
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeader, RequestListener, ServerResponse } from "node:http";
-import { isOpen } from "./edge-rules.ts";
+import { isOpenApiPath } from "./edge-rules.ts";
 import { requestIdOf } from "./request-id.ts";
 import { readPath } from "./request-path.ts";
 
-/** The response headers that pages may read beside those that CORS exposes anyway. */
+/** The response headers that pages may read in addition to those that CORS exposes by default. */
 const exposedHeaders = [
   "X-Request-Id",
   "RateLimit",
@@ -18,16 +18,17 @@ const preflightHeaders = {
   "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
   "Access-Control-Allow-Headers":
     "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id",
-  // In seconds; Chromium keeps a preflight for no longer.
+  // In seconds. Chromium caches the response to a preflight for at most this long.
   "Access-Control-Max-Age": "7200",
 };
 
 /**
- * Lets pages of the given origins call the open API and read its document. Everything else keeps the browser's default,
- * under which no other site reads an answer. Without origins the listener stays as it is, at no cost per request.
+ * Allows pages of the given origins to call the open API and to read its document. Everything else keeps the browser's
+ * default: pages of other sites can't read responses. Without origins, returns the listener unchanged, at no cost per
+ * request.
  *
- * A preflight from one of the origins is answered here, before authentication: it carries no credentials, and it is not
- * a use. Credentials of the browser are never allowed, because a key travels in `Authorization`.
+ * A preflight from one of the origins is answered here, before authentication: it has no credentials and isn't a use.
+ * The browser's credentials are never allowed, because keys are sent in `Authorization`.
  * @param origins serialized, such as `https://app.example.com`.
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */
@@ -35,7 +36,7 @@ export function withCors(origins: readonly string[], listener: RequestListener):
   if (origins.length === 0) return listener;
   const allowed = new Set(origins);
   return (req, res) => {
-    if (!isShared(readPath(req))) return listener(req, res);
+    if (!isCrossOriginPath(readPath(req))) return listener(req, res);
     const origin = allowed.has(req.headers.origin ?? "") ? req.headers.origin : undefined;
     if (origin !== undefined && isPreflight(req)) return answerPreflight(req, res, origin);
     const headers = ["Vary", "Origin"];
@@ -47,8 +48,8 @@ export function withCors(origins: readonly string[], listener: RequestListener):
   };
 }
 
-function isShared(path: string | undefined): boolean {
-  return path !== undefined && (isOpen(path) || path === "/openapi.json");
+function isCrossOriginPath(path: string | undefined): boolean {
+  return path !== undefined && (isOpenApiPath(path) || path === "/openapi.json");
 }
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
@@ -72,7 +73,7 @@ function answerPreflight(req: IncomingMessage, res: ServerResponse, origin: stri
 
 /**
  * Adds headers when the head of the response is written, because a reply of the open API replaces headers of the same
- * name that were set before it (`Vary` is one that both may need).
+ * name that were set earlier (both may need `Vary`, for example).
  * @param headers name, value, name, value.
  */
 function addHeaders(res: ServerResponse, headers: readonly string[]): void {

@@ -1,8 +1,8 @@
 import { AppError } from "@latchkey/errors";
 
 /**
- * Waits for the task, and gives up waiting at the deadline. A change that was under way then may still happen.
- * @throws {AppError} SERVICE_UNAVAILABLE at the deadline; else what the task throws.
+ * Waits for the task until the deadline. A change that is in progress at the deadline may still be committed.
+ * @throws {AppError} SERVICE_UNAVAILABLE at the deadline; before it, what the task throws.
  */
 export async function withinDeadline<Result>(milliseconds: number, task: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;

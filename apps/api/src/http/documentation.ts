@@ -5,17 +5,18 @@ import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 import { type StaticFile, type StaticFiles, sendFile } from "./static-files.ts";
 
-/** The pages of the web app's build that are served here, by their names in it. */
+/** The pages that this module serves, by their file names in the web app's build. */
 export const documentationPages = { reference: "docs.html", errors: "docs-errors.html" } as const;
 
-/** Where the page of errors has what it documents. */
+/** The comment in the page of errors that is replaced by the error reference. */
 const placeholder = "<!-- error reference -->";
 
 /**
- * The open API's description, for programs at `/openapi.json` and for people at `/docs` and `/docs/errors`. It is the
- * same until the next release: it is compressed once, and a client that has it is answered 304.
+ * Serves the description of the open API: for programs at `/openapi.json`, and for people at `/docs` and
+ * `/docs/errors`. The description doesn't change until the next release, so it is compressed once, and a client that
+ * has it gets 304.
  * @param files the built web app.
- * @param errorReference what `/docs/errors` says, as HTML.
+ * @param errorReference the content of `/docs/errors`, as HTML.
  */
 export async function documentation(
   files: StaticFiles,
@@ -41,7 +42,7 @@ export async function documentation(
   };
 }
 
-/** @throws an Error when the web app has not been built. */
+/** @throws an Error if the web app has not been built. */
 function getPage(files: StaticFiles, name: string): StaticFile {
   const page = files.get(name);
   if (!page) throw new Error(`There is no ${name}: the web app has not been built.`);

@@ -3,39 +3,39 @@ import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import { requireShortQuery } from "./query.ts";
 
-/** Refuses requests that are lawful HTTP for Node's parser but that no part of Latchkey should have to consider. */
+/** Rejects requests that Node's HTTP parser accepts but that Latchkey doesn't support. */
 export function edgeRules(): Middleware {
   return (ctx, next) => {
-    if (!isReadable(ctx))
+    if (!hasReadablePath(ctx))
       throw new AppError("BAD_REQUEST", { message: "The request's target is not an address" });
-    // Below `/open`, authentication comes before everything else, and whatever has come here has passed it by.
-    if (isOpen(ctx.path)) throw unauthorized();
+    // Requests to `/open` are authenticated before they are checked. A request that reaches this line was not.
+    if (isOpenApiPath(ctx.path)) throw unauthorized();
     requireOneHost(ctx.req);
     requireShortQuery(ctx.req.url ?? "");
     return next();
   };
 }
 
-/** For a request to the open API that brings no key, or has come past admission. */
+/** The error for a request to the open API that has no key or bypassed admission. */
 export function unauthorized(): AppError {
   return new AppError("UNAUTHORIZED", { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** Whether a path is one of the open API's. */
-export function isOpen(path: string): boolean {
+/** Whether a path belongs to the open API. */
+export function isOpenApiPath(path: string): boolean {
   return path === "/open" || path.startsWith("/open/");
 }
 
-/** @throws {AppError} BAD_REQUEST unless a request names its host once. */
+/** @throws {AppError} BAD_REQUEST unless a request has exactly one `Host` header. */
 export function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
   const hosts = countHeader(rawHeaders, "host");
-  // HTTP/1.0 has no host header; simple health checks still speak it.
+  // HTTP/1.0 requires no `Host` header; simple health checks still use HTTP/1.0.
   if (hosts === 1 || (hosts === 0 && httpVersion === "1.0")) return;
   throw new AppError("BAD_REQUEST", { message: "The request must name its host once" });
 }
 
-/** Koa reads the path when it is first asked for, and throws where there is none to be read. */
-function isReadable(ctx: Context): boolean {
+/** Koa parses the path on first access, and throws if it can't be parsed. */
+function hasReadablePath(ctx: Context): boolean {
   try {
     return ctx.path.startsWith("/");
   } catch {
@@ -43,7 +43,7 @@ function isReadable(ctx: Context): boolean {
   }
 }
 
-/** How often a header stands in a request. Node's `headers` silently keeps one of several. */
+/** How often a header occurs in a request. Node's `headers` silently keeps one of several. */
 export function countHeader(rawHeaders: readonly string[], name: string): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -11,9 +11,9 @@ import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 
 /**
- * The access that an endpoint requires. `key`: a valid API key. `unrestricted-key`: a valid API key that is not restricted to
- * workspaces, permissions or reading. `workspace`: this permission, of the key and its user, in the workspace of the path
- * parameter `:workspaceId`. There is no default: an endpoint without `access` does not compile.
+ * The access that an endpoint requires. `key`: a valid API key. `unrestricted-key`: a valid API key that is not
+ * restricted to workspaces, permissions or reading. `workspace`: this permission, of the key and its user, in the
+ * workspace of the path parameter `:workspaceId`. There is no default: an endpoint without `access` does not compile.
  */
 export type Access = "key" | "unrestricted-key" | { readonly workspace: Permission };
 
@@ -27,8 +27,8 @@ export interface Call {
   /** When the request arrived, by this node's clock. */
   readonly now: Date;
   /**
-   * Whether this request repeats a request with the same `Idempotency-Key` that the same secret made and that was carried
-   * out. Such a retry may be allowed where a new request is not.
+   * Whether this request repeats a request with the same `Idempotency-Key` that the same secret made and that was
+   * carried out. Such a retry may be allowed where a new request is not.
    */
   readonly isOwnRetry: boolean;
   /** The versions in `If-Match`; undefined if the header is missing or `*`. */
@@ -39,8 +39,8 @@ export interface Call {
    */
   readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
   /**
-   * Runs all changes of the request in one transaction; call it once. A request with an `Idempotency-Key` is recorded in the
-   * same transaction.
+   * Runs all changes of the request in one transaction; call it once. A request with an `Idempotency-Key` is recorded
+   * in the same transaction.
    */
   readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 }
@@ -58,7 +58,10 @@ export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
   | {
       readonly status: 200 | 201;
       readonly schema: Schema;
-      /** Whether the response has a `version`, and therefore an `ETag`. A GET then evaluates `If-Match` and `If-None-Match`. */
+      /**
+       * Whether the response has a `version`, and therefore an `ETag`. A GET then evaluates `If-Match` and
+       * `If-None-Match`.
+       */
       readonly hasEtag?: boolean;
       /** Fields, at any depth, whose changes don't change the `ETag`. */
       readonly notInEtag?: readonly string[];
@@ -106,10 +109,10 @@ export interface Endpoint {
   /** Set once clients should use something else (docs/api-changes.md). */
   readonly deprecated?: Deprecation;
   /**
-   * Checks what admission can't check, in the transaction of a change and before the change; also for a retry. Parses the
-   * raw parts of the request.
+   * Checks what admission can't check, in the transaction of a change and before the change; also for a retry. Parses
+   * the raw parts of the request.
    */
-  readonly authorise?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;
+  readonly authorize?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;
   /** Parses the raw parts of a request, runs the handler, and removes undeclared fields from its result. */
   readonly run: (raw: RawInput, call: AnyCall) => Answer | Promise<Answer>;
 }
@@ -133,28 +136,28 @@ export function defineEndpoint<
 >(
   declaration: Omit<
     Endpoint,
-    "run" | "isCompressible" | "authorise" | "request" | "response" | "access" | "secret"
+    "run" | "isCompressible" | "authorize" | "request" | "response" | "access" | "secret"
   > & {
     readonly access: Allowed;
     readonly request: Parts;
     readonly response: Response;
     readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>>;
     /** Runs in the transaction before the handler's changes. @throws {AppError} if the request is rejected. */
-    readonly authorise?: (input: Parsed<Parts>, call: Call, trx: Trx) => Promise<void>;
+    readonly authorize?: (input: Parsed<Parts>, call: Call, trx: Trx) => Promise<void>;
     readonly handle: (
       input: Parsed<Parts>,
       call: Allowed extends string ? Call : WorkspaceCall,
     ) => Input<Response> | Promise<Input<Response>>;
   },
 ): Endpoint {
-  const { handle, authorise, secret, ...facts } = declaration;
+  const { handle, authorize, secret, ...facts } = declaration;
   const { schema } = facts.response;
   const strip = (answer: unknown): Answer => schema?.parse(answer);
   const parse = (raw: RawInput) => parseInput(facts.request, raw) as Parsed<Parts>; // Each part by its own schema.
   return {
     ...facts,
     isCompressible: facts.method === "GET" && !secret && schema !== undefined && "data" in schema.shape,
-    ...(authorise ? { authorise: (raw, call, trx) => authorise(parse(raw), call, trx) } : {}),
+    ...(authorize ? { authorize: (raw, call, trx) => authorize(parse(raw), call, trx) } : {}),
     ...(secret
       ? { secret: { ...secret, reissue: (raw, call, issued) => secret.reissue(parse(raw), call, issued) } }
       : {}),
@@ -162,11 +165,11 @@ export function defineEndpoint<
       const input = parse(raw);
       const transact: Call["transact"] = (work) =>
         call.transact(async (trx) => {
-          await authorise?.(input, call, trx);
+          await authorize?.(input, call, trx);
           return await work(trx);
         });
       // Admission sets `access` if the declaration requires a permission in a workspace.
-      return andThen(handle(input, (authorise ? { ...call, transact } : call) as WorkspaceCall), strip);
+      return andThen(handle(input, (authorize ? { ...call, transact } : call) as WorkspaceCall), strip);
     },
   };
 }

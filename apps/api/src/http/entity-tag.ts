@@ -8,7 +8,7 @@ type Versioned = Readonly<Record<string, unknown>>;
 /**
  * The entity tag of a resource, `"<version>.<hash>"`. The version decides `If-Match`. The hash covers what the version
  * does not, such as the caller's role in a workspace, so that `If-None-Match` never hides a change
- * (docs/decisions/0020-what-an-etag-covers.md).
+ * (docs/decisions/0020-contents-of-an-etag.md).
  * @param uncovered members, at any depth, whose changes don't change the tag.
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-etag
  */
@@ -17,13 +17,13 @@ export function etagOf(answer: Versioned, uncovered: readonly string[] = []): st
   return `"${answer.version}.${hash("sha256", text, "base64url").slice(0, 11)}"`;
 }
 
-const listForm = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
+const listPattern = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
 
 /**
- * The versions that a request's `If-Match` allows: undefined for any, none where it names no version of ours, since a
- * weak tag or one from elsewhere matches nothing. A version between quotes is a tag too.
+ * Returns the versions that a request's `If-Match` allows; undefined if it allows any. Weak tags and tags in another
+ * format match nothing. A version in quotes, such as `"3"`, is a tag too.
  *
- * @throws {AppError} BAD_REQUEST when it is neither `*` nor a list of entity tags.
+ * @throws {AppError} BAD_REQUEST if it is neither `*` nor a list of entity tags.
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-if-match
  */
 export function readIfMatch(req: IncomingMessage): readonly number[] | undefined {
@@ -36,9 +36,9 @@ export function readIfMatch(req: IncomingMessage): readonly number[] | undefined
 }
 
 /**
- * Whether a request's `If-None-Match` names this tag, compared weakly: the client has the resource already.
+ * Whether a request's `If-None-Match` contains this tag (weak comparison), because the client already has the resource.
  *
- * @throws {AppError} BAD_REQUEST when it is neither `*` nor a list of entity tags.
+ * @throws {AppError} BAD_REQUEST if it is neither `*` nor a list of entity tags.
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
  */
 export function isKnownToClient(req: IncomingMessage, etag: string): boolean {
@@ -50,7 +50,7 @@ export function isKnownToClient(req: IncomingMessage, etag: string): boolean {
 }
 
 function requireList(path: string, value: string): void {
-  if (listForm.test(value)) return;
+  if (listPattern.test(value)) return;
   const message = 'must be * or a list of ETags such as "3"';
   throw new AppError("BAD_REQUEST", { issues: [{ path, code: "invalid_format", message }] });
 }

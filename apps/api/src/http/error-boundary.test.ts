@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EventLog } from "../event-log/event-log.ts";
 import { createFailureAnswer, createKoaErrorListener, errorBoundary } from "./error-boundary.ts";
-import { nameRequest } from "./request-id.ts";
+import { assignRequestId } from "./request-id.ts";
 
 let logged = "";
 const stream = new Writable({
@@ -22,7 +22,7 @@ const log = pino({ level: "debug" }, stream);
 const events = new EventLog({ log, isDatabaseAvailable: async () => true });
 const app = new Koa();
 app.on("error", createKoaErrorListener(events, log));
-app.use(nameRequest());
+app.use(assignRequestId());
 app.use(errorBoundary(createFailureAnswer(events, "https://keys.example.com")));
 app.use((ctx) => {
   ctx.status = 200;
@@ -81,16 +81,16 @@ test("a bug is logged and answered as such, whatever status was set before it", 
   expect(logged).toContain("a bug");
 });
 
-test("an answer that fails after it was begun ends with its connection, and is logged", async () => {
+test("closes the connection and logs the error if a response fails after its start", async () => {
   logged = "";
   const answer = await fetch(`${baseUrl}/begun`);
   await expect(answer.text()).rejects.toThrow();
-  // It is of the same kind as the bug before, so that it is counted.
+  // The same kind as the bug before, so it is only counted.
   events.close();
   expect(JSON.parse(logged)).toMatchObject({ level: 50, error: "Error", count: 1 });
 });
 
-test("a failure with a stack that cannot be read is answered and logged without it", async () => {
+test("handles and logs an error whose stack can't be read", async () => {
   logged = "";
   expect((await fetch(`${baseUrl}/unspeakable`)).status).toBe(500);
   expect(JSON.parse(logged)).toMatchObject({ level: 50, count: 1, error: "Error" });
@@ -122,7 +122,7 @@ test("a client that leaves before its response is complete is logged for debuggi
   const answer = await fetch(`${baseUrl}/endless`, { signal: leaving.signal });
   await answer.body?.getReader().read();
   leaving.abort();
-  await expect.poll(() => logged).toContain("a client left");
+  await expect.poll(() => logged).toContain("a client disconnected");
   const levels = logged
     .trimEnd()
     .split("\n")

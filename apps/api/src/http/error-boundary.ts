@@ -4,14 +4,17 @@ import type { Logger } from "pino";
 import type { EventLog } from "../event-log/event-log.ts";
 import { translateFailure } from "../failure.ts";
 import { describeIssues } from "../issues.ts";
-import { isOpen } from "./edge-rules.ts";
+import { isOpenApiPath } from "./edge-rules.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply, type Reply, writeReply } from "./reply.ts";
 
-/** Answers a request with what was thrown while it was served. It never throws itself. */
+/** Responds to a request with the error that was thrown while it was handled. Never throws. */
 export type AnswerFailure = (ctx: Context, thrown: unknown) => void;
 
-/** The one place where something thrown becomes a response. What is no `AppError` is a bug: logged, never told. */
+/**
+ * Turns everything that is thrown into a response. Anything that is neither an `AppError` nor a failure of the
+ * database is a bug: it is logged, and the client gets no details.
+ */
 export function createFailureAnswer(events: EventLog, baseUrl: string): AnswerFailure {
   return (ctx, thrown) => {
     ctx.respond = false;
@@ -19,27 +22,27 @@ export function createFailureAnswer(events: EventLog, baseUrl: string): AnswerFa
       const error = translateFailure(thrown);
       if (error.status >= 500) {
         events.reportRequest({
-          source: isOpen(ctx.path) ? "open API" : "web app",
+          source: isOpenApiPath(ctx.path) ? "open API" : "web app",
           error,
           requestId: ctx.requestId,
         });
       }
-      // A response whose head was sent can only be marked as failed by ending its connection.
+      // After the headers are sent, closing the connection is the only way to mark the response as failed.
       if (ctx.headerSent) ctx.res.destroy();
       else {
-        ctx.res.statusMessage = ""; // Node's own for the status, whatever was set before.
+        ctx.res.statusMessage = ""; // Makes Node use its default for the status, whatever was set before.
         writeReply(ctx.res, errorReply(ctx, error, baseUrl));
       }
     } catch (bug) {
-      // Requests that are served in the same turn must not fail with this one.
+      // An exception here would also fail the other requests that are handled in the same turn.
       ctx.res.destroy();
       events.reportFailure("error response", bug, "an error response could not be written");
     }
   };
 }
 
-/** Node's codes for a connection that the client closed or broke. */
-const clientLeft = new Set([
+/** Node's codes for a connection that the client closed or that broke. */
+const disconnectCodes = new Set([
   "ECONNRESET",
   "ECONNABORTED",
   "EPIPE",
@@ -48,16 +51,20 @@ const clientLeft = new Set([
   "ERR_STREAM_DESTROYED",
 ]);
 
-/** Logs what Koa reports outside of the middleware: clients that leave before their response is complete, and bugs. */
+/**
+ * Logs what Koa reports outside of the middleware: clients that disconnect before their response is complete, and
+ * bugs.
+ */
 export function createKoaErrorListener(events: EventLog, log: Logger): (error: unknown) => void {
   return (error) => {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (clientLeft.has(code)) log.debug(`a client left before its response was complete: ${code}`);
+    if (disconnectCodes.has(code))
+      log.debug(`a client disconnected before its response was complete: ${code}`);
     else events.reportFailure("response", error, "a response could not be written");
   };
 }
 
-/** Has what the middleware after it throws answered. */
+/** Responds to requests with the errors that later middleware throws. */
 export function errorBoundary(answerFailure: AnswerFailure): Middleware {
   return async (ctx, next) => {
     try {
@@ -68,7 +75,7 @@ export function errorBoundary(answerFailure: AnswerFailure): Middleware {
   };
 }
 
-/** The body of every error response. `baseUrl` is the instance's own, under which it documents its errors. */
+/** Creates the body of an error response. The instance documents its errors under its `baseUrl`. */
 export function errorBody(
   error: AppError,
   { requestId, baseUrl }: { readonly requestId: string; readonly baseUrl: string },

@@ -7,31 +7,31 @@ import { explainOutcome } from "../domain/outcomes.ts";
 import { readBearerToken } from "./bearer-token.ts";
 import type { FindRoute } from "./open-routes.ts";
 
-/** A request to try out. */
+/** A request to evaluate without admitting it. */
 export interface TriedRequest {
   readonly userId: UserId;
-  /** The whole secret, which is neither stored nor logged; or the ID of a key, for its current secret. */
+  /** The complete secret, which is neither stored nor logged, or the ID of a key, for its current secret. */
   readonly key: InspectedKey;
   readonly method: string;
-  /** With `/open` before it. */
+  /** The path, including `/open`. */
   readonly path: string;
   readonly address: string | undefined;
 }
 
-/** What a request would be answered, and why. */
+/** The response that a request would get, and the reason. */
 export interface Explanation {
   /**
-   * The status that admission and the router would give it; 200 where a handler would have the word, null for a secret
-   * that is told nothing about.
+   * The status that admission and the router determine. 200 means that the request would reach a handler; null means
+   * that no key of the user has this secret.
    */
   readonly status: number | null;
-  /** Undefined for a secret that no key of the reader's has. */
+  /** Undefined if no key of the user has this secret. */
   readonly keyId: KeyId | undefined;
   readonly outcome: Outcome | "unknown";
   readonly explanation: string;
-  /** The permission that the request needs in its workspace. */
+  /** The permission that the request requires in its workspace; null if it requires none. */
   readonly permission: string | null;
-  /** How many uses the key's limit leaves right now; null for one without. */
+  /** The remaining requests in the current window; null without a rate limit. */
   readonly remaining: number | null;
 }
 
@@ -42,38 +42,42 @@ export function createExplainer(db: Db, findRoute: FindRoute): ExplainRequest {
   return async ({ userId, key, method, path, address }) => {
     const route = findRoute(method, path);
     const requirement = route instanceof AppError ? undefined : route.requirement;
-    const about = {
+    const common = {
       permission: typeof requirement === "object" ? requirement.permission : null,
       remaining: null,
     };
-    const stranger = { ...about, keyId: undefined, outcome: "unknown" } as const;
+    const unknownKey = { ...common, keyId: undefined, outcome: "unknown" } as const;
     if ("token" in key && readBearerToken(["Authorization", `Bearer ${key.token}`]) === undefined) {
-      const explanation = "This is not of the form of a key: the request would be told to authenticate.";
-      return { ...stranger, status: 401, explanation };
+      const explanation = "This text doesn’t have the format of an API key, so the request gets 401.";
+      return { ...unknownKey, status: 401, explanation };
     }
     const found = await inspectKey(db, key, { requirement, address });
     if (found?.facts.userId !== userId) {
-      // Whether it is somebody else's is told to nobody.
-      const explanation =
-        "No API key of yours has this secret. Only a key’s own user is told what it would be answered.";
-      return { ...stranger, status: null, explanation };
+      // Doesn't reveal whether a key of another user has this secret.
+      const explanation = "You have no such API key. Only the owner of a key can evaluate requests with it.";
+      return { ...unknownKey, status: null, explanation };
     }
-    const { facts, judgement, remaining } = found;
-    const told = { ...about, keyId: facts.keyId, remaining };
-    if (judgement.kind === "refused") {
-      const outcome = judgement.reason as Outcome; // A key was found.
-      return { ...told, status: 403, outcome, explanation: explainOutcome(outcome) };
+    const { facts, decision, remaining } = found;
+    const knownKey = { ...common, keyId: facts.keyId, remaining };
+    if (decision.kind === "rejected") {
+      const outcome = decision.reason as Outcome; // The other reasons mean that no key was found.
+      return { ...knownKey, status: 403, outcome, explanation: explainOutcome(outcome) };
     }
     if (remaining === 0) {
-      return { ...told, status: 429, outcome: "limited", explanation: explainOutcome("limited") };
+      return { ...knownKey, status: 429, outcome: "limited", explanation: explainOutcome("limited") };
     }
     if (route instanceof AppError) {
       const explanation =
         route.code === "NOT_FOUND"
-          ? "The key is good, but the path leads nowhere."
-          : "The key is good, but the path does not have this method.";
-      return { ...told, status: route.status, outcome: "admitted", explanation };
+          ? "The key is valid, but no endpoint has this path."
+          : "The key is valid, but the endpoint doesn’t support this method.";
+      return { ...knownKey, status: route.status, outcome: "admitted", explanation };
     }
-    return { ...told, status: 200, outcome: "admitted", explanation: "The key is good for this request." };
+    return {
+      ...knownKey,
+      status: 200,
+      outcome: "admitted",
+      explanation: "The key is valid for this request.",
+    };
   };
 }

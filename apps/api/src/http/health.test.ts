@@ -5,7 +5,7 @@ import Koa from "koa";
 import { expect, onTestFinished, test } from "vitest";
 import { health } from "./health.ts";
 
-/** Health endpoints over an admission whose queries are answered when the test says so. */
+/** Health endpoints with an admission whose queries the test answers. */
 async function serveHealth() {
   const queries: PromiseWithResolvers<boolean>[] = [];
   const admission = {
@@ -31,7 +31,7 @@ async function serveHealth() {
   return { queries, get, arrivals: () => arrivals };
 }
 
-test("concurrent probes share one query, and the next probe makes a new one", async () => {
+test("concurrent probes share one query, and the next probe sends a new one", async () => {
   const { queries, get, arrivals } = await serveHealth();
   const probes = Array.from({ length: 50 }, () => get("/readyz"));
   await expect.poll(arrivals).toBe(50);
@@ -45,7 +45,7 @@ test("concurrent probes share one query, and the next probe makes a new one", as
   expect(await next).toBe(503);
 });
 
-test("a probe after a query that failed makes a new one", async () => {
+test("a probe after a failed query sends a new one", async () => {
   const { queries, get } = await serveHealth();
   const failed = get("/readyz");
   await expect.poll(() => queries.length).toBe(1);
@@ -57,7 +57,7 @@ test("a probe after a query that failed makes a new one", async () => {
   expect(await next).toBe(200);
 });
 
-test("whether the process is alive takes no query", async () => {
+test("the liveness probe sends no query", async () => {
   const { queries, get } = await serveHealth();
   expect(await get("/healthz")).toBe(200);
   expect(queries).toHaveLength(0);

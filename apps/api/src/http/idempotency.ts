@@ -15,13 +15,13 @@ import type { Context } from "koa";
 import type { Answer, AnyCall, Endpoint } from "./endpoint.ts";
 import type { RawInput } from "./parse-input.ts";
 
-const keyForm = /^[\x21-\x7E]{1,255}$/;
+const keyPattern = /^[\x21-\x7E]{1,255}$/;
 
-/** What a client calls its request. @throws {AppError} BAD_REQUEST unless it is 1 to 255 visible ASCII characters. */
+/** Reads the `Idempotency-Key`. @throws {AppError} BAD_REQUEST unless it is 1 to 255 visible ASCII characters. */
 export function readIdempotencyKey(ctx: Context): string | undefined {
   const value = ctx.req.headers["idempotency-key"];
   if (value === undefined) return undefined;
-  if (typeof value === "string" && keyForm.test(value)) return withoutApiKey(value);
+  if (typeof value === "string" && keyPattern.test(value)) return withoutApiKey(value);
   const message = "must be 1 to 255 visible ASCII characters";
   throw new AppError("BAD_REQUEST", {
     issues: [{ path: "Idempotency-Key", code: "invalid_format", message }],
@@ -29,19 +29,19 @@ export function readIdempotencyKey(ctx: Context): string | undefined {
 }
 
 /**
- * A value that contains an API key is recorded by its SHA-256. Replacing the key alone would make one of the values of
- * two requests with different keys in them.
+ * Replaces a value that contains an API key by its SHA-256, because the value is stored. Redacting only the API key
+ * would make values equal that differ only in the API key.
  */
 function withoutApiKey(value: string): string {
   if (redactKeys(value) === value) return value;
   return `sha256:${createHash("sha256").update(value).digest("hex")}`;
 }
 
-/** What came of a request that was carried out. */
-export interface CarriedOut {
+/** The result of running an endpoint. */
+export interface EndpointResult {
   readonly status: number;
   readonly answer: Answer;
-  /** Whether the answer is that of an earlier request of the same name. */
+  /** Whether the answer is the stored answer of an earlier request with the same `Idempotency-Key`. */
   readonly isReplayed: boolean;
 }
 
@@ -52,17 +52,18 @@ interface NamedRequest {
 }
 
 /**
- * Carries a request out once, however often it comes. What it changes and how it was answered are one transaction, so
- * that no crash comes between them. One that was answered with a failure of its own has left nothing; one that was
- * answered 503, or not at all, has either left nothing or is recorded. Both can be sent again (docs/decisions/0011).
+ * Runs an endpoint at most once per `Idempotency-Key`, however often the request is sent. The changes and the record
+ * of the response are one transaction, so that a crash can't separate them. A request that failed with an error of its
+ * own has changed nothing and has no record. A request that got 503 or no response has either changed nothing or has a
+ * record. Both can be sent again (docs/decisions/0011).
  *
- * @throws {AppError} CONFLICT while the first one is still under way, UNPROCESSABLE_CONTENT when the name was given to
- *   another request before, and what the endpoint throws.
+ * @throws {AppError} CONFLICT while the first request is in progress, UNPROCESSABLE_CONTENT if the `Idempotency-Key`
+ *   was used for another request, and what the endpoint throws.
  */
-export async function onceByName(
+export async function runIdempotently(
   endpoint: Endpoint,
   { name, input, call }: NamedRequest,
-): Promise<CarriedOut> {
+): Promise<EndpointResult> {
   const requestHash = createHash("sha256")
     .update(JSON.stringify(input.body ?? null))
     .digest();
@@ -70,7 +71,7 @@ export async function onceByName(
   return await call.transact(async (trx) => {
     if (!(await claimIdempotencyName(trx, name))) {
       throw new AppError("CONFLICT", {
-        message: "A request with this Idempotency-Key is still under way",
+        message: "A request with this Idempotency-Key is still in progress",
         retryAfterSeconds: 1,
       });
     }
@@ -78,7 +79,7 @@ export async function onceByName(
     const isRetry = record?.requestHash.equals(requestHash) === true;
     const isOwnRetry = isRetry && record.presentedHash?.equals(presentedHash) === true;
     const ownCall = { ...call, isOwnRetry };
-    await endpoint.authorise?.(input, ownCall, trx);
+    await endpoint.authorize?.(input, ownCall, trx);
     if (record && !isRetry) {
       throw new AppError("UNPROCESSABLE_CONTENT", {
         message: "This Idempotency-Key was used for another request",
@@ -87,18 +88,18 @@ export async function onceByName(
     if (record) return await replay(endpoint, record, { name, input, call: ownCall, trx });
     const answer = await endpoint.run(input, { ...call, transact: (work) => work(trx) });
     const { status } = endpoint.response;
-    const kept = { requestHash, presentedHash, status, ...separateSecret(endpoint, answer) };
-    await insertIdempotencyRecord(trx, name, kept);
+    const newRecord = { requestHash, presentedHash, status, ...separateSecret(endpoint, answer) };
+    await insertIdempotencyRecord(trx, name, newRecord);
     return { status, answer, isReplayed: false };
   });
 }
 
-/** Answers a repeated request as the first time. Of a secret nothing is kept but its digest: it is issued anew, or omitted. */
+/** Repeats the stored answer. Only the digest of an issued secret is stored, so the secret is reissued or omitted. */
 async function replay(
   { secret }: Endpoint,
   { status, answer, issuedHash }: IdempotencyRecord,
   { name, input, call, trx }: NamedRequest & { readonly trx: Trx },
-): Promise<CarriedOut> {
+): Promise<EndpointResult> {
   if (!secret || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
   const reissued = issuedHash && (await secret.reissue(input, call, { trx, hash: issuedHash }));
   if (!reissued) return { status, answer: { ...answer, secretStatus: "omitted" }, isReplayed: true };
@@ -107,15 +108,15 @@ async function replay(
   return { status, answer: { ...answer, ...added }, isReplayed: true };
 }
 
-/** What is kept of an answer: all of it but its secret, and the digest of that. */
+/** Returns what is stored of an answer: everything except its secret, and the digest of the secret. */
 function separateSecret(
   { response, secret }: Endpoint,
   answer: Answer,
 ): Pick<IdempotencyRecord, "answer" | "issuedHash"> {
   if (response.status === 204 || !answer) return { answer: null, issuedHash: null };
   if (!secret) return { answer, issuedHash: null };
-  const { [secret.member]: issued, ...kept } = answer;
-  return { answer: kept, issuedHash: typeof issued === "string" ? digestOf(issued) : null };
+  const { [secret.member]: issued, ...rest } = answer;
+  return { answer: rest, issuedHash: typeof issued === "string" ? digestOf(issued) : null };
 }
 
 function digestOf(secret: string): Buffer {

@@ -6,13 +6,13 @@ import { type JSONPath, visit } from "jsonc-parser";
 import type { Context } from "koa";
 import { getRawBody } from "raw-body";
 
-/** The largest body accepted, in bytes, as sent and as unpacked. */
+/** The maximum size of a body, in bytes, both as sent and decompressed. */
 export const maxBodyBytes = 100 * 1024;
 
-/** How many objects and arrays may stand in each other; nothing that an endpoint takes comes near. */
+/** How deeply objects and arrays may be nested. No endpoint needs nearly as many levels. */
 const maxDepth = 32;
 
-/** Whether a request announces a body. A chunked one may still turn out to be empty. */
+/** Whether the headers of a request announce a body. A chunked body can still be empty. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
@@ -20,8 +20,8 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 /**
  * Reads a JSON object; an empty body counts as an empty object.
  * @throws {AppError} UNSUPPORTED_MEDIA_TYPE unless it is `application/json` in UTF-8, PAYLOAD_TOO_LARGE above
- *   {@link maxBodyBytes}, BAD_REQUEST when it isn't UTF-8, JSON or an object, is nested deeper than {@link maxDepth}, has
- *   a member twice, or has a string that isn't Unicode.
+ * {@link maxBodyBytes}, BAD_REQUEST when it isn't UTF-8, JSON or an object, is nested deeper than {@link maxDepth},
+ * has a member twice, or has a string that isn't Unicode.
  */
 export async function readJsonBody(ctx: Context): Promise<object> {
   const { charset } = ctx.request;
@@ -36,7 +36,7 @@ async function readText(req: IncomingMessage): Promise<string> {
   try {
     return await getRawBody(unpack(req), { limit: maxBodyBytes, encoding: "utf-8", decoder: createDecoder });
   } catch (error) {
-    throw translate(error);
+    throw translateReadError(error);
   }
 }
 
@@ -51,12 +51,14 @@ function unpack(req: IncomingMessage): Readable {
         ? createBrotliDecompress()
         : undefined;
   if (!unpacked) throw new AppError("UNSUPPORTED_MEDIA_TYPE");
-  // `pipe` doesn't tell of a client that has gone. `pipeline` would, but ends the connection before an error is answered.
+  // `pipe` doesn't forward the error if the client disconnects. `pipeline` does, but also closes the connection
+  // before an
+  // error response can be sent.
   req.once("error", (error) => unpacked.destroy(error));
   return req.pipe(unpacked);
 }
 
-/** Decodes UTF-8, and throws a `TypeError` where other decoders put U+FFFD in place of what they can't read. */
+/** Decodes UTF-8, and throws a `TypeError` for invalid bytes, which other decoders replace by U+FFFD. */
 function createDecoder() {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   return {
@@ -72,27 +74,28 @@ function parseObject(text: string): object {
   } catch (error) {
     throw new AppError("BAD_REQUEST", { message: "The body is not valid JSON", cause: error });
   }
-  requireOneMeaning(text);
+  requireUnambiguous(text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   const message = "The body must be a JSON object";
   throw new AppError("BAD_REQUEST", { message, issues: [{ path: "", code: "invalid_type", message }] });
 }
 
 /**
- * Of two members of one name some readers keep the first, some the last: what a proxy has checked need not be what we
- * would carry out. A lone surrogate is no character, and is replaced by whoever stores it as UTF-8. `JSON.parse` has
- * taken the text already, so that it is strict JSON.
+ * Rejects JSON that programs interpret differently. If an object has a member twice, some parsers keep the first and
+ * others the last, so that a proxy could check another value than the one that Latchkey uses. A lone surrogate isn't a
+ * character, and is replaced when it is stored as UTF-8. `JSON.parse` has already accepted the text, so it is strict
+ * JSON. Also limits the nesting.
  * @see https://www.rfc-editor.org/rfc/rfc8259#section-4 and https://www.rfc-editor.org/rfc/rfc8259#section-8.2
  */
-function requireOneMeaning(text: string): void {
-  /** The members met so far of each object that is open, and none for an array. */
-  const open: Set<string>[] = [];
+function requireUnambiguous(text: string): void {
+  /** The member names found so far in each enclosing object; an empty set for an array. */
+  const openObjects: Set<string>[] = [];
   const enter = (): void => {
-    // The visitor calls itself for what is inside, and goes no deeper once this has thrown.
-    if (open.push(new Set()) > maxDepth) throw notReadable("The body is nested too deeply");
+    // The visitor recurses into nested values. Throwing stops the recursion.
+    if (openObjects.push(new Set()) > maxDepth) throw badRequest("The body is nested too deeply");
   };
   const leave = (): void => {
-    open.pop();
+    openObjects.pop();
   };
   visit(text, {
     onObjectBegin: enter,
@@ -100,37 +103,37 @@ function requireOneMeaning(text: string): void {
     onArrayBegin: enter,
     onArrayEnd: leave,
     onObjectProperty(name, _offset, _length, _line, _character, enclosing: () => JSONPath) {
-      const met = open.at(-1);
-      if (met?.has(name))
-        throw notReadable("The body has a member twice", memberTwice([...enclosing(), name]));
-      if (!name.isWellFormed()) throw notUnicode([...enclosing(), name]);
-      met?.add(name);
+      const names = openObjects.at(-1);
+      if (names?.has(name))
+        throw badRequest("The body has a member twice", duplicateMember([...enclosing(), name]));
+      if (!name.isWellFormed()) throw invalidUnicode([...enclosing(), name]);
+      names?.add(name);
     },
     onLiteralValue(value, _offset, _length, _line, _character, path: () => JSONPath) {
-      if (typeof value === "string" && !value.isWellFormed()) throw notUnicode(path());
+      if (typeof value === "string" && !value.isWellFormed()) throw invalidUnicode(path());
     },
   });
 }
 
-function memberTwice(path: JSONPath): Issue {
+function duplicateMember(path: JSONPath): Issue {
   return { path: path.join("."), code: "duplicate_member", message: "Given twice" };
 }
 
-function notUnicode(path: JSONPath): AppError {
+function invalidUnicode(path: JSONPath): AppError {
   const message = "Remove the unpaired surrogates.";
-  return notReadable("The body has a string that is not valid Unicode", {
+  return badRequest("The body has a string that is not valid Unicode", {
     path: path.join("."),
     code: "invalid_characters",
     message,
   });
 }
 
-function notReadable(message: string, issue?: Issue): AppError {
+function badRequest(message: string, issue?: Issue): AppError {
   return new AppError("BAD_REQUEST", { message, ...(issue ? { issues: [issue] } : {}) });
 }
 
-/** The body can't be unpacked, isn't UTF-8, is too large or has broken off. */
-function translate(error: unknown): AppError {
+/** Translates an error in reading a body that can't be decompressed, isn't UTF-8, is too large or is incomplete. */
+function translateReadError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof Error && "status" in error && error.status === 413) {
     return new AppError("PAYLOAD_TOO_LARGE", { cause: error });

@@ -3,12 +3,12 @@ import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 
 /**
- * Rejects requests whose `Host` is not that of `BASE_URL`, against DNS rebinding: a page of `evil.example` whose name
- * comes to resolve to this server's address would be of the same origin as the web app behind it, and could read every
- * answer of the app to a browser inside the operator's network.
+ * Rejects requests whose `Host` isn't the host of `BASE_URL`, to prevent DNS rebinding: if `evil.example` starts to
+ * resolve to this server's address, a page of `evil.example` has the same origin as the web app under that name, and
+ * could read every response of the app from a browser inside the operator's network.
  *
- * The OpenAPI document is served to any host. It contains nothing that a key or a session protects, and programs load it
- * by the name that they call the open API by.
+ * The OpenAPI document is served for any host. It contains nothing that a key or a session protects, and programs load
+ * it from the host name by which they call the open API.
  */
 export function requireKnownHost(baseUrl: string): Middleware {
   const isKnownHost = createHostMatcher(baseUrl);
@@ -21,14 +21,14 @@ export function requireKnownHost(baseUrl: string): Middleware {
 }
 
 /**
- * Matches the value of a `Host` header against a base URL. For a base URL with an IP address or `localhost`, as it is by
- * default, any IP address and `localhost` match, on any port: no other site's page can have such an origin, and people
- * use one as often as the other.
+ * Matches the value of a `Host` header against a base URL. If the base URL has an IP address or `localhost`, as it has
+ * by default, any IP address and `localhost` match, on any port: no page of another site can have such an origin, and
+ * people use them interchangeably.
  */
 export function createHostMatcher(baseUrl: string): (host: string) => boolean {
   const own = new URL(baseUrl);
   return (host) => {
-    // A URL also has credentials, a path, a query and a fragment, which a host has not.
+    // These characters would begin credentials, a path, a query or a fragment, which a host doesn't have.
     if (/[@/\\?#]/.test(host)) return false;
     const given = URL.parse(`${own.protocol}//${host}`);
     if (!given) return false;
@@ -36,7 +36,7 @@ export function createHostMatcher(baseUrl: string): (host: string) => boolean {
   };
 }
 
-/** Whether a host names a machine without asking the DNS. */
+/** Whether a host name is resolved without DNS. */
 function isAddress(hostname: string): boolean {
   return hostname === "localhost" || isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }

@@ -11,48 +11,51 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 };
 
 /**
- * Answers requests that break HTTP itself, which never reach the app, with an error of the usual shape.
- * @param getBaseUrl the instance's own address, once that is known.
- * @returns the sockets that Node's HTTP has let go of and that are still open: it will not end them with the others.
+ * Responds to requests that aren't valid HTTP, which never reach the app, with an error in the usual format.
+ * @param getBaseUrl returns the base URL of the instance, once it is known.
+ * @returns the open sockets that Node has detached from the HTTP server, which doesn't close them with the others.
  */
 export function answerMalformedHttp(server: Server, getBaseUrl: () => string): ReadonlySet<Duplex> {
-  const letGo = new Set<Duplex>();
-  const refuseNext = (socket: Duplex, code: ErrorCode): void =>
-    answerNext(socket, () => refuse(socket, new AppError(code), getBaseUrl()));
+  const detachedSockets = new Set<Duplex>();
+  const rejectNext = (socket: Duplex, code: ErrorCode): void =>
+    answerNext(socket, () => reject(socket, new AppError(code), getBaseUrl()));
   server.on("clientError", (failure: NodeJS.ErrnoException, socket: Duplex) => {
     if (failure.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
       return;
     }
-    refuseNext(socket, codes[failure.code ?? ""] ?? "BAD_REQUEST");
+    rejectNext(socket, codes[failure.code ?? ""] ?? "BAD_REQUEST");
   });
   server.on("connect", (_request, socket: Duplex) => {
-    letGo.add(socket);
-    socket.once("close", () => letGo.delete(socket));
-    // With the socket went its listener for errors: without one, a reset would end the process.
+    detachedSockets.add(socket);
+    socket.once("close", () => detachedSockets.delete(socket));
+    // Node removes its error listener when it detaches a socket. Without a listener, a reset would end the process.
     socket.on("error", () => socket.destroy());
-    refuseNext(socket, "METHOD_NOT_SUPPORTED");
+    rejectNext(socket, "METHOD_NOT_SUPPORTED");
   });
-  return letGo;
+  return detachedSockets;
 }
 
-/** Answers what has just come over a connection, or ends it with the answer to an earlier request. */
+/**
+ * Responds to the latest message on a connection. If the response to an earlier request is pending, ends the connection
+ * after that response instead.
+ */
 function answerNext(socket: Duplex, answer: () => void): void {
   const earlier = findUnanswered(socket);
   if (!earlier) {
     answer();
     return;
   }
-  // Node may have let go of the socket, and of its limits with it.
-  destroyAfter(socket, earlierMs);
-  // An answer written now would be taken for that of the earlier request; that one comes, and it is the last.
+  // Node may have detached the socket. Its timeouts no longer apply then.
+  destroyAfter(socket, earlierResponseMs);
+  // The client would take a response written now for the response to the earlier request.
   earlier.once("finish", () => {
     discardRest(socket);
     socket.end();
   });
 }
 
-function refuse(socket: Duplex, error: AppError, baseUrl: string): void {
+function reject(socket: Duplex, error: AppError, baseUrl: string): void {
   discardRest(socket);
   const requestId = randomUUID();
   const body = JSON.stringify(errorBody(error, { requestId, baseUrl }));
@@ -71,24 +74,24 @@ function refuse(socket: Duplex, error: AppError, baseUrl: string): void {
   );
 }
 
-/** The answer to an earlier request on this connection that is still to come, or is on its way. */
+/** Returns the response to an earlier request on this connection if it isn't finished. */
 function findUnanswered(socket: Duplex): ServerResponse | undefined {
-  // Node keeps the oldest response there that is not finished, and looks there itself before its default answer.
+  // Node keeps the oldest unfinished response here, and checks it before it sends its own default response.
   const oldest = "_httpMessage" in socket ? socket._httpMessage : undefined;
-  // One whose request is not complete belongs to the request that is broken.
+  // A response without headers whose request is incomplete belongs to the malformed request.
   const isEarlier = oldest instanceof ServerResponse && (oldest.req.complete || oldest.headersSent);
   return isEarlier ? oldest : undefined;
 }
 
-/** How long the answer to an earlier request may take to be made and read, in milliseconds. */
-const earlierMs = 30_000;
+/** How long the response to an earlier request may take to be created and read, in milliseconds. */
+const earlierResponseMs = 30_000;
 
-/** How long a client may go on sending what nobody will read, in milliseconds. */
+/** How long a client may keep sending data that isn't read, in milliseconds. */
 const lingerMs = 2_000;
 
 /**
- * Reads and drops what the client still sends, for a while. To close on unread data would reset the connection,
- * and the client would lose the answer that tells it why.
+ * Reads and drops what the client still sends, for {@link lingerMs}. Closing a socket with unread data would reset the
+ * connection, and the client would lose the error response.
  */
 function discardRest(socket: Duplex): void {
   socket.removeAllListeners("data");

@@ -13,7 +13,7 @@ const configuration = describeInstance({
   version: "1.2.3",
   registration: "open",
 });
-const instance = { configuration } as Instance; // Nothing here looks at the rest.
+const instance = { configuration } as Instance; // The tests use only these members.
 const serve = openApi({ instance, recorder: { record: () => undefined } });
 
 function createContext(): Context {
@@ -28,7 +28,7 @@ const decided: DecidedRequest = {
   path: "/open/global/config",
   verdict: {
     kind: "admitted",
-    presented: { keyId: "key" as KeyId, retiredSecret: undefined },
+    presented: { keyId: "key" as KeyId, formerSecret: undefined },
     principal: {
       keyId: "key" as KeyId,
       userId: "user" as UserId,
@@ -44,12 +44,12 @@ const decided: DecidedRequest = {
   arrivedAt: performance.now(),
 };
 
-test("a request that waits for nobody has its reply at once, and not promised", () => {
+test("returns the reply synchronously, not as a promise, if a request needs no I/O", () => {
   const reply = serve(createContext(), decided);
   expect(reply).toMatchObject({ status: 200, body: expect.stringContaining('"version":"1.2.3"') });
 });
 
-test("a request without a key is refused, and one whose asking failed fails with that", () => {
+test("rejects a request without a key, and fails with the error of a failed admission", () => {
   expect(() => serve(createContext(), { kind: "no-key" })).toThrow(
     expect.objectContaining({ code: "UNAUTHORIZED" }),
   );

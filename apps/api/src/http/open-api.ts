@@ -13,7 +13,7 @@ import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, AnyCall, Call, Endpoint } from "./endpoint.ts";
 import { etagOf, isKnownToClient, readIfMatch } from "./entity-tag.ts";
-import { type CarriedOut, onceByName, readIdempotencyKey } from "./idempotency.ts";
+import { type EndpointResult, readIdempotencyKey, runIdempotently } from "./idempotency.ts";
 import { hasBody, maxBodyBytes, readJsonBody } from "./json-body.ts";
 import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
@@ -23,13 +23,13 @@ import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.t
 
 declare module "koa" {
   interface ExtendableContext {
-    /** Where the limit of the request's key stands; undefined for a key without one. */
+    /** The state of the key's rate limit; undefined for a key without one. */
     limit?: LimitState | undefined;
   }
 }
 
 /** Callers get a response within two seconds, even if the database is down. In milliseconds. */
-const answerWithinMs = 1_800;
+const responseDeadlineMs = 1_800;
 
 export interface OpenApiOptions {
   readonly instance: Instance;
@@ -37,8 +37,8 @@ export interface OpenApiOptions {
 }
 
 /**
- * Handles requests under `/open` after admission. Authentication comes first: without a valid key, every request gets the
- * same response. No part of it is `async`, so that a request that needs no I/O is answered synchronously.
+ * Handles requests under `/open` after admission. Authentication comes first: without a valid key, every request gets
+ * the same response. No part of it is `async`, so that a request that needs no I/O is answered synchronously.
  */
 export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore();
@@ -49,10 +49,11 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
     recorder.record(verdict, { workspaceId: workspaceOf(route), address, method, path, requestId });
     if ("limit" in verdict) ctx.limit = verdict.limit;
     const { principal, access } = requireAdmitted(verdict);
-    // The handler gets the time that admission left. The time that the client takes to send its body is not included.
-    const budgetMs = answerWithinMs - (performance.now() - arrivedAt);
+    // The handler gets the time that remains after admission. The time that the client takes to send its body isn't
+    // counted.
+    const budgetMs = responseDeadlineMs - (performance.now() - arrivedAt);
     requireOneHost(ctx.req);
-    refuseLargeBody(ctx);
+    rejectLargeBody(ctx);
     const query = parseQuery(ctx.req.url ?? "");
     if (route instanceof AppError) throw route;
     const { endpoint, params } = route;
@@ -68,15 +69,15 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
         transact: (work) =>
           changes.run(principal.userId, deadline, () => instance.db.transaction().execute(work)),
       });
-      const running = carryOut(ctx, endpoint, { input, call });
+      const result = runEndpoint(ctx, endpoint, { input, call });
       return andThen(
-        running instanceof Promise ? withinDeadline(budgetMs, running) : running,
+        result instanceof Promise ? withinDeadline(budgetMs, result) : result,
         ({ status, answer, isReplayed }) => {
           const etag = tagOf(endpoint, answer);
-          const isKnown = etag !== undefined && isAnsweredByTag(ctx, endpoint, { answer, etag });
+          const isUnchanged = etag !== undefined && isNotModified(ctx, endpoint, { answer, etag });
           const reply = jsonReply(requestId, {
-            status: isKnown ? 304 : status,
-            value: isKnown ? undefined : answer,
+            status: isUnchanged ? 304 : status,
+            value: isUnchanged ? undefined : answer,
             headers: [
               ...rateLimitHeaders(ctx.limit),
               ...(etag === undefined ? [] : ["ETag", etag]),
@@ -101,19 +102,20 @@ function readBody(ctx: Context, { request }: Endpoint): Promise<object> | object
 }
 
 /** Runs the endpoint; at most once per `Idempotency-Key`. */
-function carryOut(
+function runEndpoint(
   ctx: Context,
   endpoint: Endpoint,
   { input, call }: { readonly input: RawInput; readonly call: AnyCall },
-): CarriedOut | Promise<CarriedOut> {
+): EndpointResult | Promise<EndpointResult> {
   const key = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
   if (key === undefined) {
     const { status } = endpoint.response;
     return andThen(endpoint.run(input, call), (answer) => ({ status, answer, isReplayed: false }));
   }
   const { userId } = call.principal;
-  const name = { userId, method: endpoint.method, path: nameOf(endpoint, ctx.path, call.principal), key };
-  return onceByName(endpoint, { name, input, call });
+  const path = idempotencyPathOf(endpoint, ctx.path, call.principal);
+  const name = { userId, method: endpoint.method, path, key };
+  return runIdempotently(endpoint, { name, input, call });
 }
 
 /** @throws {AppError} UNAUTHORIZED for a request without a key, and the unexpected error if admission failed. */
@@ -135,8 +137,11 @@ function workspaceOf(route: DecidedRequest["route"]): WorkspaceId | undefined {
   return typeof requirement === "object" ? requirement.workspaceId : undefined;
 }
 
-/** The path that an `Idempotency-Key` is scoped to. It includes the key if the path refers to the key of the request. */
-function nameOf({ isAboutKey }: Endpoint, path: string, { keyId }: Principal): string {
+/**
+ * The path that an `Idempotency-Key` is scoped to. It includes the key if the path refers to the key of the
+ * request.
+ */
+function idempotencyPathOf({ isAboutKey }: Endpoint, path: string, { keyId }: Principal): string {
   return isAboutKey ? `${path} ${keyId}` : path;
 }
 
@@ -182,12 +187,12 @@ function tagOf({ response }: Endpoint, answer: Answer): string | undefined {
 }
 
 /**
- * Evaluates the preconditions of a GET by its response; a change evaluates `If-Match` in its transaction.
+ * Evaluates the preconditions of a GET against its response. A change evaluates `If-Match` in its transaction.
  * @returns whether the client already has the current response.
  * @throws {AppError} PRECONDITION_FAILED, BAD_REQUEST
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-precedence-of-preconditions
  */
-function isAnsweredByTag(
+function isNotModified(
   ctx: Context,
   { method }: Endpoint,
   { answer, etag }: { readonly answer: Answer; readonly etag: string },
@@ -198,7 +203,9 @@ function isAnsweredByTag(
   return isKnownToClient(ctx.req, etag);
 }
 
-/** Returns the verdict of an admitted request. @throws {AppError} the error that callers get for any other verdict. */
+/**
+ * Returns the verdict of an admitted request. @throws {AppError} the error that callers get for any other verdict.
+ */
 function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "admitted" } {
   switch (verdict.kind) {
     case "admitted":
@@ -207,7 +214,7 @@ function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "admitted
       const { resetsInSeconds } = verdict.limit;
       throw new AppError("TOO_MANY_REQUESTS", { retryAfterSeconds: resetsInSeconds });
     }
-    case "refused":
+    case "rejected":
       throw new AppError("FORBIDDEN");
     case "unavailable":
       throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: verdict.retryAfterSeconds });
@@ -216,7 +223,7 @@ function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "admitted
   }
 }
 
-function refuseLargeBody(ctx: Context): void {
+function rejectLargeBody(ctx: Context): void {
   if (Number(ctx.req.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
 }
 

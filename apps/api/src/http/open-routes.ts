@@ -1,5 +1,5 @@
 import Router from "@koa/router";
-import type { Requirement } from "@latchkey/auth/judge";
+import type { Requirement } from "@latchkey/auth/decision";
 import { decodeId, type WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
@@ -17,26 +17,26 @@ export interface Route {
 export type FindRoute = (method: string, path: string) => Route | AppError;
 
 /** An ID that no workspace has. A malformed ID in a path is treated like it, so that both get the same response. */
-const idOfNoWorkspace = "00000000-0000-0000-0000-000000000000" as WorkspaceId; // Postgres takes any UUID.
+const idOfNoWorkspace = "00000000-0000-0000-0000-000000000000" as WorkspaceId; // Postgres accepts any UUID.
 
 export function createRoutes(endpoints: readonly Endpoint[]): FindRoute {
   const router = new Router({ prefix: "/open", strict: true, sensitive: true });
   const endpointOf = new Map(
-    endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], handledAbove), endpoint]),
+    endpoints.map((endpoint) => [router.register(endpoint.path, [endpoint.method], unusedHandler), endpoint]),
   );
   // Paths without parameters are found without matching patterns.
-  const plain = new Map<string, Map<string, Route>>();
+  const staticRoutes = new Map<string, Map<string, Route>>();
   for (const endpoint of endpoints.filter(({ path }) => !path.includes(":"))) {
     const path = `/open${endpoint.path}`;
-    const methods = plain.get(path) ?? new Map<string, Route>();
-    plain.set(
+    const methods = staticRoutes.get(path) ?? new Map<string, Route>();
+    staticRoutes.set(
       path,
       methods.set(endpoint.method, { endpoint, params: {}, requirement: toRequirement(endpoint, {}) }),
     );
   }
   return (method, path) => {
-    const found = plain.get(path)?.get(method);
-    if (found) return found;
+    const staticRoute = staticRoutes.get(path)?.get(method);
+    if (staticRoute) return staticRoute;
     const match = router.match(path, method);
     if (match.path.length === 0) return new AppError("NOT_FOUND");
     const [layer] = match.pathAndMethod;
@@ -60,4 +60,4 @@ function toRequirement(
   return { workspaceId, permission: access.workspace };
 }
 
-const handledAbove: Middleware = async () => undefined;
+const unusedHandler: Middleware = async () => undefined;

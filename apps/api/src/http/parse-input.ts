@@ -2,26 +2,26 @@ import { AppError, type Issue } from "@latchkey/errors";
 import { z } from "zod";
 import { toIssues } from "../issues.ts";
 
-/** Each schema is a strict object, so that unknown members are refused. */
+/** Each schema is a strict object, so that unknown members are rejected. */
 export interface RequestParts {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
-  /** Whether it heeds `If-Match`. */
+  /** Whether the endpoint evaluates `If-Match`. */
   readonly ifMatch?: boolean;
 }
 
 export interface RawInput {
   readonly params: unknown;
   readonly query: object;
-  /** Undefined for an endpoint that takes no body, where none was sent. */
+  /** Undefined if the endpoint takes no body and none was sent. */
   readonly body: object | undefined;
 }
 
-const nothing = z.strictObject({});
+const emptyObject = z.strictObject({});
 
 /**
- * Parses each part of a request by its schema; a part without one must be empty.
+ * Parses each part of a request by its schema. A part without a schema must be empty.
  * @throws {AppError} BAD_REQUEST with every issue of every part.
  */
 export function parseInput(schemas: RequestParts, raw: RawInput): Record<string, unknown> {
@@ -35,8 +35,8 @@ export function parseInput(schemas: RequestParts, raw: RawInput): Record<string,
   };
   const input = {
     params: schemas.params && parse(schemas.params, raw.params),
-    query: parse(schemas.query ?? nothing, raw.query),
-    body: schemas.body || raw.body ? parse(schemas.body ?? nothing, raw.body) : undefined,
+    query: parse(schemas.query ?? emptyObject, raw.query),
+    body: schemas.body || raw.body ? parse(schemas.body ?? emptyObject, raw.body) : undefined,
   };
   if (issues.length > 0) throw new AppError("BAD_REQUEST", { issues });
   return input;

@@ -1,12 +1,12 @@
 /**
- * The procedures that a tRPC request calls, as it names them.
- * @param path what follows `/trpc/`, percent-encoded.
+ * Returns the names of the procedures that a tRPC request calls.
+ * @param path the part of the path after `/trpc/`, percent-encoded.
  */
 export function readProcedureNames(path: string): readonly string[] {
   return decode(path).split(",");
 }
 
-/** Decodes once, as tRPC does before it splits the names. It rejects what cannot be decoded. */
+/** Decodes once, as tRPC does before it splits the names. tRPC rejects a path that can't be decoded. */
 function decode(path: string): string {
   try {
     return decodeURIComponent(path);

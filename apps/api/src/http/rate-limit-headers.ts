@@ -1,11 +1,11 @@
 import type { LimitState } from "@latchkey/auth/verdict";
 
 /**
- * The headers that tell where a key's limit stands: name, value, name, value.
+ * Returns the headers with the state of a key's rate limit: name, value, name, value.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export function rateLimitHeaders(limit: LimitState | undefined): readonly string[] {
-  if (!limit) return none;
+  if (!limit) return noHeaders;
   const { remaining, resetsInSeconds } = limit;
   const { quota, windowSeconds } = limit.limit;
   return [
@@ -16,4 +16,4 @@ export function rateLimitHeaders(limit: LimitState | undefined): readonly string
   ];
 }
 
-const none: readonly string[] = [];
+const noHeaders: readonly string[] = [];

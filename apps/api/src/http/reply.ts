@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** An answer that is ready to be written. */
+/** A response that is ready to be written. */
 export interface Reply {
   readonly status: number;
   /** Name, value, name, value. */
@@ -8,7 +8,7 @@ export interface Reply {
   readonly body: string | Buffer | undefined;
 }
 
-/** A reply with JSON, or without a body where the value is undefined. */
+/** Creates a reply with a JSON body, or without a body if the value is undefined. */
 export function jsonReply(
   requestId: string,
   {
@@ -18,12 +18,12 @@ export function jsonReply(
   }: {
     readonly status: number;
     readonly value: object | undefined;
-    /** Those besides the body's own and those of every reply: name, value, name, value. */
+    /** Headers in addition to those of the body and of every reply: name, value, name, value. */
     readonly headers: readonly string[];
   },
 ): Reply {
   if (value === undefined) {
-    return { status, headers: ["X-Request-Id", requestId, ...always, ...headers], body: undefined };
+    return { status, headers: ["X-Request-Id", requestId, ...commonHeaders, ...headers], body: undefined };
   }
   const body = JSON.stringify(value);
   return {
@@ -35,18 +35,18 @@ export function jsonReply(
       String(Buffer.byteLength(body)),
       "X-Request-Id",
       requestId,
-      ...always,
+      ...commonHeaders,
       ...headers,
     ],
     body,
   };
 }
 
-const always = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
+const commonHeaders = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 /**
- * Writes status, headers and body at once, past Koa's own way, which sets each header and looks at the body's kind once
- * more. Nothing after it may touch the response.
+ * Writes status, headers and body in one step. Bypasses Koa's `respond`, which sets each header separately and checks
+ * the type of the body again. Later code must not change the response.
  */
 export function writeReply(res: ServerResponse, { status, headers, body }: Reply): void {
   res.writeHead(status, headers as string[]); // Node only reads them.

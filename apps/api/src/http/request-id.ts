@@ -5,7 +5,7 @@ import type { Middleware } from "koa";
 
 declare module "koa" {
   interface ExtendableContext {
-    /** Names this request in the answer, the log and the audit trail. */
+    /** The ID of this request in the response, the log and the audit log. */
     requestId: string;
   }
 }
@@ -13,8 +13,8 @@ declare module "koa" {
 const wellFormed = /^[A-Za-z0-9._~+/=-]{1,128}$/;
 
 /**
- * The caller's `X-Request-Id` if it is well-formed (1 to 128 URL-safe characters) and contains no API key, which would be
- * logged and stored; else a new one.
+ * Returns the caller's `X-Request-Id` if it is well-formed (1 to 128 URL-safe characters) and contains no API key,
+ * which would be logged and stored; otherwise a new ID.
  */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers["x-request-id"];
@@ -23,16 +23,16 @@ export function requestIdOf({ headers }: IncomingMessage): string {
     : randomUUID();
 }
 
-/** Names each request. Every answer carries that name; who writes one sets it. */
-export function nameRequest(): Middleware {
+/** Sets `ctx.requestId`. Every response has this ID in a header, which the code that writes the response sets. */
+export function assignRequestId(): Middleware {
   return (ctx, next) => {
     ctx.requestId = requestIdOf(ctx.req);
     return next();
   };
 }
 
-/** Sets `X-Request-Id` on the answers of everything after it. */
-export function tellRequestId(): Middleware {
+/** Sets `X-Request-Id` on the responses of all later middleware. */
+export function setRequestIdHeader(): Middleware {
   return (ctx, next) => {
     ctx.set("X-Request-Id", ctx.requestId);
     return next();

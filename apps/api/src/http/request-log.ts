@@ -4,25 +4,25 @@ import type { Logger } from "pino";
 import { maxBatchCost } from "../admin/batch-costs.ts";
 import { router } from "../admin/router.ts";
 import type { AdmissionOutcome, ServeOpen } from "./admit-first.ts";
-import { isOpen } from "./edge-rules.ts";
+import { isOpenApiPath } from "./edge-rules.ts";
 import type { FindRoute } from "./open-routes.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requestIdOf } from "./request-id.ts";
 import { readPath } from "./request-path.ts";
 
-/** Logs one line per request. Both functions wrap what serves requests, which stays as it is without a log. */
+/** Logs one line per request. Both functions wrap a handler, so that requests cost nothing extra without a log. */
 export interface RequestLog {
   /** Logs every request to `/open` and `/trpc` when its response has been sent. */
-  readonly watch: (listener: RequestListener) => RequestListener;
-  /** Adds what admission found out about requests to the open API. */
-  readonly describe: (serve: ServeOpen) => ServeOpen;
+  readonly wrapListener: (listener: RequestListener) => RequestListener;
+  /** Adds the outcome of admission to the lines about requests to the open API. */
+  readonly wrapOpenApi: (serve: ServeOpen) => ServeOpen;
 }
 
-/** What a line says beside what the request and its response say. Nothing in it is text of the caller's. */
+/** The part of a line that comes from routing and admission. It contains no text that the caller chose. */
 interface Description {
   /** A path of the OpenAPI document, or the tRPC procedures; null for a request that matches none. */
   readonly route: string | null;
-  /** The key that was presented, whether or not it was admitted; null for none. */
+  /** The key that was presented, whether or not it was admitted; null without a key. */
   readonly keyId: string | null;
   /** The workspace that an admitted request acts in. */
   readonly workspaceId?: string;
@@ -31,16 +31,16 @@ interface Description {
 export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog {
   const descriptions = new WeakMap<ServerResponse, Description>();
   return {
-    describe: (serve) => (ctx, outcome) => {
+    wrapOpenApi: (serve) => (ctx, outcome) => {
       descriptions.set(
         ctx.res,
         describeOpen(outcome, () => findRoute(ctx.method, readPath(ctx.req) ?? "")),
       );
       return serve(ctx, outcome);
     },
-    watch: (listener) => (req, res) => {
+    wrapListener: (listener) => (req, res) => {
       const path = readPath(req);
-      if (path === undefined || !(isOpen(path) || isTrpc(path))) return listener(req, res);
+      if (path === undefined || !(isOpenApiPath(path) || isTrpc(path))) return listener(req, res);
       const startedAt = performance.now();
       const { method } = req;
       const requestId = requestIdOf(req);

@@ -1,13 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import Koa from "koa";
 
-/** Has Koa's way to read a request. */
+/** The prototype of Koa's requests, whose `path` parses the target. */
 const { request: koaRequest } = new Koa();
 
 /**
- * The path of a request, without the query. Admission, CORS and the request log decide by it, so that none of them takes a
- * request for another one; the app routes by Koa's reading, which this is for everything that doesn't begin with `/open/`.
- * @returns undefined for a target that can't be read, which the app answers with 400.
+ * Returns the path of a request, without the query. Admission, CORS and the request log use this path, so that they
+ * treat a request alike. The app routes by Koa's `path`, which is the same for everything that doesn't begin with
+ * `/open/`.
+ * @returns undefined for a target that can't be parsed, to which the app responds with 400.
  */
 export function readPath(req: IncomingMessage): string | undefined {
   const target = req.url ?? "";
@@ -16,8 +17,8 @@ export function readPath(req: IncomingMessage): string | undefined {
     return query === -1 ? target : target.slice(0, query);
   }
   try {
-    // Koa resolves a whole URL, a backslash before a fragment, and other targets in its own way.
-    const request = Object.assign(Object.create(koaRequest) as typeof koaRequest, { req }); // It has that prototype.
+    // Koa has its own rules for absolute URLs, for backslashes before a fragment, and for other targets.
+    const request = Object.assign(Object.create(koaRequest) as typeof koaRequest, { req }); // `create` returns `any`.
     // A target such as `ws:` has no path, which Koa's types don't say.
     return request.path || undefined;
   } catch {

@@ -2,22 +2,22 @@ import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "@latchkey/errors";
 
 /**
- * Refuses a change that another site's page makes a browser send along with our cookie.
+ * Rejects a change that a page of another site makes the browser send with its session cookie.
  *
- * A browser says where a request comes from in `Sec-Fetch-Site`, or, an older one, in `Origin`, and a page
- * cannot forge either. Who sends neither is no browser and has no cookie that is not its own. `same-site` is
- * refused too: other ports of this host, and other hosts of this domain, are not us.
+ * Browsers send the origin of a request in `Sec-Fetch-Site`, and older browsers in `Origin`. A page can't forge
+ * either header. A client that sends neither isn't a browser, so no page can make it send its cookies.
+ * `same-site` is rejected too: other ports of this host and other hosts of this domain are other origins.
  *
  * @throws {AppError} FORBIDDEN
  */
 export function requireSameOrigin(method: string, headers: IncomingHttpHeaders): void {
   if (method === "GET" || method === "HEAD") return;
   const site = headers["sec-fetch-site"];
-  const isOwn =
+  const isSameOrigin =
     site === undefined
       ? headers.origin === undefined || originHost(headers.origin) === headers.host
       : site === "same-origin" || site === "none";
-  if (!isOwn) throw new AppError("FORBIDDEN", { message: "The request came from another site" });
+  if (!isSameOrigin) throw new AppError("FORBIDDEN", { message: "The request came from another site" });
 }
 
 function originHost(origin: string): string | undefined {

@@ -2,8 +2,8 @@ import type { Middleware } from "koa";
 import helmet from "koa-helmet";
 
 /**
- * Headers that tell browsers what our pages may do. Scripts come from our own files only; styles may be inline,
- * because the component library sets sizes and colours in `style` attributes.
+ * Sets the headers that restrict what pages can do in a browser. Scripts load from this origin only. Inline styles are
+ * allowed, because the component library sets sizes and colors in `style` attributes.
  */
 export function securityHeaders(baseUrl: string): Middleware {
   const isSecure = baseUrl.startsWith("https:");
@@ -29,7 +29,7 @@ export function securityHeaders(baseUrl: string): Middleware {
   });
 }
 
-/** Makes browsers take each response, also those without the headers of pages, for the type that it declares. */
+/** Makes browsers use the declared type of every response, also of those without {@link securityHeaders}. */
 export function noSniff(): Middleware {
   return (ctx, next) => {
     ctx.set("X-Content-Type-Options", "nosniff");

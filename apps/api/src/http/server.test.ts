@@ -13,7 +13,7 @@ async function openServer(): Promise<HttpServer> {
   return server;
 }
 
-/** A connection that was used before and is kept. */
+/** A keep-alive connection that was used before. */
 async function openConnection({ address }: HttpServer): Promise<() => Promise<IncomingMessage>> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -30,7 +30,7 @@ async function openConnection({ address }: HttpServer): Promise<() => Promise<In
   return ask;
 }
 
-/** Uses one connection after the other, and stops at the first without an answer. */
+/** Uses one connection after the other, and stops at the first one without a response. */
 async function useInTurn(
   connections: readonly (() => Promise<IncomingMessage>)[],
   everyMs: number,
@@ -54,8 +54,8 @@ async function useInTurn(
 const certainlyServedMs = 200;
 
 /**
- * Repeats an attempt until one has no pause in which the server may end idle connections. On a busy machine this process
- * can pause for that long, and such an attempt proves nothing.
+ * Repeats an attempt until one has no pause in which the server may end idle connections. On a busy machine this
+ * process can pause for that long, and such an attempt proves nothing.
  */
 async function withoutPause<Result extends { readonly longestPauseMs: number }>(
   attempt: () => Promise<Result>,
@@ -67,7 +67,7 @@ async function withoutPause<Result extends { readonly longestPauseMs: number }>(
   return expect.fail(`each of 10 attempts had a pause of more than ${certainlyServedMs} ms`);
 }
 
-test("a server that is closed goes on while its connections bring requests, and tells each that it was the last", async () => {
+test("a closing server serves requests on open connections, and marks each response as the last", async () => {
   const { answered } = await withoutPause(async () => {
     const server = await openServer();
     const connections = await Promise.all(Array.from({ length: 6 }, () => openConnection(server)));
@@ -79,7 +79,7 @@ test("a server that is closed goes on while its connections bring requests, and 
   expect(answered).toBe(6);
 }, 60_000);
 
-test("a server that is closed ends idle connections soon after the last request", async () => {
+test("a closing server closes idle connections soon after the last request", async () => {
   const server = await openServer();
   await Promise.all(Array.from({ length: 6 }, () => openConnection(server)));
   const startedAt = performance.now();
@@ -87,7 +87,7 @@ test("a server that is closed ends idle connections soon after the last request"
   expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
 
-test("a server that is closed is gone after two seconds, however many requests still come", async () => {
+test("a closing server stops after two seconds, even if more requests arrive", async () => {
   const { answered } = await withoutPause(async () => {
     const server = await openServer();
     const connections = await Promise.all(Array.from({ length: 40 }, () => openConnection(server)));
@@ -100,7 +100,7 @@ test("a server that is closed is gone after two seconds, however many requests s
   expect(answered).toBeGreaterThan(10);
 }, 60_000);
 
-test("an answer to a request that came before its server was closed tells that it was the last", async () => {
+test("marks the response to a request that arrived before the server closed as the last", async () => {
   const server = await reserveAddress("127.0.0.1", 0);
   let closed: Promise<void> | undefined;
   await server.serve((_req, res) => {
@@ -119,7 +119,7 @@ test("an answer to a request that came before its server was closed tells that i
   await closed;
 });
 
-test("a server that is closed takes new connections as ever while it gives notice", async () => {
+test("a closing server accepts new connections during the notice period", async () => {
   const server = await openServer();
   const connection = await openConnection(server);
   const closed = server.close({ noticeMs: 500, graceMs: 5_000 });
@@ -129,24 +129,24 @@ test("a server that is closed takes new connections as ever while it gives notic
   await expect(openConnection(server)).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("a server that is closed takes all who have connected before, and answers them", async () => {
+test("a closing server accepts and serves all clients that connected before", async () => {
   const server = await openServer();
   const clients = Array.from({ length: 60 }, () => send(server, "GET / HTTP/1.1\r\nHost: here\r\n\r\n"));
   const answers = clients.map((client) => text(client).catch(() => ""));
   await turn();
   await turn();
-  // Meanwhile the system takes them for the server, which is busy.
+  // The operating system accepts the connections while the server is busy.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   await server.close({ graceMs: 5_000 });
   expect((await Promise.all(answers)).filter((answer) => answer.endsWith("answered"))).toHaveLength(60);
 });
 
-test("a server that is closed answers requests that were sent one behind the other", async () => {
+test("a closing server responds to pipelined requests", async () => {
   const server = await reserveAddress("127.0.0.1", 0);
   let closed: Promise<void> | undefined;
   await server.serve((req, res) => {
     closed ??= server.close({ graceMs: 5_000 });
-    // The later it was sent, the sooner it is done: it waits for those before it.
+    // A later request has a shorter delay, because it waits for those before it.
     setTimeout(() => res.end(`answer to ${req.url}.`), 250 - 50 * Number(req.url?.slice(1)));
   }, baseUrl);
   const paths = ["/1", "/2", "/3", "/4"];
@@ -161,7 +161,7 @@ test.for([
   ["whose request is answered", 10_000, (end: () => void) => end()],
   ["whose request is never answered", 500, () => undefined],
 ] as const)(
-  "a server that is closed waits for no tunnel that was asked for behind a request, one %s",
+  "a closing server doesn't wait for a tunnel that was requested after a request, one %s",
   async ([, graceMs, answer]) => {
     const server = await reserveAddress("127.0.0.1", 0);
     const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
@@ -180,11 +180,11 @@ test.for([
   },
 );
 
-/** A connection that sends this, and stays open however the server ends it. */
+/** A connection that sends this text and stays open on the client's side. */
 function send({ address }: HttpServer, words: string): Socket {
   const client = connect({ ...address, allowHalfOpen: true });
   onTestFinished(() => void client.destroy());
-  client.on("error", () => undefined); // A reset is seen by what did not arrive.
+  client.on("error", () => undefined); // A reset shows in the data that didn't arrive.
   client.write(words);
   return client;
 }

@@ -8,136 +8,151 @@ import {
 } from "node:http";
 import { type AddressInfo, type Socket, Server as TcpServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { StartError } from "../start-error.ts";
 import { answerMalformedHttp } from "./malformed-http.ts";
 
-/** The address of a process: had at once, so that a taken port is known, and listened on when the app is ready. */
+/**
+ * An HTTP server that binds its address before the app is loaded, so that a port in use is reported early, and that
+ * listens when the app is ready.
+ */
 export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number };
   /**
-   * Listens, and hands all requests to the app.
-   * @param baseUrl the instance's own address, for the errors of requests that never reach the app.
-   * @throws {StartError} when the port was taken meanwhile.
+   * Listens, and passes all requests to the app.
+   * @param baseUrl the base URL of the instance, for the errors of requests that never reach the app.
+   * @throws {StartError} if another process has taken the port since it was reserved.
    */
   readonly serve: (listener: RequestListener, baseUrl: string) => Promise<void>;
-  /** Stops listening, takes its last requests and waits for those under way. */
+  /** Stops listening, accepts the last requests and waits for all requests in progress. */
   readonly close: (options: ClosingOptions) => Promise<void>;
 }
 
 export interface ClosingOptions {
-  /** How long it goes on as ever, so that load balancers see that it is not ready and send it nothing new; in milliseconds. */
+  /**
+   * How long the server continues to listen, in milliseconds, so that load balancers notice that the node isn't ready
+   * and stop sending requests to it.
+   */
   readonly noticeMs?: number;
-  /** How long requests under way may take after its last ones, in milliseconds. */
+  /** How long requests in progress may take after the last request was accepted, in milliseconds. */
   readonly graceMs: number;
 }
 
-/** In milliseconds; a client that is slower than this is not answered. */
-const limits = {
+/** In milliseconds. The connection of a slower client is closed. */
+const timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
 const maxHeaderSize = 16 * 1024;
-/** Longer than `keepAliveTimeout`, in milliseconds. */
-const silenceTimeoutMs = 70_000;
-/** A port that a process just left may take a moment to be free. */
+/** How long a connection may have no traffic, in milliseconds. Longer than `keepAliveTimeout`. */
+const inactivityTimeoutMs = 70_000;
+/** A port may stay in use for a moment after its process has exited. */
 const bindAttempts = 10;
 
 /**
- * A stopping node goes on to take requests over the connections it has until none has come for so long, in milliseconds.
- * Who sends over a connection kept alive learns from the answer that it was the last; to close it at once would drop a
- * request that is on its way.
+ * A closing server accepts requests on its open connections until none has arrived for this long, in milliseconds. Each
+ * response has `Connection: close`. Closing idle connections immediately would drop requests that are in transit.
  */
-const quietMs = 250;
-/** But no longer than this. */
-const lastRequestsMs = 2_000;
-/** How many may have connected and wait to be taken. */
+const quietPeriodMs = 250;
+/** The limit for accepting the backlog, and again for waiting for the quiet period, in milliseconds. */
+const maxClosingStepMs = 2_000;
+/** How many connections may wait to be accepted. */
 const backlog = 1_024;
 
-/** @throws {StartError} when the port is taken or not allowed. */
+/** @throws {StartError} if the port is in use or not allowed. */
 export async function reserveAddress(host: string, port: number): Promise<HttpServer> {
-  let current: RequestListener | undefined;
+  let currentListener: RequestListener | undefined;
   let currentBaseUrl = "";
   let isClosing = false;
   let lastRequestAt = 0;
-  /** Tells that it is the last of its connection, also where it was asked for before the node was told to stop. */
+  /**
+   * Sends `Connection: close` with the last response of a connection, also if its request arrived before the
+   * closing.
+   */
   class Response extends ServerResponse {
     override writeHead(...head: unknown[]): this {
-      if (isClosing && isLast(this)) this.shouldKeepAlive = false;
-      return super.writeHead(...(head as Parameters<ServerResponse["writeHead"]>)) as this; // One signature of several.
+      if (isClosing && isLastResponse(this)) this.shouldKeepAlive = false;
+      return super.writeHead(...(head as Parameters<ServerResponse["writeHead"]>)) as this; // One of several overloads.
     }
   }
-  const options = { ...limits, maxHeaderSize, requireHostHeader: false, ServerResponse: Response };
+  const options = { ...timeouts, maxHeaderSize, requireHostHeader: false, ServerResponse: Response };
   const server = createServer(options, (req, res) => {
     if (isClosing) {
       lastRequestAt = performance.now();
-      latest.set(req.socket, res);
+      latestResponses.set(req.socket, res);
     }
     if (limitPipelining(req, res)) return;
     closeOnUnreadBody(req, res);
-    current?.(req, res);
+    currentListener?.(req, res);
   });
-  // Whatever it expects, it gets the app's answer; Node's own would be an empty 417.
+  // The app handles requests with an unknown `Expect` header. Node's default is an empty 417 response.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
-  const letGo = answerMalformedHttp(server, () => currentBaseUrl);
-  let taken = 0;
-  // Nothing is hung on the socket: a listener more on each costs a third of all requests (docs/decisions/0008).
+  const detachedSockets = answerMalformedHttp(server, () => currentBaseUrl);
+  let acceptedCount = 0;
+  // Adds no listener to the sockets: one more on each reduces throughput by a third (docs/decisions/0008).
   server.on("connection", () => {
-    taken += 1;
+    acceptedCount += 1;
   });
-  // Nothing in, nothing out: a client that does not read its answer is let go.
-  server.setTimeout(silenceTimeoutMs);
+  // Disconnects clients that neither send nor read.
+  server.setTimeout(inactivityTimeoutMs);
   await bind(server, host, port);
-  const address = server.address() as AddressInfo; // It listens on TCP.
-  // A load balancer that finds nobody goes to another node; an answer of a node that is not ready it would pass on.
-  // A port of the system's choice is kept: nobody knows it yet, and another process could be given it.
+  const address = server.address() as AddressInfo; // The server listens on TCP.
+  // A load balancer tries another node if the connection is refused, but forwards the responses of a node that
+  // isn't ready.
+  // A port that the system chose stays bound: no client knows it yet, and the system could give it to another
+  // process.
   if (port !== 0) await stopListening(server);
   return {
     address: { host, port: address.port },
     async serve(listener, baseUrl) {
-      current = listener;
+      currentListener = listener;
       currentBaseUrl = baseUrl;
       if (!server.listening) await bind(server, host, address.port);
     },
     async close({ noticeMs = 0, graceMs }) {
       if (noticeMs > 0) await delay(noticeMs);
-      await takeConnected(() => taken);
+      await acceptBacklog(() => acceptedCount);
       isClosing = true;
-      await close(server, { letGo, graceMs, lastRequestAt: () => lastRequestAt });
+      await close(server, { detachedSockets, graceMs, lastRequestAt: () => lastRequestAt });
     },
   };
 }
 
-/** Requests that may wait on one connection for the answers before them; browsers and clients send one at a time. */
+/** How many requests may wait on one connection for earlier responses. Browsers and clients send one at a time. */
 const maxPipelined = 32;
-const pending = new WeakMap<Socket, number>();
-/** The latest response of a connection, where it has waited behind another or came to a node that stops. */
-const latest = new WeakMap<Socket, ServerResponse>();
+const queuedCounts = new WeakMap<Socket, number>();
+/**
+ * The latest response of a connection, if it had to wait for another one or its request arrived during the closing.
+ */
+const latestResponses = new WeakMap<Socket, ServerResponse>();
 
-/** Whether no request waits behind this one, whose answer would be lost if the connection ended with this one's. */
-function isLast(res: ServerResponse): boolean {
-  const last = latest.get(res.req.socket);
+/**
+ * Whether no later request waits on the connection. Its response would be lost if the connection ended after this
+ * one.
+ */
+function isLastResponse(res: ServerResponse): boolean {
+  const last = latestResponses.get(res.req.socket);
   return !last || last === res || last.writableFinished;
 }
 
-/** Ends a connection that asks for much more than it reads; whether it did. */
+/** Closes a connection with too many pipelined requests. @returns whether it did. */
 function limitPipelining({ socket }: IncomingMessage, res: ServerResponse): boolean {
-  // Whose turn it is has the socket already: nothing waits before it, and there is nothing to count.
+  // Node assigns the socket to a response as soon as no earlier one is pending, so that this request doesn't wait.
   if (res.socket) return false;
-  const count = (pending.get(socket) ?? 0) + 1;
-  pending.set(socket, count);
-  latest.set(socket, res);
-  res.once("close", () => pending.set(socket, (pending.get(socket) ?? 1) - 1));
+  const count = (queuedCounts.get(socket) ?? 0) + 1;
+  queuedCounts.set(socket, count);
+  latestResponses.set(socket, res);
+  res.once("close", () => queuedCounts.set(socket, (queuedCounts.get(socket) ?? 1) - 1));
   if (count > maxPipelined) socket.destroy();
   return count > maxPipelined;
 }
 
-/** How long a client may go on sending a body that nobody reads, in milliseconds. */
+/** How long a client may keep sending a body that isn't read, in milliseconds. */
 const lingerMs = 2_000;
 
-/** Closes the connection after the response if the request's body was not read to its end: nobody reads what follows. */
+/** Closes the connection after the response if the body of the request was not read to its end. */
 function closeOnUnreadBody(req: IncomingMessage, res: ServerResponse): void {
   if (req.headers["transfer-encoding"] === undefined && Number(req.headers["content-length"] ?? 0) === 0)
     return;
@@ -152,8 +167,9 @@ function closeOnUnreadBody(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /**
- * Makes Node end its side of the connection after the response, and drop what the client still sends for a while, instead
- * of closing it. Closing a connection with unread data resets it, and a client that still sends loses the response.
+ * Makes Node end its side of the connection after the response, and discard what the client still sends for
+ * {@link lingerMs}, instead of closing the connection. Closing a connection with unread data resets it, and a client
+ * that still sends loses the response.
  */
 function closeGracefully(socket: Socket): void {
   socket.destroySoon = () => {
@@ -195,56 +211,59 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
   }
 }
 
-/** Takes whoever has connected, for with the port goes what nobody has taken. A turn of the event loop takes one. */
-async function takeConnected(count: () => number): Promise<void> {
-  const until = performance.now() + lastRequestsMs;
-  let taken = count();
-  for (let turns = 0; turns < backlog && performance.now() < until; turns += 1) {
-    // The first may be the end of one that has looked already.
-    await turn();
-    await turn();
-    if (count() === taken) return;
-    taken = count();
+/** Accepts the connections in the backlog, which closing the port resets. Each turn of the event loop accepts one. */
+async function acceptBacklog(getAcceptedCount: () => number): Promise<void> {
+  const deadline = performance.now() + maxClosingStepMs;
+  let acceptedCount = getAcceptedCount();
+  for (let turns = 0; turns < backlog && performance.now() < deadline; turns += 1) {
+    // The first may only complete the current turn, which has already checked for connections.
+    await nextTurn();
+    await nextTurn();
+    if (getAcceptedCount() === acceptedCount) return;
+    acceptedCount = getAcceptedCount();
   }
 }
 
 async function close(
   server: Server,
   {
-    letGo,
+    detachedSockets,
     graceMs,
     lastRequestAt,
   }: {
-    readonly letGo: ReadonlySet<Duplex>;
+    readonly detachedSockets: ReadonlySet<Duplex>;
     readonly graceMs: number;
     readonly lastRequestAt: () => number;
   },
 ): Promise<void> {
   const closed = stopListening(server);
-  await untilQuiet(lastRequestAt);
-  // For connections whose answer was begun before it could say that it was the last.
+  await waitForQuietPeriod(lastRequestAt);
+  // For connections whose response headers were sent, without `Connection: close`, before the closing.
   server.keepAliveTimeout = 1;
   server.closeIdleConnections();
   const timer = setTimeout(() => {
     server.closeAllConnections();
-    for (const socket of letGo) socket.destroy();
+    for (const socket of detachedSockets) socket.destroy();
   }, graceMs);
   await closed;
   clearTimeout(timer);
 }
 
-async function untilQuiet(lastRequestAt: () => number): Promise<void> {
+async function waitForQuietPeriod(lastRequestAt: () => number): Promise<void> {
   const startedAt = performance.now();
   for (let quietFrom = startedAt; ; quietFrom = lastRequestAt()) {
-    const until = Math.min(quietFrom + quietMs, startedAt + lastRequestsMs);
-    const leftMs = until - performance.now();
-    if (leftMs <= 0) return;
-    await delay(leftMs);
+    const deadline = Math.min(quietFrom + quietPeriodMs, startedAt + maxClosingStepMs);
+    const remainingMs = deadline - performance.now();
+    if (remainingMs <= 0) return;
+    await delay(remainingMs);
     if (lastRequestAt() <= quietFrom) return;
   }
 }
 
-/** Takes no new connection; settles when those there are have ended. HTTP's own way ends the idle ones at once. */
+/**
+ * Accepts no new connections; settles when all have ended. The HTTP server's own `close` would end idle ones
+ * immediately.
+ */
 function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => {
     TcpServer.prototype.close.call(server, () => resolve());

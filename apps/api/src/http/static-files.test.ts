@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { StartError } from "../start-error.ts";
 import { readStaticFiles } from "./static-files.ts";
 
-test("a web app that is not built is reported with the command that builds it", async () => {
+test("reports a web app that isn't built, with the command that builds it", async () => {
   const directory = join(import.meta.dirname, "not-built");
   const failure = readStaticFiles(directory);
   await expect(failure).rejects.toBeInstanceOf(StartError);

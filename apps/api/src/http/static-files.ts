@@ -4,21 +4,22 @@ import { join, relative } from "node:path";
 import type { Context } from "koa";
 import { StartError } from "../start-error.ts";
 
-/** A file as it is sent, and as it is sent to those who take it compressed. */
+/** A file, uncompressed and in each available encoding. */
 export interface StaticFile {
   readonly etag: string;
   readonly plain: Buffer;
   readonly compressed: ReadonlyMap<string, Buffer>;
 }
 
-/** Files by their path below the directory, with slashes. */
+/** Files by their path relative to the directory, with slashes. */
 export type StaticFiles = ReadonlyMap<string, StaticFile>;
 
 const encodings = { br: ".br", gzip: ".gz" } as const;
 
 /**
- * Reads a directory of built files, some MB, into memory. Streams from the disk would give each caller who reads slowly,
- * or leaves without a word, a file of the process's to hold open; a few thousand of them would end it.
+ * Reads a directory of built files, a few MB, into memory. If files were streamed from disk, each client that reads
+ * slowly or disappears without closing its connection would keep a file descriptor open, and a few thousand such
+ * clients would exhaust the descriptors of the process.
  * @throws {StartError} if there is no such directory, because the web app was not built.
  */
 export async function readStaticFiles(directory: string): Promise<StaticFiles> {
@@ -47,13 +48,13 @@ export async function readStaticFiles(directory: string): Promise<StaticFiles> {
   return files;
 }
 
-/** Answers with a file, as small as the caller can take it; with 304 to who has it already. */
+/** Responds with a file in the best encoding that the client accepts, or with 304 if the client already has it. */
 export function sendFile(ctx: Context, path: string, file: StaticFile): void {
   ctx.status = 200;
   ctx.type = path.slice(path.lastIndexOf("."));
   ctx.vary("Accept-Encoding");
   const encoding = ctx.acceptsEncodings([...file.compressed.keys(), "identity"]) || "identity";
-  // An entity tag names the bytes that are sent.
+  // An entity tag identifies the bytes that are sent, so each encoding has its own.
   ctx.etag = encoding === "identity" ? file.etag : `${file.etag}-${encoding}`;
   if (ctx.fresh) {
     ctx.status = 304;

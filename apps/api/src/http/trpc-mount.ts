@@ -16,15 +16,18 @@ const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;
 
 /**
- * Local and session storage, service workers and databases of this origin. "cache" is left out, because Chromium reads
- * through its whole cache before it delivers the response, which takes seconds, and no answer that a session protects
- * is cached. "cookies" is left out, because it covers the whole registrable domain and would sign the person out of
- * other apps there.
+ * Cleared at sign-out: local and session storage, service workers and databases of this origin. "cache" is left out,
+ * because Chromium reads through its whole cache before it delivers the response, which takes seconds, and no answer
+ * that a session protects is cached. "cookies" is left out, because it covers the whole registrable domain and would
+ * sign the person out of other apps there.
  * @see https://www.w3.org/TR/clear-site-data/
  */
-const clearedAtSignOut = '"storage"';
+const siteDataToClear = '"storage"';
 
-/** tRPC for the web app: session cookie only, JSON only, from our own pages only, bounded in size and number. */
+/**
+ * Serves tRPC to the web app. Requests are authenticated by the session cookie only, must have the web app's origin
+ * and a JSON body of at most {@link maxBodyBytes}, and call procedures whose costs add up to at most `maxBatchCost`.
+ */
 export function trpcMount({
   instance,
   explain,
@@ -39,16 +42,16 @@ export function trpcMount({
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);
-    // tRPC would also take forms, which another site's page can send without asking first.
+    // tRPC also accepts forms, which a page of another site can send without a CORS preflight.
     if (ctx.method === "POST" && ctx.request.type !== "application/json") {
       throw new AppError("UNSUPPORTED_MEDIA_TYPE");
     }
     if (Number(ctx.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
     const path = ctx.path.slice(mount.length);
-    requireAffordable(path);
-    // Asked for a stream, tRPC would send the headers before a procedure could set a cookie.
+    requireBatchWithinCost(path);
+    // With this header, tRPC streams its response: it sends the headers before a procedure can set a cookie.
     delete ctx.req.headers["trpc-accept"];
-    // It makes a `Request` of the target, and would fail on one in absolute form that names a user.
+    // tRPC creates a `Request` from the target, which throws for an absolute URL with credentials.
     ctx.req.url = ctx.path + ctx.search;
     ctx.respond = false;
     ctx.res.statusCode = 200;
@@ -72,7 +75,7 @@ export function trpcMount({
         setCookies: (cookies) => {
           for (const cookie of cookies) ctx.res.appendHeader("Set-Cookie", cookie);
         },
-        clearSiteData: () => ctx.res.setHeader("Clear-Site-Data", clearedAtSignOut),
+        clearSiteData: () => ctx.res.setHeader("Clear-Site-Data", siteDataToClear),
       }),
       responseMeta: ({ errors }) => {
         const waits = errors.flatMap((error) => toFailure(error).retryAfterSeconds ?? []);
@@ -80,10 +83,10 @@ export function trpcMount({
       },
       onError: ({ error, path }) => {
         const failure = toFailure(error);
-        // A client that left while it sent the body is no failure of ours.
+        // A client that disconnects while it sends the body is not a failure of the server.
         if (failure.status < 500 || (ctx.req.destroyed && !ctx.req.complete)) return;
         if (failure.code === "SERVICE_UNAVAILABLE") {
-          // The calls of one batch are one rejected request.
+          // The calls of one batch count as one rejected request.
           if (isRejected) return;
           isRejected = true;
         }
@@ -99,10 +102,10 @@ export function trpcMount({
 }
 
 /**
- * @param path the names of the procedures called, with commas between them.
+ * @param path the names of the procedures, separated by commas.
  * @throws {AppError} BAD_REQUEST for a batch whose calls cost too much.
  */
-function requireAffordable(path: string): void {
+function requireBatchWithinCost(path: string): void {
   let cost = 0;
   for (const name of readProcedureNames(path)) cost += batchCostOf(name);
   if (cost <= maxBatchCost) return;
@@ -113,7 +116,7 @@ function requireAffordable(path: string): void {
 function toHeaders(headers: NodeJS.Dict<string | string[]>): Headers {
   const result = new Headers();
   for (const [name, value] of Object.entries(headers)) {
-    for (const one of [value].flat()) if (one !== undefined) result.append(name, one);
+    for (const item of [value].flat()) if (item !== undefined) result.append(name, item);
   }
   return result;
 }

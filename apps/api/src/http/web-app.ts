@@ -10,11 +10,11 @@ const pageName = "index.html";
 const pagePathsName = "page-paths.json";
 
 /**
- * Serves the built web app: its files, and its one page for the paths of its router. Every other path is 404, so that a
- * proxy that asks this server whether a request is allowed never takes a mistyped path for a yes.
+ * Serves the built web app: its files, and its only page for the paths of its router. Every other path is 404, so that
+ * a proxy that checks requests with this server doesn't take the response to a mistyped path for an approval.
  *
  * @param built the files in `apps/web/dist`.
- * @throws an Error when the web app has not been built.
+ * @throws an Error if the web app has not been built.
  */
 export function webApp(built: StaticFiles): Middleware {
   const files = new Map(built);
@@ -32,7 +32,7 @@ export function webApp(built: StaticFiles): Middleware {
   };
   return async (ctx) => {
     const found = find(ctx.path);
-    if (!found) return answerNotFound(ctx, page);
+    if (!found) return respondNotFound(ctx, page);
     if (ctx.method !== "GET" && ctx.method !== "HEAD") {
       throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, HEAD" } });
     }
@@ -49,12 +49,15 @@ function readPagePaths(files: StaticFiles): readonly string[] {
 
 /** Matches a path as it was sent against the router's paths, in which `$name` stands for one segment. */
 function createPageMatcher(pagePaths: readonly string[]): (path: string) => boolean {
-  const forms = pagePaths.map((path) => new RegExp(`^${path.replaceAll(/\$\w+/g, "[^/]+")}$`));
-  return (path) => forms.some((form) => form.test(path));
+  const patterns = pagePaths.map((path) => new RegExp(`^${path.replaceAll(/\$\w+/g, "[^/]+")}$`));
+  return (path) => patterns.some((pattern) => pattern.test(path));
 }
 
-/** Answers 404 with the app, which shows its own message, to browsers that navigate, and with JSON to everyone else. */
-function answerNotFound(ctx: Context, page: StaticFile): void {
+/**
+ * Responds 404, with the app, which shows its own message, to browsers that navigate, and with JSON to other
+ * clients.
+ */
+function respondNotFound(ctx: Context, page: StaticFile): void {
   if (ctx.accepts("json", "html") !== "html") {
     throw new AppError("NOT_FOUND", { headers: { Vary: "Accept" } });
   }
@@ -66,8 +69,8 @@ function answerNotFound(ctx: Context, page: StaticFile): void {
 }
 
 /**
- * A decoded path without its first slash. Undefined when it contains a malformed encoding, a backslash, NUL, an empty
- * segment or a segment that begins with a dot.
+ * Decodes a path and removes its first slash. Returns undefined if the path contains a malformed encoding, a backslash,
+ * NUL, an empty segment or a segment that begins with a dot.
  */
 function readPlainName(path: string): string | undefined {
   try {

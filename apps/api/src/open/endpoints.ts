@@ -19,7 +19,7 @@ import { getWorkspace } from "./workspaces/get-workspace.ts";
 import { listWorkspaces } from "./workspaces/list-workspaces.ts";
 import { renameWorkspace } from "./workspaces/rename-workspace.ts";
 
-/** The open API, whole: the router, the OpenAPI document and the tests read this list. */
+/** All endpoints of the open API, for the router, the OpenAPI document and the tests. */
 export const endpoints: readonly Endpoint[] = [
   getConfig,
   getMe,

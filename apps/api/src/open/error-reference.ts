@@ -1,9 +1,9 @@
-import { type ErrorCode, errorCatalogue, issueCatalogue } from "@latchkey/errors";
+import { type ErrorCode, errorCatalog, issueCatalog } from "@latchkey/errors";
 import { describeFailure } from "./openapi-errors.ts";
 
-/** The page that documents every error, as HTML: each code is the `id` of what describes it. */
+/** Creates the HTML page that documents every error. The `id` of each section is the error code. */
 export function renderErrorReference(): string {
-  const codes = Object.keys(errorCatalogue) as ErrorCode[]; // The catalogue's keys are the codes.
+  const codes = Object.keys(errorCatalog) as ErrorCode[]; // The keys of the catalog are the codes.
   return `<h1>Errors</h1>
 <p>Every error under <code>/open</code> has the same JSON body. Act on <code>error.code</code> and
 <code>error.issues[].code</code>: they never change their meaning. Show <code>message</code> to people, and quote
@@ -16,7 +16,7 @@ ${codes.map(renderCode).join("\n")}
 <p><code>issues</code> names each part of the request that was rejected: <code>path</code> is the member (such as
 <code>name</code> or <code>items.0.id</code>), the query parameter or the header.</p>
 <dl>
-${Object.entries(issueCatalogue).map(renderIssueCode).join("\n")}
+${Object.entries(issueCatalog).map(renderIssueCode).join("\n")}
 </dl>`;
 }
 
@@ -24,7 +24,7 @@ const example = JSON.stringify(
   {
     error: {
       code: "BAD_REQUEST",
-      message: errorCatalogue.BAD_REQUEST.message,
+      message: errorCatalog.BAD_REQUEST.message,
       requestId: "0f8fad5b-d9cb-469f-a165-70867728950e",
       documentationUrl: "https://keys.example.com/docs/errors#BAD_REQUEST",
       issues: [{ path: "limit", code: "too_large", message: "must be at most 100" }],
@@ -35,7 +35,7 @@ const example = JSON.stringify(
 );
 
 function renderCode(code: ErrorCode): string {
-  const { status, message } = errorCatalogue[code];
+  const { status, message } = errorCatalog[code];
   return `<h3 id="${code}"><code>${code}</code> <small>HTTP ${status}</small></h3>
 <p>“${escapeHtml(message)}” ${toHtml(describeFailure(code))}</p>`;
 }
@@ -45,7 +45,7 @@ function renderIssueCode([code, meaning]: readonly [string, string]): string {
 <dd>${toHtml(meaning)}</dd>`;
 }
 
-/** Turns the one piece of Markdown that descriptions use, code between backticks, into HTML. */
+/** Converts the only Markdown that descriptions use, code between backticks, to HTML. */
 function toHtml(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 }

@@ -1,4 +1,4 @@
-import { permissionCatalogue, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
+import { permissionCatalog, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
 import {
   type CreateDocumentOptions,
   createDocument,
@@ -14,7 +14,7 @@ import { headers, parameters } from "./openapi-headers.ts";
 import { describeOperation, toOpenApiPath } from "./openapi-operation.ts";
 import { tagOf } from "./openapi-tags.ts";
 
-/** The OpenAPI 3.1 document of the endpoints: what they declare, and nothing that they do not. */
+/** Creates the OpenAPI 3.1 document from the declarations of the endpoints. */
 export function createOpenApiDocument(
   endpoints: readonly Endpoint[],
   { baseUrl, version }: Pick<PublicConfiguration, "baseUrl" | "version">,
@@ -42,15 +42,15 @@ export function createOpenApiDocument(
       },
     },
   };
-  return addExamples(createDocument(document, { override: leaveAnswersOpen }));
+  return addExamples(createDocument(document, { override: allowUnknownMembers }));
 }
 
-/** Answers may gain members, so that none of their objects is closed; requests stay as strict as they are. */
-const leaveAnswersOpen: NonNullable<CreateDocumentOptions["override"]> = ({ jsonSchema, io }) => {
+/** Allows unknown members in responses, because later versions may add some. Requests stay strict. */
+const allowUnknownMembers: NonNullable<CreateDocumentOptions["override"]> = ({ jsonSchema, io }) => {
   if (io === "output" && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 };
 
-const introduction = `Call the API with an API key from the web app, as \`Authorization: Bearer lk_…\`. A key has the permissions that its user has at the time of the request, in all of that user's workspaces, unless the key is restricted.
+const introduction = `Call the API with an API key from the web app, as \`Authorization: Bearer lk_…\`. A key has the current permissions of its owner in all of the owner's workspaces, unless the key is restricted.
 
 ## Requests and responses
 
@@ -58,7 +58,7 @@ Requests and responses are JSON in UTF-8. Member names are in camelCase, IDs are
 
 ## Errors
 
-Every error has the same shape: \`{ "error": { "code", "message", "requestId", "documentationUrl" } }\`, with \`issues\` if single members are the reason. Decide by \`code\` and \`issues[].code\`, show \`message\`, quote \`requestId\` when you ask for help. [All codes are explained here](/docs/errors).
+Every error has the same shape: \`{ "error": { "code", "message", "requestId", "documentationUrl" } }\`, with \`issues\` if specific fields are invalid. In code, use \`code\` and \`issues[].code\`. Show \`message\` to people, and include \`requestId\` when you ask for help. [All codes are explained here](/docs/errors).
 
 Without a valid key, every request gets 401 or 403. With one, an unknown path is 404 \`NOT_FOUND\`, and a method that a path doesn't support is 405 \`METHOD_NOT_SUPPORTED\`, with the supported ones in \`Allow\`. A workspace that the key has no access to and one that doesn't exist get the same 403.
 
@@ -68,15 +68,15 @@ Lists are paginated: \`{ "data", "nextCursor", "hasMore" }\`. Pass \`nextCursor\
 
 ## Retries
 
-Send an \`Idempotency-Key\` of your choice with a POST, and it is carried out once, however often you send it. The response to the first request is repeated, with \`Idempotent-Replayed: true\`. A secret isn't repeated: \`secretStatus\` says whether the response has another one in its place. Use a random key, such as a UUID.
+Send an \`Idempotency-Key\` of your choice with a POST to make retries safe: the request is executed only once. A retry gets the response to the first request, with \`Idempotent-Replayed: true\`. Secrets aren't repeated: \`secretStatus\` says whether the response has a new secret instead. Use a random key, such as a UUID.
 
 ## Concurrent changes
 
-Send the \`ETag\` that you last read as \`If-Match\`, and a change is rejected with 412 if somebody else changed the resource in between.
+Send the \`ETag\` that you last read as \`If-Match\`. The change is rejected with 412 if the resource has changed since then.
 
 ## Compatibility
 
-The API changes by addition only: responses may gain members, headers, error codes and enumeration values, so ignore what you don't know. An endpoint that is going to be removed first has a \`Deprecation\` and a \`Sunset\` header for at least 180 days.
+The API only changes by addition: later versions may add response members, headers, error codes and enumeration values, so ignore unknown ones. Before an endpoint is removed, its responses have a \`Deprecation\` and a \`Sunset\` header for at least 180 days.
 
 ## Roles and permissions
 
@@ -84,11 +84,11 @@ A member's role in a workspace decides what the member and the member's keys may
 
 ${roleTable()}`;
 
-/** Three columns: the reference page has no room for one a role. */
+/** Three columns, because the reference page has no space for a column per role. */
 function roleTable(): string {
   const rows = permissions.map((permission) => [
     `\`${permission}\``,
-    permissionCatalogue[permission],
+    permissionCatalog[permission],
     roles.filter((role) => roleHolds(role, permission)).join(", "),
   ]);
   const head = ["Permission", "What it allows", "Who has it"];

@@ -1,9 +1,9 @@
 import {
   type ErrorCode,
-  errorCatalogue,
+  errorCatalog,
   type Issue,
   type IssueCode,
-  issueCatalogue,
+  issueCatalog,
   maxIssues,
 } from "@latchkey/errors";
 import { z } from "zod";
@@ -17,9 +17,9 @@ const issue = z
       description: "The field (`name` or `items.0.id`), query parameter or header. Empty for the whole body.",
     }),
     code: z
-      .enum(Object.keys(issueCatalogue) as [IssueCode, ...IssueCode[]]) // The catalogue's keys are the codes.
+      .enum(Object.keys(issueCatalog) as [IssueCode, ...IssueCode[]]) // The keys of the catalog are the codes.
       .meta({
-        description: `Why it is rejected. More codes may be added.\n\n${listOf(issueCatalogue)}`,
+        description: `The reason for the rejection. More codes may be added.\n\n${listOf(issueCatalog)}`,
       }),
     message: z.string().meta({ description: "Human-readable message. It may change." }),
   })
@@ -28,7 +28,7 @@ const issue = z
 const error = z
   .object({
     error: z.object({
-      code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]), // The catalogue's keys are the codes.
+      code: z.enum(Object.keys(errorCatalog) as [ErrorCode, ...ErrorCode[]]), // The keys of the catalog are the codes.
       message: z.string(),
       requestId: z
         .string()
@@ -51,19 +51,19 @@ function listOf(meanings: Readonly<Record<string, string>>): string {
     .join("\n");
 }
 
-/** One way to fail: several may have one status, and some even one code. */
+/** One way to fail. Several can have the same status, and some the same code. */
 interface Failure {
-  /** Unique among them, in PascalCase. */
+  /** A unique name, in PascalCase. */
   readonly name: string;
   readonly code: ErrorCode;
-  /** When it happens. */
+  /** The condition, in Markdown. */
   readonly description: string;
   readonly message?: string;
   readonly headers?: readonly HeaderName[];
   readonly issues?: readonly Issue[];
 }
 
-/** What any request under `/open` may be answered with. */
+/** The errors of any request under `/open`. */
 const everywhere: readonly ErrorCode[] = [
   "BAD_REQUEST",
   "UNAUTHORIZED",
@@ -77,7 +77,7 @@ const everywhere: readonly ErrorCode[] = [
   "SERVICE_UNAVAILABLE",
 ];
 
-/** When each code is the answer, and what else comes with it. */
+/** The condition of each code, and its additional headers. */
 const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "description">>> = {
   BAD_REQUEST: {
     description: "The request isn't valid. `issues` names each invalid field, parameter or header.",
@@ -85,14 +85,14 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   UNAUTHORIZED: {
     description:
-      "The request has no `Authorization: Bearer <API_KEY>` header, or the header has another form.",
+      "The request has no `Authorization: Bearer <API_KEY>` header, or the header has another format.",
     headers: ["WWW-Authenticate"],
   },
   FORBIDDEN: {
     description:
-      "The key isn't valid, or its user may not do this or has no access to this workspace. The response doesn't say which.",
+      "The key isn't valid, or its owner lacks the permission or has no access to the workspace. The response doesn't say which.",
   },
-  NOT_FOUND: { description: "The workspace has nothing with this ID." },
+  NOT_FOUND: { description: "The workspace has no resource with this ID." },
   METHOD_NOT_SUPPORTED: {
     description: "The path doesn't support this method. `Allow` lists those that it supports.",
   },
@@ -128,23 +128,23 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
 };
 
-/** What a code means for an endpoint on API keys, which belong to no workspace. */
+/** The meaning of codes for endpoints on API keys, which don't belong to a workspace. */
 const onKeys: Partial<Record<ErrorCode, Partial<Failure>>> = {
   FORBIDDEN: {
     name: "KeyForbidden",
     description:
       "The key of the request isn't valid or is restricted to itself, or the key in the path belongs to another user or never existed. The response doesn't say which.",
   },
-  NOT_FOUND: { name: "KeyDeleted", description: "The key was yours and has been deleted." },
+  NOT_FOUND: { name: "KeyDeleted", description: "The key belonged to the same user and has been deleted." },
 };
 
-/** How a request with an `Idempotency-Key` may fail. */
-const ofNamedRequests: readonly Failure[] = [
+/** The additional errors of a request with an `Idempotency-Key`. */
+const idempotencyFailures: readonly Failure[] = [
   {
     name: "RequestUnderWay",
     code: "CONFLICT",
     description: "An earlier request with this `Idempotency-Key` is still in progress.",
-    message: "A request with this Idempotency-Key is still under way",
+    message: "A request with this Idempotency-Key is still in progress",
     headers: ["Retry-After"],
   },
   {
@@ -155,14 +155,14 @@ const ofNamedRequests: readonly Failure[] = [
   },
 ];
 
-/** An answer that tells of a failure. `id` is that of its component: equal ones have equal ids. */
+/** An error response. `id` names its component: equal responses have the same `id`. */
 interface ErrorResponse {
   readonly status: number;
   readonly id: string;
   readonly response: ZodOpenApiResponseObject;
 }
 
-/** Every answer of an endpoint that tells of a failure, by status: several failures with one status share one. */
+/** The error responses of an endpoint by status. Failures with the same status share a response. */
 export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
   const { method, errors } = endpoint;
   const codes = new Set([
@@ -171,8 +171,8 @@ export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
     ...(readsIfMatch(endpoint) ? (["PRECONDITION_FAILED"] as const) : []),
   ]);
   const described = [...codes].map((code) => describeCode(code, endpoint));
-  const all = [...described, ...(method === "POST" ? ofNamedRequests : [])];
-  const byStatus = Map.groupBy(all, ({ code }) => errorCatalogue[code].status);
+  const all = [...described, ...(method === "POST" ? idempotencyFailures : [])];
+  const byStatus = Map.groupBy(all, ({ code }) => errorCatalog[code].status);
   return [...byStatus]
     .toSorted(([one], [other]) => one - other)
     .map(([status, alike]) => ({
@@ -188,7 +188,7 @@ function describeCode(code: ErrorCode, { path }: Endpoint): Failure {
   return { name, code, ...failures[code], ...special };
 }
 
-/** When a code is the answer, in Markdown. */
+/** The condition of a code, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
   return failures[code].description;
 }
@@ -206,7 +206,7 @@ function describeResponse(alike: readonly Failure[]): ZodOpenApiResponseObject {
   };
 }
 
-function exampleOf({ code, description, issues, message = errorCatalogue[code].message }: Failure) {
+function exampleOf({ code, description, issues, message = errorCatalog[code].message }: Failure) {
   const requestId = "0f8fad5b-d9cb-469f-a165-70867728950e";
   const documentationUrl = `https://keys.example.com/docs/errors#${code}`;
   const value = { error: { code, message, requestId, documentationUrl, ...(issues ? { issues } : {}) } };

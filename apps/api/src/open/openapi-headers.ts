@@ -1,7 +1,7 @@
 import type { oas32, ZodOpenApiComponentsObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
 
-/** The headers of answers, by their names. Those marked as required come with every answer that names them. */
+/** The response headers by name. Required headers are present in every response that declares them. */
 export const headers = {
   "X-Request-Id": {
     description:
@@ -17,7 +17,7 @@ export const headers = {
     example: '"3.zrVRXp1Cf0g"',
   },
   Link: {
-    description: 'The address of the next page, with `rel="next"`; not on the last one.',
+    description: 'The URL of the next page, with `rel="next"`; absent on the last page.',
     schema: { type: "string", pattern: '^<.+>; rel="next"$' },
     example: '<https://keys.example.com/open/workspaces?limit=25&cursor=WyJjcmVhdGVkQXQi>; rel="next"',
   },
@@ -52,10 +52,13 @@ export const headers = {
   },
 } as const satisfies ZodOpenApiComponentsObject["headers"];
 
-/** The name of a header that an answer may have. */
+/** The name of a response header. */
 export type HeaderName = keyof typeof headers;
 
-/** The headers of an answer: `sometimes` are those that only some answers of its kind have, as all have a key's limit. */
+/**
+ * The headers of a response. `sometimes` lists headers that only some responses of the kind have, such as those of
+ * a key's rate limit.
+ */
 export function describeHeaders(
   always: readonly HeaderName[],
   sometimes: readonly HeaderName[] = [],
@@ -86,7 +89,7 @@ export function readsIfNoneMatch({ method, response }: Endpoint): boolean {
   return method === "GET" && response.status !== 204 && response.hasEtag === true;
 }
 
-/** The headers of requests that several operations read. */
+/** The request headers that several operations read. */
 export const parameters = {
   IdempotencyKey: {
     name: "Idempotency-Key",

@@ -16,7 +16,7 @@ export function toOpenApiPath(path: Endpoint["path"]): string {
   return path.replace(/:(\w+)/g, "{$1}");
 }
 
-/** What a caller needs to know of an endpoint. */
+/** The operation object of an endpoint. */
 export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { method, access, request, response, deprecated } = endpoint;
   const { params, query, body } = request;
@@ -26,9 +26,9 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
     ...(readsIfNoneMatch(endpoint) ? (["IfNoneMatch"] as const) : []),
   ];
   const permission = typeof access === "object" ? access.workspace : null;
-  const needs = permission
+  const requirement = permission
     ? `\`${permission}\``
-    : needsByAccess[access as Extract<Endpoint["access"], string>];
+    : requirementByAccess[access as Extract<Endpoint["access"], string>];
   const errors = describeErrors(endpoint).map(({ status, id }) => [
     String(status),
     { $ref: `#/components/responses/${id}` },
@@ -40,7 +40,7 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
     description: [
       endpoint.description,
       ...(deprecated ? [describeDeprecation(deprecated)] : []),
-      `Needs ${needs}.`,
+      `Requires ${requirement}.`,
     ].join("\n\n"),
     "x-permission": permission,
     ...(deprecated ? { deprecated: true } : {}),
@@ -55,9 +55,9 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
   };
 }
 
-const needsByAccess = {
-  key: "a valid key and nothing more",
-  "unrestricted-key": "a key that isn't restricted to workspaces, permissions or reading",
+const requirementByAccess = {
+  key: "a valid key",
+  "unrestricted-key": "a key that isn't restricted to workspaces, permissions or read-only access",
 } as const;
 
 const notModified: ZodOpenApiResponseObject = {
@@ -71,7 +71,7 @@ function describeDeprecation({ sunset, link }: Deprecation): string {
   return `**Deprecated.** It may be removed on ${sunset.toISOString().slice(0, 10)}. [Use instead](${link}).`;
 }
 
-/** The document names these only where they occur: a component that nothing refers to is an error. */
+/** Components are included only if something refers to them: an unused component is an error. */
 const deprecationHeaders: ZodOpenApiResponseObject["headers"] = {
   Deprecation: {
     description: "When the endpoint was deprecated, in seconds since 1970 (RFC 9745).",
@@ -86,7 +86,7 @@ const deprecationHeaders: ZodOpenApiResponseObject["headers"] = {
     example: "Thu, 01 Jul 2027 00:00:00 GMT",
   },
   Link: {
-    description: 'The page that says what to use instead, with `rel="deprecation"`.',
+    description: 'The page that explains what to use instead, with `rel="deprecation"`.',
     required: true,
     schema: { type: "string" },
     example: '<https://keys.example.com/docs>; rel="deprecation"; type="text/html"',

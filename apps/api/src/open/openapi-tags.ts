@@ -5,7 +5,7 @@ interface Tag {
   readonly description?: string;
 }
 
-/** What there is to work with, by the segment of a path that names it. */
+/** The tags, by the path segment of their resource. */
 const tags: Readonly<Record<string, Tag>> = {
   global: { name: "Instance", description: "The Latchkey instance." },
   me: { name: "Me", description: "The API key of the request, and its owner." },
@@ -24,7 +24,7 @@ const tags: Readonly<Record<string, Tag>> = {
   },
 };
 
-/** The resource that an endpoint is about: what stands in a workspace, else the first segment of its path. */
+/** The tag of an endpoint: the segment after the workspace, or the first segment of its path. */
 export function tagOf({ path }: Pick<Endpoint, "path">): Tag {
   const [first = "", , nested] = path.slice(1).split("/");
   const segment = first === "workspaces" && nested ? nested : first;

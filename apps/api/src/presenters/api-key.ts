@@ -8,21 +8,21 @@ import { shownId, timestamp, version } from "../schemas.ts";
 
 const limit = z
   .object({
-    quota: z.int().min(1).meta({ description: "Requests a window.", example: 100 }),
+    quota: z.int().min(1).meta({ description: "Maximum requests per window.", example: 100 }),
     windowSeconds: z.int().min(1).max(restrictionLimits.maxWindowSeconds).meta({ example: 60 }),
   })
   .meta({ id: "KeyLimit" });
 
 const formerSecret = z
   .object({
-    start: z.string().meta({ description: "Its first characters.", example: "lk_Zx81Qp" }),
+    start: z.string().meta({ description: "The first characters of the secret.", example: "lk_Zx81Qp" }),
     retiredAt: timestamp,
     goodUntil: timestamp,
-    lastUsedAt: timestamp.nullable().meta({ description: "Good to a minute." }),
+    lastUsedAt: timestamp.nullable().meta({ description: "Accurate to a minute." }),
   })
   .meta({ id: "FormerSecret" });
 
-/** An API key as its user sees it. */
+/** An API key as its owner sees it. */
 export const apiKey = z
   .object({
     id: shownId("key"),
@@ -30,45 +30,59 @@ export const apiKey = z
     description: z.string().meta({ example: "Used by the deploy job." }),
     start: z
       .string()
-      .meta({ description: "The secret’s first characters, to recognise it by.", example: "lk_4fTq0a" }),
+      .meta({ description: "The first characters of the secret, to recognize it.", example: "lk_4fTq0a" }),
     createdAt: timestamp,
     lastUsedAt: timestamp.nullable(),
-    usageCount: z.int().min(0).meta({ description: "Requests admitted with it, exactly.", example: 42 }),
+    usageCount: z
+      .int()
+      .min(0)
+      .meta({ description: "The exact number of requests admitted with the key.", example: 42 }),
     isDisabled: z.boolean(),
-    expiresAt: timestamp.nullable().meta({ description: "Null for never." }),
+    expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
     workspaceIds: z
       .array(shownId("workspace"))
       .meta({ maxItems: restrictionLimits.maxItems })
       .nullable()
-      .meta({ description: "The workspaces that it can access, if its user can; null for all of them." }),
+      .meta({
+        description:
+          "The workspaces that the key can access, if its owner is a member; null for all of the owner's workspaces.",
+      }),
     permissions: z
       .array(z.string().meta({ example: permissions[0] }))
       .meta({ maxItems: restrictionLimits.maxItems })
       .nullable()
       .meta({
-        description: "The permissions that it has, if its user has them; null for all of them.",
+        description:
+          "The permissions of the key, if its owner has them; null for all of the owner's permissions.",
       }),
-    isReadOnly: z.boolean().meta({ description: "Whether it has only permissions that end in `:read`." }),
+    isReadOnly: z
+      .boolean()
+      .meta({ description: "Whether the key has only permissions that end in `:read`." }),
     ipRanges: z
       .array(z.string().meta({ example: "203.0.113.0/24" }))
       .meta({ maxItems: restrictionLimits.maxItems })
       .nullable()
       .meta({
-        description: "Where it can be used from, in CIDR notation; null for anywhere.",
+        description:
+          "The IP ranges that the key can be used from, in CIDR notation; null for any IP address.",
       }),
-    limit: limit.nullable().meta({ description: "Null for no limit." }),
-    formerSecrets: z
-      .array(formerSecret)
-      .meta({ description: "Secrets that it had before and that are still good." }),
+    limit: limit.nullable().meta({ description: "The rate limit; null for none." }),
+    formerSecrets: z.array(formerSecret).meta({ description: "Former secrets that are still valid." }),
     rotatedOutUse: z
       .object({ at: timestamp, address: z.string().nullable().meta({ example: "203.0.113.7" }) })
       .nullable()
-      .meta({ description: "When a secret whose time was over was last presented, and from where." }),
+      .meta({
+        description:
+          "The time and IP address of the last request with a former secret that was no longer valid.",
+      }),
     version,
   })
   .meta({ id: "ApiKey" });
 
-/** A response with a key. Uses change what it says of them all the time, and must not get in the way of an edit. */
+/**
+ * A response with a key. Its `ETag` ignores the usage counts, which change with every request and must not make an
+ * edit fail.
+ */
 export const apiKeyResponse = {
   status: 200,
   schema: apiKey,
@@ -77,8 +91,8 @@ export const apiKeyResponse = {
 } as const;
 
 /** The parameters of a path to a key. */
-export const ofKey = z.strictObject({
-  keyId: anyKeyId.meta({ ...shownId("key").meta(), description: "The id of the API key." }),
+export const keyParams = z.strictObject({
+  keyId: anyKeyId.meta({ ...shownId("key").meta(), description: "The ID of the API key." }),
 });
 
 export function presentKey(key: ApiKey): z.input<typeof apiKey> {

@@ -4,8 +4,8 @@ import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/d
 import { z } from "zod";
 import { shownId, timestamp } from "../schemas.ts";
 
-/** What can happen in a workspace. */
-export const auditAction = z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]); // The table's keys.
+/** The actions in a workspace's audit log. */
+export const auditAction = z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]); // The keys of the table.
 
 const details = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).nullable();
 
@@ -23,7 +23,7 @@ export const auditEvent = z
       name: z
         .string()
         .nullable()
-        .meta({ description: "What that user is called now.", example: "Ada Lovelace" }),
+        .meta({ description: "The current name of the user.", example: "Ada Lovelace" }),
       keyId: shownId("key").nullable(),
     }),
     target: z.object({
@@ -37,8 +37,11 @@ export const auditEvent = z
         example: "Grace Hopper",
       }),
     }),
-    before: details.meta({ description: "What changed, as it was.", example: { role: "viewer" } }),
-    after: details.meta({ description: "What changed, as it became.", example: { role: "member" } }),
+    before: details.meta({
+      description: "The changed values before the change.",
+      example: { role: "viewer" },
+    }),
+    after: details.meta({ description: "The changed values after the change.", example: { role: "member" } }),
     address: z.string().nullable().meta({ description: "The client's IP address.", example: "192.0.2.7" }),
     requestId: z.string().nullable().meta({
       description: "The `X-Request-Id` of the request.",
@@ -69,11 +72,11 @@ export function presentAuditEvent(event: AuditEvent): z.input<typeof auditEvent>
 function encodeTarget({ targetKind, targetId }: AuditEvent): string {
   switch (targetKind) {
     case "workspace":
-      return encodeId("workspace", targetId as WorkspaceId); // Its kind says so.
+      return encodeId("workspace", targetId as WorkspaceId); // The target's kind determines the type.
     case "member":
-      return encodeId("user", targetId as UserId); // Its kind says so.
+      return encodeId("user", targetId as UserId); // The target's kind determines the type.
     case "key":
-      return encodeId("key", targetId as KeyId); // Its kind says so.
+      return encodeId("key", targetId as KeyId); // The target's kind determines the type.
     default:
       return targetKind satisfies never;
   }

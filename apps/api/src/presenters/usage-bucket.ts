@@ -3,15 +3,15 @@ import type { UsageBucket } from "@latchkey/db/key-history";
 import { z } from "zod";
 import { shownId, timestamp } from "../schemas.ts";
 
-/** How many requests with a key had one outcome in one workspace and one hour or day in UTC. */
+/** The number of requests with one key that had one outcome in one workspace and one hour or day in UTC. */
 export const usageBucket = z
   .object({
     startsAt: timestamp,
     workspaceId: shownId("workspace")
       .nullable()
-      .meta({ description: "Null for requests that asked for no workspace." }),
+      .meta({ description: "Null for requests without a workspace." }),
     outcome: z.string().meta({
-      description: "`admitted`, `limited`, or why it was refused. There may come to be more.",
+      description: "`admitted`, `limited`, or the reason for the rejection. More values may be added.",
       example: "admitted",
     }),
     count: z.int().min(1).meta({ example: 42 }),

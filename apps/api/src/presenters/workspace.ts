@@ -13,8 +13,8 @@ export const workspace = z
     ...shownWorkspaceFields,
     slug: z
       .string()
-      .meta({ description: "Names the workspace in the web app's addresses.", example: "payments" }),
-    role: role.meta({ description: "The role of the key's user in it." }),
+      .meta({ description: "Identifies the workspace in URLs of the web app.", example: "payments" }),
+    role: role.meta({ description: "The role of the key's owner in the workspace." }),
     createdAt: timestamp,
     version,
   })

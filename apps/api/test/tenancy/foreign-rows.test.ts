@@ -1,22 +1,22 @@
-// What is asked for in one's own workspace never comes from another: lists, searches, filters, cursors, kept answers.
+// Lists, searches, filters, cursors and idempotent replays never return rows of another tenant.
 import { createTRPCClient, httpLink } from "@trpc/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AppRouter } from "../../src/admin/router.ts";
 import { startTestApp, type TestApp } from "../test-app.ts";
-import { type Stage, setStage } from "./stage.ts";
+import { prepareFixture, type TenantFixture } from "./fixture.ts";
 
 let app: TestApp;
-let stage: Stage;
-/** Of our owner. */
+let fixture: TenantFixture;
+/** A key of the owner of `ours`. */
 let key: string;
-/** Of the owner of the other workspace. */
+/** A key of the owner of `theirs`. */
 let strangersKey: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  stage = await setStage(app);
-  key = (await app.addKey(stage.people.owner.userId)).secret;
-  strangersKey = (await app.addKey(stage.people.stranger.userId)).secret;
+  fixture = await prepareFixture(app);
+  key = (await app.addKey(fixture.people.owner.userId)).secret;
+  strangersKey = (await app.addKey(fixture.people.stranger.userId)).secret;
 });
 afterAll(() => app.close());
 
@@ -31,13 +31,13 @@ async function list(path: string, query: Readonly<Record<string, string>>, secre
   });
   expect(response.status).toBe(200);
   const text = await response.text();
-  const hidden = secret === key ? stage.marks.theirs : stage.marks.ours;
-  for (const mark of hidden) expect(text).not.toContain(mark);
+  const hidden = secret === key ? fixture.identifiers.theirs : fixture.identifiers.ours;
+  for (const identifier of hidden) expect(text).not.toContain(identifier);
   return JSON.parse(text);
 }
 
 test("a search for another tenant's member, workspace or actor finds nothing", async () => {
-  const { ours, theirs, people } = stage;
+  const { ours, theirs, people } = fixture;
   const members = `/workspaces/${ours.id}/members`;
   for (const search of [people.foreigner.email, "foreigner", "stranger", "heirs"])
     expect((await list(members, { search })).data).toEqual([]);
@@ -47,15 +47,15 @@ test("a search for another tenant's member, workspace or actor finds nothing", a
     expect((await list(events, { actorId: id })).data).toEqual([]);
 });
 
-test("what stands for anything in a pattern stands for itself in a search", async () => {
-  const members = `/workspaces/${stage.ours.id}/members`;
+test("a search treats the wildcards of SQL patterns as literal characters", async () => {
+  const members = `/workspaces/${fixture.ours.id}/members`;
   for (const search of ["%", "_", "\\", "o%r", "'", "' or true --"])
     expect((await list(members, { search })).data, search).toEqual([]);
   expect((await list(members, { search: "CO-OWNER" })).data).toHaveLength(1);
 });
 
-test("a list holds all of one's own and nothing else, in every order and with every filter", async () => {
-  const members = `/workspaces/${stage.ours.id}/members`;
+test("a list contains exactly the rows of its tenant, in every order and with every filter", async () => {
+  const members = `/workspaces/${fixture.ours.id}/members`;
   for (const sort of ["joinedAt", "-joinedAt", "name", "-name", "email", "-email"])
     expect((await list(members, { sort })).data).toHaveLength(6);
   expect((await list(members, { role: "viewer" })).data).toHaveLength(2);
@@ -63,14 +63,14 @@ test("a list holds all of one's own and nothing else, in every order and with ev
     expect((await list("/workspaces", { sort })).data).toHaveLength(1);
   expect((await list("/workspaces", { role: "viewer" })).data).toEqual([]);
   for (const sort of ["occurredAt", "-occurredAt"]) {
-    const { data } = await list(`/workspaces/${stage.ours.id}/audit-events`, { sort });
-    // With the creation of both keys of the owner.
+    const { data } = await list(`/workspaces/${fixture.ours.id}/audit-events`, { sort });
+    // Includes the creation of both keys of the owner.
     expect(data).toHaveLength(10);
   }
 });
 
-test("another list's cursor leads to one's own rows, or nowhere", async () => {
-  const { ours, theirs } = stage;
+test("a cursor of another tenant's list never returns that tenant's rows", async () => {
+  const { ours, theirs } = fixture;
   for (const [sort, resource] of [
     ["joinedAt", "members"],
     ["-email", "members"],
@@ -79,12 +79,12 @@ test("another list's cursor leads to one's own rows, or nowhere", async () => {
   ] as const) {
     const page = await list(`/workspaces/${theirs.id}/${resource}`, { sort, limit: "1" }, strangersKey);
     expect(page.nextCursor).not.toBeNull();
-    // What comes is looked through for their marks.
+    // `list` expects that the response has no identifiers of the other tenant.
     await list(`/workspaces/${ours.id}/${resource}`, { sort, cursor: page.nextCursor ?? "" });
   }
 });
 
-test("an Idempotency-Key is its user's own: the same name from another tenant is another request", async () => {
+test("an Idempotency-Key belongs to its user: the same value from another tenant is a different request", async () => {
   const create = async (secret: string, name: string) => {
     const response = await fetch(`${app.baseUrl}/open/workspaces`, {
       method: "POST",
@@ -98,40 +98,40 @@ test("an Idempotency-Key is its user's own: the same name from another tenant is
     const { id } = (await response.json()) as { id: string };
     return { status: response.status, id, isReplayed: response.headers.has("idempotent-replayed") };
   };
-  const mine = await create(strangersKey, "Kept");
-  const other = await create(key, "Kept");
-  expect([mine.status, other.status, other.isReplayed]).toEqual([201, 201, false]);
-  expect(other.id).not.toBe(mine.id);
-  expect(await create(key, "Kept")).toEqual({ ...other, isReplayed: true });
+  const first = await create(strangersKey, "Kept");
+  const second = await create(key, "Kept");
+  expect([first.status, second.status, second.isReplayed]).toEqual([201, 201, false]);
+  expect(second.id).not.toBe(first.id);
+  expect(await create(key, "Kept")).toEqual({ ...second, isReplayed: true });
 });
 
-test("the web app's lists, counts and searches hold one's own rows alone", async () => {
-  const fresh = await setStage(app);
-  const { ours, people } = fresh;
+test("the web app's lists, counts and searches contain only the user's own rows", async () => {
+  const newFixture = await prepareFixture(app);
+  const { ours, people } = newFixture;
   const { cookies } = await app.instance.sessions.open(people.owner.userId, new Headers());
   const Cookie = cookies[0]?.split(";")[0] ?? "";
   const client = createTRPCClient<AppRouter>({
     links: [httpLink({ url: `${app.baseUrl}/trpc`, headers: { Cookie } })],
   });
-  const inOurs = { workspaceId: ours.id };
-  const all = await client.members.list.query(inOurs);
+  const input = { workspaceId: ours.id };
+  const all = await client.members.list.query(input);
   expect([all.items.length, all.total]).toEqual([6, 6]);
-  for (const search of [people.foreigner.email, stage.people.owner.email, "%", "heirs"])
-    expect(await client.members.list.query({ ...inOurs, search })).toMatchObject({ items: [], total: 0 });
-  const events = await client.audit.list.query(inOurs);
+  for (const search of [people.foreigner.email, fixture.people.owner.email, "%", "heirs"])
+    expect(await client.members.list.query({ ...input, search })).toMatchObject({ items: [], total: 0 });
+  const events = await client.audit.list.query(input);
   expect(events.items).toHaveLength(9);
-  for (const { id } of [people.stranger, stage.people.owner])
-    expect((await client.audit.list.query({ ...inOurs, actorId: id })).items).toEqual([]);
+  for (const { id } of [people.stranger, fixture.people.owner])
+    expect((await client.audit.list.query({ ...input, actorId: id })).items).toEqual([]);
   const { workspaces } = (await client.session.current.query()) ?? { workspaces: [] };
   expect(workspaces.map(({ id }) => id)).toEqual([ours.id]);
   expect((await client.apiKeys.list.query({})).total).toBe(1);
   await app.addKey(people.stranger.userId);
-  expect(await client.workspaceKeys.list.query(inOurs)).toMatchObject({ total: 1, items: [{}] });
+  expect(await client.workspaceKeys.list.query(input)).toMatchObject({ total: 1, items: [{}] });
   for (const search of [people.stranger.email, "%", "heirs"])
-    expect(await client.workspaceKeys.list.query({ ...inOurs, search })).toMatchObject({
+    expect(await client.workspaceKeys.list.query({ ...input, search })).toMatchObject({
       total: 0,
       items: [],
     });
   const log = await client.securityLog.list.query({});
-  expect(log.items.map(({ key: changed }) => changed?.id)).toEqual([fresh.ownersKey.id]);
+  expect(log.items.map(({ key: changed }) => changed?.id)).toEqual([newFixture.ownersKey.id]);
 });

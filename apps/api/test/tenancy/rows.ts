@@ -4,30 +4,29 @@ import { expect } from "vitest";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Every row of the database, by its table. */
+/** All rows of the compared tables, as JSON, by table. */
 type Rows = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What a call takes away and what it adds, by table; a row that is changed is gone as it was, and comes as it is. */
+/** The rows that a call removes and adds, by table. A changed row counts as removed and added. */
 export interface Effect {
-  readonly gone?: Readonly<Record<string, readonly Row[]>>;
-  readonly come?: Readonly<Record<string, readonly Row[]>>;
+  readonly removed?: Readonly<Record<string, readonly Row[]>>;
+  readonly added?: Readonly<Record<string, readonly Row[]>>;
 }
 
 /**
- * The tables that are not compared: those of migrations, and the counters that every use of a key and every sign-in
- * attempt changes, whether it succeeds or not.
+ * The tables that are not compared: Kysely's migration tables, and the counters that every request with a key
+ * and every sign-in attempt changes, whether it succeeds or not.
  */
 const ignoredTables = /^kysely_|^key_(counters|usage_hours|addresses|refusals)$|^throttle_buckets$/;
 
-/** Reads all that there is, past the wall, so that what a call did is found wherever it did it. */
+/** Reads the rows of all tenants, bypassing row-level security, so that changes to any tenant are found. */
 async function readRows(owner: Db): Promise<Rows> {
   const { rows: tables } = await sql<{ name: string }>`
     select tablename as name from pg_tables where schemaname = current_schema()`.execute(owner);
   const compared = tables.map(({ name }) => name).filter((name) => !ignoredTables.test(name));
-  // One statement for all tables: hundreds of cases read every row twice.
+  // Reads all tables in one statement, because each of the hundreds of cases reads every row twice.
   const selections = compared.map(
-    (name) =>
-      sql`select ${sql.lit(name)} as name, to_jsonb(held)::text as row from ${sql.table(name)} as held`,
+    (name) => sql`select ${sql.lit(name)} as name, to_jsonb(t)::text as row from ${sql.table(name)} as t`,
   );
   const { rows: content } = await sql<{ name: string; row: string }>`
     ${sql.join(selections, sql` union all `)}`.execute(owner);
@@ -36,36 +35,36 @@ async function readRows(owner: Db): Promise<Rows> {
   return found;
 }
 
-/** Expects that a call did this and nothing else. Of the rows, what is named is compared. */
+/** Expects that a call had exactly this effect. Only the named columns of the rows are compared. */
 export function expectEffect(
   { before, after }: { readonly before: Rows; readonly after: Rows },
   effect: Effect,
 ): void {
-  const expected = (rows: Effect["gone"] = {}) =>
+  const expected = (rows: Effect["removed"] = {}) =>
     Object.fromEntries(
       Object.entries(rows).map(([table, named]) => [table, named.map((row) => expect.objectContaining(row))]),
     );
-  expect({ gone: subtract(before, after), come: subtract(after, before) }).toEqual({
-    gone: expected(effect.gone),
-    come: expected(effect.come),
+  expect({ removed: subtract(before, after), added: subtract(after, before) }).toEqual({
+    removed: expected(effect.removed),
+    added: expected(effect.added),
   });
 }
 
-/** Whether nothing was taken away and nothing added. */
+/** Whether no row was removed or added. */
 export function isUnchanged({ before, after }: { readonly before: Rows; readonly after: Rows }): boolean {
   return [subtract(before, after), subtract(after, before)].every((rows) => Object.keys(rows).length === 0);
 }
 
-/** The rows that only the first has, of the tables that have any. */
+/** The rows that only `rows` contains, by table, without tables that have none. */
 function subtract(rows: Rows, others: Rows): Readonly<Record<string, readonly Row[]>> {
-  const rest = [...rows].map(([table, content]) => {
+  const differences = [...rows].map(([table, content]) => {
     const only = [...content].filter((row) => !others.get(table)?.has(row));
     return [table, only.map((row) => JSON.parse(row))] as const;
   });
-  return Object.fromEntries(rest.filter(([, only]) => only.length > 0));
+  return Object.fromEntries(differences.filter(([, only]) => only.length > 0));
 }
 
-/** Does something, and reads every row before and after it. */
+/** Runs `work`, and reads all rows before and after it. */
 export async function observe<Result>(
   owner: Db,
   work: () => Promise<Result>,

@@ -1,18 +1,18 @@
-/** Who calls. Each but the first two is, or was, of the workspace that is called about. */
+/** The callers. All except the first two are, or were, members of the workspace `ours`. */
 export const callers = ["nobody", "stranger", "removed", "viewer", "member", "admin", "owner"] as const;
 
 export type Caller = (typeof callers)[number];
 
-/** What one call is answered, for each of the callers. */
+/** The expected result of one call, per caller. */
 export interface Row {
-  /** What is called: an `operationId`, or the path of a procedure. */
-  readonly called: string;
-  /** The same with what sets this call apart from others to it, after a comma. */
+  /** The called `operationId`, or the path of the called procedure. */
+  readonly target: string;
+  /** The target. If the target has several rows, a comma and a qualifier follow. */
   readonly name: string;
-  readonly answers: Readonly<Record<Caller, string>>;
+  readonly results: Readonly<Record<Caller, string>>;
 }
 
-/** Reads a table: the callers in the first line, then a call in each, with at least two spaces between columns. */
+/** Parses a table: callers in the first line, then one call per line. Two or more spaces separate columns. */
 export function readTable(text: string): readonly Row[] {
   const [head = [], ...rows] = text
     .split("\n")
@@ -21,8 +21,8 @@ export function readTable(text: string): readonly Row[] {
   if (head.join() !== callers.join()) throw new Error(`The callers of a table are ${callers.join(", ")}.`);
   return rows.map(([name = "", ...cells]) => {
     if (cells.length !== callers.length) throw new Error(`${name} has ${cells.length} answers.`);
-    const answers = Object.fromEntries(callers.map((caller, index) => [caller, cells[index]]));
-    const [called = ""] = name.split(", ");
-    return { called, name, answers: answers as Row["answers"] }; // One of each caller.
+    const results = Object.fromEntries(callers.map((caller, index) => [caller, cells[index]]));
+    const [target = ""] = name.split(", ");
+    return { target, name, results: results as Row["results"] }; // One per caller.
   });
 }

@@ -1,11 +1,11 @@
-// Every procedure of the web app, called by everybody: who may, who may not, and what is different afterwards.
+// Calls every procedure of the web app as every caller, and checks the result and the changed rows.
 import { encodeId } from "@latchkey/db/ids";
-import { type ErrorCode, errorCatalogue } from "@latchkey/errors";
+import { type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { router } from "../../src/admin/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
+import { keepFixture, listHiddenText, type Person, prepareFixture, type TenantFixture } from "./fixture.ts";
 import { type Effect, expectEffect, isUnchanged, observe } from "./rows.ts";
-import { hiddenFrom, leaveUntouched, type Person, type Stage, setStage } from "./stage.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 
 const table = readTable(`
@@ -55,12 +55,12 @@ const table = readTable(`
 
 type Actor = Person | undefined;
 
-/** What a call sends, and what it does and shows where it is allowed. What is not said is: nothing. */
+/** What a call sends and, if it is allowed, which rows it changes and what its response contains. */
 interface Plan {
-  readonly input?: (stage: Stage, actor: Actor) => object;
-  readonly effect?: (stage: Stage, actor: Actor) => Effect;
-  readonly shows?: (stage: Stage, caller: Caller) => readonly string[];
-  /** Whether it shows admins the keys that can reach their workspace. */
+  readonly input?: (fixture: TenantFixture, actor: Actor) => object;
+  readonly effect?: (fixture: TenantFixture, actor: Actor) => Effect;
+  readonly shows?: (fixture: TenantFixture, caller: Caller) => readonly string[];
+  /** Whether the response shows admins the keys that can reach their workspace. */
   readonly showsKeys?: boolean;
 }
 
@@ -68,12 +68,12 @@ const plans: Readonly<Record<string, Plan>> = {
   "instance.get": { shows: () => ["registration"] },
   "instance.isFresh": { shows: () => ['{"data":false}'] },
   "instance.permissions": { shows: () => ["members:manage"] },
-  "session.current": { shows: showsOwn },
+  "session.current": { shows: listOwnData },
   "session.signUp": {
     input: ({ people }) => ({ name: "New", email: `${people.owner.userId}@example.com`, password }),
     effect: ({ people }, actor) => ({
-      gone: ownSession(actor),
-      come: {
+      removed: listOwnSession(actor),
+      added: {
         users: [{ email: `${people.owner.userId}@example.com` }],
         accounts: [{ provider_id: "credential" }],
         workspaces: [{ name: "New’s workspace" }],
@@ -89,51 +89,51 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: ({ people }, actor) => {
       const { userId } = actor ?? people.removed;
       return {
-        gone: ownSession(actor),
-        come: {
+        removed: listOwnSession(actor),
+        added: {
           sessions: [{ user_id: userId }],
           sign_in_origins: [{ user_id: userId }, { user_id: userId }],
         },
       };
     },
   },
-  "session.signOut": { effect: (_stage, actor) => ({ gone: ownSession(actor) }) },
+  "session.signOut": { effect: (_fixture, actor) => ({ removed: listOwnSession(actor) }) },
   "apiKeys.list": {
     input: () => ({}),
     shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id, '"total":1'] : ['"total":0']),
   },
-  "apiKeys.summary": { shows: (_stage, caller) => [`"keyCount":${caller === "owner" ? 1 : 0}`] },
+  "apiKeys.summary": { shows: (_fixture, caller) => [`"keyCount":${caller === "owner" ? 1 : 0}`] },
   "apiKeys.get": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
     shows: ({ ownersKey }) => [ownersKey.id],
   },
   "apiKeys.create": {
     input: () => ({ name: "Made" }),
-    effect: (stage, actor) => ({
-      come: {
+    effect: (fixture, actor) => ({
+      added: {
         api_keys: [{ name: "Made", user_id: actor?.userId }],
-        ...keyEvents(stage, actor, "key.created"),
+        ...createKeyEvents(fixture, actor, "key.created"),
       },
     }),
   },
   "apiKeys.update": {
     input: ({ ownersKey }) => ({ id: ownersKey.id, name: "Changed", description: "", version: 1 }),
-    effect: (stage, actor) => ({
-      gone: { api_keys: [{ id: stage.ownersKey.keyId, name: stage.ownersKey.name }] },
-      come: {
-        api_keys: [{ id: stage.ownersKey.keyId, name: "Changed" }],
-        ...keyEvents(stage, actor, "key.renamed"),
+    effect: (fixture, actor) => ({
+      removed: { api_keys: [{ id: fixture.ownersKey.keyId, name: fixture.ownersKey.name }] },
+      added: {
+        api_keys: [{ id: fixture.ownersKey.keyId, name: "Changed" }],
+        ...createKeyEvents(fixture, actor, "key.renamed"),
       },
     }),
   },
   "apiKeys.rotate": {
     input: ({ ownersKey }) => ({ id: ownersKey.id, overlapSeconds: 3_600 }),
-    effect: (stage, actor) => ({
-      gone: { api_keys: [{ id: stage.ownersKey.keyId, version: 1 }] },
-      come: {
-        api_keys: [{ id: stage.ownersKey.keyId, version: 2 }],
-        retired_secrets: [{ key_id: stage.ownersKey.keyId }],
-        ...keyEvents(stage, actor, "key.rotated"),
+    effect: (fixture, actor) => ({
+      removed: { api_keys: [{ id: fixture.ownersKey.keyId, version: 1 }] },
+      added: {
+        api_keys: [{ id: fixture.ownersKey.keyId, version: 2 }],
+        retired_secrets: [{ key_id: fixture.ownersKey.keyId }],
+        ...createKeyEvents(fixture, actor, "key.rotated"),
       },
     }),
     shows: () => ['"key":"lk_'],
@@ -144,11 +144,11 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "apiKeys.delete": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
-    effect: (stage, actor) => ({
-      gone: { api_keys: [{ id: stage.ownersKey.keyId, deleted_at: null }] },
-      come: {
-        api_keys: [{ id: stage.ownersKey.keyId, deleted_at: expect.any(String) }],
-        ...keyEvents(stage, actor, "key.deleted"),
+    effect: (fixture, actor) => ({
+      removed: { api_keys: [{ id: fixture.ownersKey.keyId, deleted_at: null }] },
+      added: {
+        api_keys: [{ id: fixture.ownersKey.keyId, deleted_at: expect.any(String) }],
+        ...createKeyEvents(fixture, actor, "key.deleted"),
       },
     }),
   },
@@ -183,42 +183,46 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ ownersKey }) => ({ id: ownersKey.id, method: "GET", path: "/open/me" }),
     shows: ({ ownersKey }) => ['"outcome":"admitted"', ownersKey.id],
   },
-  "workspaces.get": { input: inOurs(), shows: ({ ours }) => [ours.id, ours.name] },
+  "workspaces.get": { input: createWorkspaceInput(), shows: ({ ours }) => [ours.id, ours.name] },
   "workspaces.create": {
     input: () => ({ name: "Made", description: "New" }),
-    effect: (_stage, actor) => ({
-      come: {
+    effect: (_fixture, actor) => ({
+      added: {
         workspaces: [{ name: "Made", description: "New" }],
         members: [{ user_id: actor?.userId, role: "owner" }],
-        audit_events: [{ action: "workspace.created", ...by(actor) }],
+        audit_events: [{ action: "workspace.created", ...actorColumns(actor) }],
       },
     }),
   },
   "workspaces.update": {
-    input: inOurs(() => ({ description: "Described", version: 1 })),
+    input: createWorkspaceInput(() => ({ description: "Described", version: 1 })),
     effect: ({ ours: { workspaceId, name } }, actor) => ({
-      gone: { workspaces: [{ id: workspaceId, name, description: "" }] },
-      come: {
+      removed: { workspaces: [{ id: workspaceId, name, description: "" }] },
+      added: {
         workspaces: [{ id: workspaceId, name, description: "Described", version: 2 }],
-        audit_events: [{ workspace_id: workspaceId, action: "workspace.description-changed", ...by(actor) }],
+        audit_events: [
+          { workspace_id: workspaceId, action: "workspace.description-changed", ...actorColumns(actor) },
+        ],
       },
     }),
     shows: () => ["Described"],
   },
   "workspaces.rename": {
-    input: inOurs(() => ({ name: "Renamed", version: 1 })),
+    input: createWorkspaceInput(() => ({ name: "Renamed", version: 1 })),
     effect: ({ ours }, actor) => ({
-      gone: { workspaces: [{ id: ours.workspaceId, name: ours.name }] },
-      come: {
+      removed: { workspaces: [{ id: ours.workspaceId, name: ours.name }] },
+      added: {
         workspaces: [{ id: ours.workspaceId, name: "Renamed", version: 2 }],
-        audit_events: [{ workspace_id: ours.workspaceId, action: "workspace.renamed", ...by(actor) }],
+        audit_events: [
+          { workspace_id: ours.workspaceId, action: "workspace.renamed", ...actorColumns(actor) },
+        ],
       },
     }),
   },
   "workspaces.delete": {
-    input: inOurs(),
+    input: createWorkspaceInput(),
     effect: ({ ours: { workspaceId } }) => ({
-      gone: {
+      removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
         audit_events: Array.from({ length: 9 }, () => ({ workspace_id: workspaceId })),
@@ -226,33 +230,36 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
   },
   "members.list": {
-    input: inOurs(),
+    input: createWorkspaceInput(),
     shows: ({ people }) => [people.viewer.email, people.coOwner.email, '"total":6'],
   },
-  "members.changeRole": changesRole(({ target }) => target, { from: "viewer", to: "member" }),
-  "members.changeRole, to owner": changesRole(({ target }) => target, { from: "viewer", to: "owner" }),
-  "members.changeRole, of an owner": changesRole(({ coOwner }) => coOwner, { from: "owner", to: "viewer" }),
-  "members.changeRole, of a foreigner": changesRole(({ foreigner }) => foreigner, {
+  "members.changeRole": createRoleChange(({ target }) => target, { from: "viewer", to: "member" }),
+  "members.changeRole, to owner": createRoleChange(({ target }) => target, { from: "viewer", to: "owner" }),
+  "members.changeRole, of an owner": createRoleChange(({ coOwner }) => coOwner, {
+    from: "owner",
+    to: "viewer",
+  }),
+  "members.changeRole, of a foreigner": createRoleChange(({ foreigner }) => foreigner, {
     from: "viewer",
     to: "member",
   }),
-  "members.remove": removes(({ target }) => target),
-  "members.remove, oneself": removes(({ target }, actor) => actor ?? target),
-  "members.remove, an owner": removes(({ coOwner }) => coOwner),
-  "members.remove, a foreigner": removes(({ foreigner }) => foreigner),
+  "members.remove": createRemoval(({ target }) => target),
+  "members.remove, oneself": createRemoval(({ target }, actor) => actor ?? target),
+  "members.remove, an owner": createRemoval(({ coOwner }) => coOwner),
+  "members.remove, a foreigner": createRemoval(({ foreigner }) => foreigner),
   "audit.list": {
-    input: inOurs(),
+    input: createWorkspaceInput(),
     shows: ({ people }) => ["member.added", people.removed.id],
     showsKeys: true,
   },
-  "overview.usage": { input: inOurs(() => anyDay), shows: () => ['{"data":[]}'] },
+  "overview.usage": { input: createWorkspaceInput(() => anyDay), shows: () => ['{"data":[]}'] },
   "overview.keys": {
-    input: inOurs(() => anyDay),
-    shows: (_stage, caller) => [seesAllKeys(caller) ? '"isOwn":false,"total":1' : '"isOwn":true,"total":0'],
+    input: createWorkspaceInput(() => anyDay),
+    shows: (_fixture, caller) => [seesAllKeys(caller) ? '"isOwn":false,"total":1' : '"isOwn":true,"total":0'],
     showsKeys: true,
   },
   "workspaceKeys.list": {
-    input: inOurs(),
+    input: createWorkspaceInput(),
     shows: ({ ownersKey }, caller) =>
       seesAllKeys(caller) ? [ownersKey.id, '"total":1'] : ['"items":[],"total":0'],
     showsKeys: true,
@@ -263,74 +270,76 @@ const plans: Readonly<Record<string, Plan>> = {
   },
 };
 
-/** In seconds since 1970. */
+/** In seconds since 1970-01-01T00:00:00Z. */
 const anyDay = { starts: [1_772_323_200], to: 1_772_409_600 };
 
 function seesAllKeys(caller: Caller): boolean {
   return caller === "owner" || caller === "admin";
 }
 
-/** What a change of a person's own key adds to the logs: one event of their own, and one in the workspace they belong to. */
-function keyEvents(
-  { ours, theirs, people }: Stage,
+/** The log events of a change of a key: one in its owner's security log, and one in the owner's workspace. */
+function createKeyEvents(
+  { ours, theirs, people }: TenantFixture,
   actor: Actor,
   action: string,
-): NonNullable<Effect["come"]> {
+): NonNullable<Effect["added"]> {
   const isElsewhere = actor === people.stranger || actor === people.foreigner;
   const workspaceId = (isElsewhere ? theirs : ours).workspaceId;
   return {
     security_events: [{ user_id: actor?.userId, action, actor_kind: "session", actor_key_id: null }],
     ...(actor === people.removed
       ? {}
-      : { audit_events: [{ workspace_id: workspaceId, action, target_kind: "key", ...by(actor) }] }),
+      : {
+          audit_events: [{ workspace_id: workspaceId, action, target_kind: "key", ...actorColumns(actor) }],
+        }),
   };
 }
 
-function inOurs(more: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {
-  return (stage, actor) => ({ workspaceId: stage.ours.id, ...more(stage, actor) });
+function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {
+  return (fixture, actor) => ({ workspaceId: fixture.ours.id, ...createMembers(fixture, actor) });
 }
 
-function showsOwn({ ours, theirs, people }: Stage, caller: Caller): readonly string[] {
+function listOwnData({ ours, theirs, people }: TenantFixture, caller: Caller): readonly string[] {
   if (caller === "nobody") return ['{"data":null}'];
   if (caller === "removed") return [people.removed.email];
   return caller === "stranger" ? [theirs.id, theirs.name] : [ours.id, ours.name];
 }
 
-function ownSession(actor: Actor): NonNullable<Effect["gone"]> {
+function listOwnSession(actor: Actor): NonNullable<Effect["removed"]> {
   return actor ? { sessions: [{ user_id: actor.userId }] } : {};
 }
 
-function by(actor: Actor): object {
+function actorColumns(actor: Actor): object {
   return { actor_kind: "session", actor_user_id: actor?.userId, actor_key_id: null };
 }
 
-function changesRole(
-  choose: (people: Stage["people"]) => Person,
+function createRoleChange(
+  choose: (people: TenantFixture["people"]) => Person,
   { from, to }: { readonly from: string; readonly to: string },
 ): Plan {
   return {
-    input: inOurs(({ people }) => ({ userId: choose(people).id, role: to, version: 1 })),
+    input: createWorkspaceInput(({ people }) => ({ userId: choose(people).id, role: to, version: 1 })),
     effect({ people }, actor) {
       const { userId } = choose(people);
       const change = { target_id: userId, before: { role: from }, after: { role: to } };
       return {
-        gone: { members: [{ user_id: userId, role: from, version: 1 }] },
-        come: {
+        removed: { members: [{ user_id: userId, role: from, version: 1 }] },
+        added: {
           members: [{ user_id: userId, role: to, version: 2 }],
-          audit_events: [{ action: "member.role-changed", ...change, ...by(actor) }],
+          audit_events: [{ action: "member.role-changed", ...change, ...actorColumns(actor) }],
         },
       };
     },
   };
 }
 
-function removes(choose: (people: Stage["people"], actor: Actor) => Person): Plan {
+function createRemoval(choose: (people: TenantFixture["people"], actor: Actor) => Person): Plan {
   return {
-    input: inOurs(({ people }, actor) => ({ userId: choose(people, actor).id })),
+    input: createWorkspaceInput(({ people }, actor) => ({ userId: choose(people, actor).id })),
     effect({ people }, actor) {
       const { userId } = choose(people, actor);
-      const event = { action: "member.removed", target_id: userId, ...by(actor) };
-      return { gone: { members: [{ user_id: userId }] }, come: { audit_events: [event] } };
+      const event = { action: "member.removed", target_id: userId, ...actorColumns(actor) };
+      return { removed: { members: [{ user_id: userId }] }, added: { audit_events: [event] } };
     },
   };
 }
@@ -346,10 +355,10 @@ interface Procedure {
   readonly _def: { readonly type: "query" | "mutation"; readonly inputs: readonly { shape?: object }[] };
 }
 
-const procedures = router._def.procedures as unknown as Readonly<Record<string, Procedure>>; // What it holds, by path.
+const procedures = router._def.procedures as unknown as Readonly<Record<string, Procedure>>; // Procedures by path.
 
-test("every procedure has its expectations, and every expectation its procedure", () => {
-  expect(new Set(table.map(({ called }) => called))).toEqual(new Set(Object.keys(procedures)));
+test("the table and the plans cover every procedure, and nothing else", () => {
+  expect(new Set(table.map(({ target }) => target))).toEqual(new Set(Object.keys(procedures)));
   expect(Object.keys(plans)).toEqual(table.map(({ name }) => name));
 });
 
@@ -359,8 +368,8 @@ function getProcedure(path: string): Procedure["_def"] {
   return procedure._def;
 }
 
-/** The bytes of a call to a procedure: a query in the address, a mutation in the body. HTTP/1.0 knows no pieces. */
-function write(
+/** Formats an HTTP/1.0 request, so that the response isn't chunked. Queries have their input in the URL. */
+function formatRequest(
   path: string,
   { input, cookie }: { readonly input?: unknown; readonly cookie: string },
 ): string {
@@ -383,84 +392,85 @@ async function openSession(person: Actor): Promise<string> {
   return cookies[0]?.split(";")[0] ?? "";
 }
 
-describe.each(table)("$name", ({ called, name, answers }) => {
+describe.each(table)("$name", ({ target, name, results }) => {
   test.each(callers)("called by %s", async (caller) => {
-    const stage = await setStage(app);
+    const fixture = await prepareFixture(app);
     const plan = plans[name] ?? {};
-    const actor = caller === "nobody" ? undefined : stage.people[caller];
-    const input = plan.input?.(stage, actor);
+    const actor = caller === "nobody" ? undefined : fixture.people[caller];
+    const input = plan.input?.(fixture, actor);
     const cookie = await openSession(actor);
 
     const { result, before, after } = await observe(app.owner, () =>
-      sendRaw(app.baseUrl, write(called, { input, cookie })),
+      sendRaw(app.baseUrl, formatRequest(target, { input, cookie })),
     );
 
     const { result: answer, error } = JSON.parse(result.body);
     const code: ErrorCode | "ok" = answer ? "ok" : error.data.code;
-    expect(code).toBe(answers[caller]);
-    expect(result.status).toBe(code === "ok" ? 200 : errorCatalogue[code].status);
-    expectEffect({ before, after }, (code === "ok" && plan.effect?.(stage, actor)) || {});
+    expect(code).toBe(results[caller]);
+    expect(result.status).toBe(code === "ok" ? 200 : errorCatalog[code].status);
+    expectEffect({ before, after }, (code === "ok" && plan.effect?.(fixture, actor)) || {});
     if (code === "ok")
-      for (const shown of plan.shows?.(stage, caller) ?? []) expect(result.body).toContain(shown);
-    for (const hidden of hiddenFrom(caller, stage, plan)) expect(result.body).not.toContain(hidden);
-    // A refusal neither opens a session nor ends one.
+      for (const shown of plan.shows?.(fixture, caller) ?? []) expect(result.body).toContain(shown);
+    for (const hidden of listHiddenText(caller, fixture, plan)) expect(result.body).not.toContain(hidden);
+    // A rejected call neither starts nor ends a session.
     if (code !== "ok") expect(result.head).not.toMatch(/^set-cookie:/im);
-    if (isUnchanged({ before, after })) leaveUntouched(app, stage);
+    if (isUnchanged({ before, after })) keepFixture(app, fixture);
   });
 });
 
-/** An answer to the byte, but for when it was given and what the request was called. */
-function strip({ head, body }: { readonly head: string; readonly body: string }): string {
+/** Returns the whole response without its date and request ID. */
+function removeVariableParts({ head, body }: { readonly head: string; readonly body: string }): string {
   const lines = head.split("\r\n").filter((line) => !/^(date|x-request-id):/i.test(line));
   return [...lines, "", body.replace(/"requestId":"[^"]+"/, '"requestId":""')].join("\r\n");
 }
 
-const inWorkspaces = Object.keys(procedures).filter((path) =>
+const workspaceProcedures = Object.keys(procedures).filter((path) =>
   getProcedure(path).inputs.some(({ shape }) => shape && "workspaceId" in shape),
 );
 
-test.each(inWorkspaces)(
-  "%s tells a workspace that is somebody else's, one that is not there, and too small a role apart to nobody",
+test.each(workspaceProcedures)(
+  "%s rejects a foreign workspace, an unknown ID and an insufficient role identically",
   async (path) => {
-    const stage = await setStage(app);
-    const { ours, theirs, people } = stage;
-    const ask = async (workspaceId: string, person: Person): Promise<string> => {
-      const input = { ...plans[path]?.input?.(stage, person), workspaceId };
-      return strip(await sendRaw(app.baseUrl, write(path, { input, cookie: await openSession(person) })));
+    const fixture = await prepareFixture(app);
+    const { ours, theirs, people } = fixture;
+    const sendAs = async (workspaceId: string, person: Person): Promise<string> => {
+      const input = { ...plans[path]?.input?.(fixture, person), workspaceId };
+      const cookie = await openSession(person);
+      return removeVariableParts(await sendRaw(app.baseUrl, formatRequest(path, { input, cookie })));
     };
-    const foreign = await ask(theirs.id, people.owner);
+    const foreign = await sendAs(theirs.id, people.owner);
     expect(foreign).toMatch(/^HTTP\/1\.1 403 /);
-    expect(await ask("ws_01h455vb4pex5vsknk084sn02q", people.owner)).toBe(foreign);
-    expect(await ask(ours.id, people.stranger)).toBe(foreign);
-    expect(await ask(ours.id, people.removed)).toBe(foreign);
+    expect(await sendAs("ws_01h455vb4pex5vsknk084sn02q", people.owner)).toBe(foreign);
+    expect(await sendAs(ours.id, people.stranger)).toBe(foreign);
+    expect(await sendAs(ours.id, people.removed)).toBe(foreign);
     const row = table.find(({ name }) => name === path);
-    if (row?.answers.viewer === "FORBIDDEN") expect(await ask(ours.id, people.viewer)).toBe(foreign);
-    // What is no id at all is a fault of the web app's own, and the same for everybody.
-    const malformed = await ask("nonsense", people.owner);
+    if (row?.results.viewer === "FORBIDDEN") expect(await sendAs(ours.id, people.viewer)).toBe(foreign);
+    // A malformed ID is a bug of the web app. The response is the same for every caller.
+    const malformed = await sendAs("nonsense", people.owner);
     expect(malformed).toMatch(/^HTTP\/1\.1 400 /);
-    expect(await ask("nonsense", people.stranger)).toBe(malformed);
+    expect(await sendAs("nonsense", people.stranger)).toBe(malformed);
   },
 );
 
-test("procedures that ask for a workspace are those that a stranger is forbidden", () => {
-  const forbidding = table
-    .filter(({ answers }) => answers.stranger === "FORBIDDEN")
-    .map(({ called }) => called);
-  expect(new Set(inWorkspaces)).toEqual(new Set(forbidding));
+test("a stranger gets FORBIDDEN from exactly the procedures that take a workspace", () => {
+  const forbiddenProcedures = table
+    .filter(({ results }) => results.stranger === "FORBIDDEN")
+    .map(({ target }) => target);
+  expect(new Set(workspaceProcedures)).toEqual(new Set(forbiddenProcedures));
 });
 
 const mutations = Object.keys(procedures).filter(
   (path) => getProcedure(path).type === "mutation" && plans[path]?.input,
 );
 
-test.each(mutations)("%s refuses members that it does not name, and does nothing", async (path) => {
-  const stage = await setStage(app);
-  const { owner, stranger } = stage.people;
+test.each(mutations)("%s rejects unknown members and changes nothing", async (path) => {
+  const fixture = await prepareFixture(app);
+  const { owner, stranger } = fixture.people;
   const cookie = await openSession(owner);
-  const input = plans[path]?.input?.(stage, owner) ?? {};
+  const input = plans[path]?.input?.(fixture, owner) ?? {};
   const unknown = {
     userId: stranger.id,
-    workspaceId: stage.theirs.id,
+    workspaceId: fixture.theirs.id,
     role: "owner",
     id: encodeId("user", stranger.userId),
     keyHash: "0",
@@ -468,7 +478,7 @@ test.each(mutations)("%s refuses members that it does not name, and does nothing
   };
   for (const [name, value] of Object.entries(unknown).filter(([member]) => !(member in input))) {
     const { result, before, after } = await observe(app.owner, () =>
-      sendRaw(app.baseUrl, write(path, { input: { ...input, [name]: value }, cookie })),
+      sendRaw(app.baseUrl, formatRequest(path, { input: { ...input, [name]: value }, cookie })),
     );
     const { error } = JSON.parse(result.body);
     expect([result.status, error.data.issues]).toEqual([
@@ -477,5 +487,5 @@ test.each(mutations)("%s refuses members that it does not name, and does nothing
     ]);
     expectEffect({ before, after }, {});
   }
-  leaveUntouched(app, stage);
+  keepFixture(app, fixture);
 });

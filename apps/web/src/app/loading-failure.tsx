@@ -4,7 +4,7 @@ import { describeFailure } from "../server/failure.ts";
 import { FailurePanel } from "../ui/failure-panel.tsx";
 import classes from "./loading-failure.module.css";
 
-/** What stands in place of a page that could not be opened. */
+/** Replaces a page that failed to open. */
 export function LoadingFailure({ error, reset }: ErrorComponentProps): ReactElement {
   const router = useRouter();
   const [isRetrying, startRetry] = useTransition();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { pagePaths } from "./page-paths.ts";
 import { router } from "./router.tsx";
 
-test("the server answers exactly the paths that the router has a page for", () => {
+test("lists exactly the paths that the router has a page for", () => {
   const { "/$": notFoundPage, ...pages } = router.routesByPath;
   expect(notFoundPage).toBeDefined();
   expect([...pagePaths].sort()).toEqual(Object.keys(pages).sort());

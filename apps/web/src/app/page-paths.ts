@@ -1,6 +1,7 @@
 /**
- * The paths of all pages, in the notation of the router, where `$name` stands for one segment. The server answers them
- * with the app's page and every other path with 404. A test compares this list with the router.
+ * The paths of all pages, in the router's notation, where `$name` matches one segment. The server
+ * responds to these paths with the app's page, and to all other paths with 404. A test compares
+ * this list with the router.
  */
 export const pagePaths = [
   "/",

@@ -5,12 +5,12 @@ test("keeps numbers and JSON as text", () => {
   expect(parseQuery("?q=123&page=2&x=%7B%7D")).toEqual({ q: "123", page: "2", x: "{}" });
 });
 
-test("leaves out what is absent or empty", () => {
+test("omits absent and empty parameters", () => {
   expect(stringifyQuery({ q: "", page: undefined, next: "/w/a?q=b&c" })).toBe("?next=%2Fw%2Fa%3Fq%3Db%26c");
   expect(stringifyQuery({})).toBe("");
 });
 
-test("reads back what it wrote", () => {
+test("parses what it wrote to the same values", () => {
   const search = { q: "a+b & c=d", page: "3" };
   expect(parseQuery(stringifyQuery(search))).toEqual(search);
 });

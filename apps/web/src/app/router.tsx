@@ -12,7 +12,7 @@ import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
 import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
 import { parseMembersSearch } from "../features/members/members-search.ts";
 import { membersQuery } from "../features/members/use-members.ts";
-import { findOwnPath } from "../features/session/own-path.ts";
+import { findSameOriginPath } from "../features/session/same-origin-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
 import { parseWorkspaceKeysSearch } from "../features/workspace-keys/workspace-keys-search.ts";
 import { queryClient } from "../server/query-client.ts";
@@ -28,7 +28,8 @@ import { ShellSkeleton } from "./shell/shell-skeleton.tsx";
 const rootRoute = createRootRoute();
 
 async function loadSession() {
-  // All travel in one request; the pages below read the instance and its permissions from the cache.
+  // tRPC batches the three calls into one request. Pages read the instance and its permissions from
+  // the cache.
   const [session] = await Promise.all([
     queryClient.ensureQueryData(trpc.session.current.queryOptions(undefined, { staleTime: Infinity })),
     queryClient.ensureQueryData(trpc.instance.get.queryOptions(undefined, { staleTime: Infinity })),
@@ -37,24 +38,27 @@ async function loadSession() {
   return session;
 }
 
-/** Whether nobody has an account yet. If that can't be found out, the sign-in page is right for most. */
+/**
+ * Whether the instance has no accounts yet. False if the call fails, because most instances have
+ * accounts.
+ */
 async function isFreshInstance(): Promise<boolean> {
   return await queryClient.fetchQuery(trpc.instance.isFresh.queryOptions()).catch(() => false);
 }
 
 interface SignInSearch {
   readonly next?: string;
-  /** Present when the visitor comes here because a session ended. */
+  /** Present if the user is redirected here because the session ended. */
   readonly ended?: "yes";
 }
 
 function parseSignInSearch(search: Record<string, unknown>): SignInSearch {
-  const next = findOwnPath(search.next, window.location.origin);
+  const next = findSameOriginPath(search.next, window.location.origin);
   return { ...(next && { next }), ...(search.ended === "yes" && { ended: "yes" }) };
 }
 
-/** Sends who is signed in already to where they were going. */
-async function skipWhenSignedIn({ search }: { readonly search: SignInSearch }) {
+/** Redirects a signed-in user to the page in `next`. */
+async function redirectIfSignedIn({ search }: { readonly search: SignInSearch }) {
   if (await loadSession()) throw redirect({ href: search.next ?? "/", replace: true });
 }
 
@@ -62,7 +66,7 @@ const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sign-in",
   validateSearch: parseSignInSearch,
-  beforeLoad: skipWhenSignedIn,
+  beforeLoad: redirectIfSignedIn,
   component: lazyRouteComponent(() => import("../features/session/sign-in-page.tsx"), "SignInPage"),
   pendingComponent: SessionSkeleton,
 });
@@ -71,7 +75,7 @@ const signUpRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sign-up",
   validateSearch: parseSignInSearch,
-  beforeLoad: skipWhenSignedIn,
+  beforeLoad: redirectIfSignedIn,
   component: lazyRouteComponent(() => import("../features/session/sign-up-page.tsx"), "SignUpPage"),
   pendingComponent: SessionSkeleton,
 });
@@ -224,7 +228,7 @@ export const router = createRouter({
   routeTree,
   parseSearch: parseQuery,
   stringifySearch: stringifyQuery,
-  // Without this, a page gets what its address says besides what `validateSearch` made of it.
+  // Without `strict`, pages also receive the query parameters that `validateSearch` left out.
   search: { strict: true },
   defaultErrorComponent: LoadingFailure,
   defaultNotFoundComponent: NotFoundPage,

@@ -15,7 +15,9 @@ import {
 } from "@mantine/core";
 import classes from "./theme.module.css";
 
-/** Lightest to darkest; 4 is the accent on dark, 6 the accent on light. */
+/**
+ * Lightest to darkest. Shade 4 is the accent color of the dark scheme, 6 that of the light scheme.
+ */
 const brass: MantineColorsTuple = [
   "#fbf6ea",
   "#f6efe0",
@@ -55,7 +57,10 @@ const slateForDark: MantineColorsTuple = [
   "#080a0c",
 ];
 
-/** Mantine's theme with our tokens; the colours themselves are in `global.css`, where they need no script. */
+/**
+ * Mantine's theme with our tokens. The color values are in `global.css`, so that they apply before
+ * any script runs.
+ */
 export const theme = createTheme({
   primaryColor: "brass",
   primaryShade: { light: 6, dark: 4 },
@@ -94,7 +99,7 @@ export const theme = createTheme({
         offset: 4,
         shadow: "none",
         transitionProps: { duration: 0 },
-        // In place, so that it belongs to the landmark of its button.
+        // Not in a portal, so that the menu is in the same landmark as its button.
         withinPortal: false,
         withInitialFocusPlaceholder: false,
       },
@@ -112,11 +117,11 @@ export const theme = createTheme({
         shadow: "none",
         size: 520,
         transitionProps: { duration: 0 },
-        // The scroll bar stays, so that the page behind does not move.
+        // Keeps the scroll bar, so that the page behind the dialog does not shift.
         removeScrollProps: { removeScrollBar: false },
         overlayProps: { className: classes.overlay ?? "" },
         closeButtonProps: { "aria-label": "Close", iconSize: 18 },
-        // It is a `header` element, and would count as a second one of the page.
+        // The dialog's `header` element would count as a second banner landmark of the page.
         attributes: { header: { role: "none" } },
       },
       classNames: {
@@ -131,7 +136,7 @@ export const theme = createTheme({
       classNames: {
         root: classes.toast ?? "",
         title: classes.toastTitle ?? "",
-        description: classes.toastWords ?? "",
+        description: classes.toastMessage ?? "",
         closeButton: classes.toastClose ?? "",
       },
     }),
@@ -143,7 +148,8 @@ export const theme = createTheme({
           shadow: "none",
           offset: 4,
           transitionProps: { duration: 0 },
-          // Into the content, so that no text is outside of all landmarks; not in place, where a table would cut it off.
+          // In the content, because all text must be in a landmark. Without a portal, a table would
+          // clip the options.
           portalProps: { target: "#content" },
         },
       },
@@ -152,7 +158,7 @@ export const theme = createTheme({
     Skeleton: Skeleton.extend({ classNames: { root: classes.skeleton ?? "" } }),
     Tooltip: Tooltip.extend({
       defaultProps: {
-        // Into the content, so that no text is outside of all landmarks.
+        // In the content, because all text must be in a landmark.
         portalProps: { target: "#content" },
         openDelay: 200,
         transitionProps: { duration: 0 },
@@ -163,14 +169,14 @@ export const theme = createTheme({
   },
 });
 
-const colours = {
+const colors = {
   "--mantine-color-body": "var(--lk-body)",
   "--mantine-color-text": "var(--lk-text)",
   "--mantine-color-bright": "var(--lk-text)",
   "--mantine-color-dimmed": "var(--lk-dimmed)",
   "--mantine-color-placeholder": "var(--lk-placeholder)",
   "--mantine-color-anchor": "var(--lk-accent-text)",
-  "--mantine-color-error": "var(--lk-refused)",
+  "--mantine-color-error": "var(--lk-rejected)",
   "--mantine-color-default": "var(--lk-body)",
   "--mantine-color-default-hover": "var(--lk-hover)",
   "--mantine-color-default-color": "var(--lk-text)",
@@ -183,9 +189,9 @@ const colours = {
   "--mantine-primary-color-contrast": "var(--lk-on-accent)",
 };
 
-/** Lets Mantine's components take their colours from our tokens, in both schemes. */
+/** Maps the color variables of Mantine's components to our tokens, in both schemes. */
 export const resolveCssVariables: CSSVariablesResolver = () => ({
   variables: {},
-  light: colours,
-  dark: colours,
+  light: colors,
+  dark: colors,
 });

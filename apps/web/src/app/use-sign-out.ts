@@ -3,12 +3,13 @@ import { useMutation } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { describeFailure } from "../server/failure.ts";
 import { trpc } from "../server/trpc.ts";
-import { leave } from "./leave.ts";
+import { leave } from "./go-to-sign-in.ts";
 import { useAppearance } from "./shell/appearance.ts";
 
 /**
- * Ends the session, forgets what it had loaded, and leads to the sign-in page. The response makes the browser clear its
- * storage; the appearance is the browser's rather than the person's and is stored again.
+ * Ends the session, discards its cached data, and opens the sign-in page. The response makes the
+ * browser clear its storage. The appearance is a setting of the browser, not of the user, so it is
+ * stored again.
  */
 export function useSignOut(): () => void {
   const router = useRouter();

@@ -1,6 +1,6 @@
 import scriptUrl from "/node_modules/@scalar/api-reference/dist/browser/standalone.js?url";
 
-/** What the script of the reference page leaves behind. */
+/** The global object that the script of the reference page defines. */
 interface Scalar {
   readonly createApiReference: (selector: string, configuration: object) => unknown;
 }
@@ -8,18 +8,32 @@ interface Scalar {
 const scheme =
   document.documentElement.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light";
 
+/**
+ * The clients without a code sample. Samples exist for curl, JavaScript (fetch), Python (requests)
+ * and Go.
+ */
+const hiddenClients = [
+  ..."c clojure csharp dart fsharp http java julia kotlin node objc ocaml php powershell r ruby rust swift".split(
+    " ",
+  ),
+  ..."shell/httpie shell/wget js/axios js/jquery js/ofetch js/xhr".split(" "),
+  ..."python/python3 python/aiohttp python/httpx_sync python/httpx_async".split(" "),
+];
+
 const configuration = {
   url: "/openapi.json",
-  // A call goes to the origin that the page came from: the content security policy allows no other.
-  servers: [{ url: "/open" }],
-  // The colors are those of the app, in docs.css.
+  // Calls go to the page's own origin, because the content security policy blocks all others.
+  servers: [{ url: `${location.origin}/open` }],
+  hiddenClients,
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  // docs.css sets the colors of the app.
   theme: "none",
   forceDarkModeState: scheme,
   hideDarkModeToggle: true,
   withDefaultFonts: false,
   hideClientButton: true,
   telemetry: false,
-  // Both would lead to somebody else's service.
+  // Both would link to a third-party service.
   agent: { disabled: true },
   mcp: { disabled: true },
   showDeveloperTools: "never",
@@ -28,23 +42,24 @@ const configuration = {
 const script = document.createElement("script");
 script.src = scriptUrl;
 script.addEventListener("load", () => {
-  const { Scalar } = window as unknown as { readonly Scalar: Scalar }; // As its package documents it.
+  const { Scalar } = window as unknown as { readonly Scalar: Scalar }; // Documented by its package.
   Scalar.createApiReference("#reference", configuration);
 });
 document.head.append(script);
 
 /**
- * Names the reference's buttons so that a screen reader and voice control find them: its copy buttons show an icon and
- * have no name, and its "Show More" has a name without these words. They appear as the reader scrolls.
+ * Sets accessible names for buttons of the reference: its copy buttons show only an icon and have
+ * no name, and the name of "Show More" doesn't contain its text. The buttons appear as the user
+ * scrolls.
  */
 function nameButtons(): void {
   for (const button of document.querySelectorAll(".scalar-code-copy:not([aria-label])")) {
     button.setAttribute("aria-label", "Copy");
   }
   for (const button of document.querySelectorAll("button.show-more[aria-label]")) {
-    const words = button.textContent.trim();
+    const text = button.textContent.trim();
     const name = button.getAttribute("aria-label") ?? "";
-    if (!name.includes(words)) button.setAttribute("aria-label", `${words}: ${name}`);
+    if (!name.includes(text)) button.setAttribute("aria-label", `${text}: ${name}`);
   }
 }
 new MutationObserver(nameButtons).observe(document.body, { childList: true, subtree: true });

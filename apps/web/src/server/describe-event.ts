@@ -40,15 +40,21 @@ function isKeyAction(action: AuditEvent["action"]): action is KeyAction {
   return action.startsWith("key.");
 }
 
-/** A change of an API key, in the log of a workspace or of the key's owner. */
+/**
+ * A change of an API key, in the audit log of a workspace or the security log of the key's owner.
+ */
 export interface KeyEvent extends Pick<AuditEvent, "before" | "after"> {
   readonly action: KeyAction;
   /** The current name; null for a purged key. */
   readonly name: string | null;
+  /** Names by ID. A workspace without a name here is shown by its ID. */
+  readonly workspaceNames?: ReadonlyMap<string, string>;
 }
 
 /** What happened to an API key, as the rest of a sentence that begins with the actor. */
-export function describeKeyEvent({ action, name, before, after }: KeyEvent): readonly Piece[] {
+export function describeKeyEvent(event: KeyEvent): readonly Piece[] {
+  const { action, name, before, workspaceNames } = event;
+  const after = workspaceNames ? nameWorkspaces(event.after, workspaceNames) : event.after;
   const key = quote(after?.name ?? before?.name ?? name ?? "a deleted key");
   switch (action) {
     case "key.created":
@@ -76,7 +82,10 @@ export function describeKeyEvent({ action, name, before, after }: KeyEvent): rea
   }
 }
 
-/** How each setting is described, in this order. An unknown setting, of a later version, is left out. */
+/**
+ * How each setting is described, in this order. Settings that are unknown to this version are
+ * omitted.
+ */
 const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
   isReadOnly: (is) => (is === true ? "read only" : "read and write"),
   permissions: (names) => (typeof names === "string" ? `permissions: ${names}` : "all permissions"),
@@ -89,6 +98,20 @@ const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
   expiresAt: (time) =>
     typeof time === "string" ? `expires ${describeExactly(new Date(time))}` : "never expires",
 };
+
+/** Replaces the workspace IDs, which are stored like "ws_1, ws_2", by names. */
+function nameWorkspaces(
+  details: AuditEvent["after"],
+  names: ReadonlyMap<string, string>,
+): AuditEvent["after"] {
+  const { workspaceIds } = details ?? {};
+  if (typeof workspaceIds !== "string") return details;
+  const shown = workspaceIds.split(", ").map((id) => {
+    const name = names.get(id);
+    return name === undefined ? id : `“${name}”`;
+  });
+  return { ...details, workspaceIds: shown.join(", ") };
+}
 
 /** A rate limit is stored like "100/60s". */
 function describeStoredLimit(limit: string): string {
@@ -126,7 +149,7 @@ function quote(detail: Detail): Piece {
   return { name: `“${text(detail)}”` };
 }
 
-/** Who made a change: a person, or nobody by name. */
+/** Who made a change: a user or the operator's command. */
 export function describeActor({ actor }: AuditEvent): string {
   if (actor.kind === "command") return "The operator’s command";
   return actor.name ?? actor.userId ?? "Somebody";

@@ -1,28 +1,29 @@
-import { type ErrorCode, errorCatalogue, type Issue } from "@latchkey/errors";
+import { type ErrorCode, errorCatalog, type Issue } from "@latchkey/errors";
 import { TRPCClientError } from "@trpc/client";
 
-/** What a person needs to know of a failed call. */
+/** The facts about a failed call that the app shows. */
 export interface Failure {
-  /** A code of the closed list, or `NO_ANSWER` where no answer of the API arrived. */
+  /** An error code of the API, or `NO_ANSWER` if the API did not respond. */
   readonly code: ErrorCode | "NO_ANSWER";
-  /** A sentence to show, ending with a full stop. */
+  /** A sentence to show, with final punctuation. */
   readonly message: string;
-  /** What to name when asking for help; absent where the API never answered. */
+  /** The request ID to give to support; undefined if the API did not respond. */
   readonly requestId: string | undefined;
-  /** After how many seconds trying again makes sense, where the API says so. */
+  /** How many seconds to wait before a retry, if the API specifies it. */
   readonly retryAfterSeconds: number | undefined;
-  /** What is wrong with single fields. */
+  /** Errors of individual fields. */
   readonly issues: readonly FieldIssue[];
 }
 
-/** What is wrong with one field. The app shows the words, which say what to do; it doesn't decide by the code. */
+/** An error of one field. The app shows its message and doesn't use its code. */
 type FieldIssue = Pick<Issue, "path" | "message">;
 
-/** Reads a failure out of anything a call threw. */
+/** Converts any error that a call throws to a failure. */
 export function describeFailure(error: unknown): Failure {
-  const refusal = error instanceof TRPCClientError ? (findTold(error) ?? findToldBefore(error)) : undefined;
+  const rejection =
+    error instanceof TRPCClientError ? (parseProcedureError(error) ?? parseServerError(error)) : undefined;
   return (
-    refusal ?? {
+    rejection ?? {
       code: "NO_ANSWER",
       message: "The server didn’t respond. Check your connection, then try again.",
       requestId: undefined,
@@ -32,25 +33,28 @@ export function describeFailure(error: unknown): Failure {
   );
 }
 
-/** What a procedure told: tRPC's shape, with our facts under `data`. */
-function findTold({ data, message }: TRPCClientError<never>): Failure | undefined {
-  return isRecord(data) ? readFacts(data, message) : undefined;
+/** Parses the error of a procedure: tRPC's format, with our fields in `data`. */
+function parseProcedureError({ data, message }: TRPCClientError<never>): Failure | undefined {
+  return isRecord(data) ? toFailure(data, message) : undefined;
 }
 
-/** What the server told before any procedure had the call, as when it is starting: `{ error: { code, … } }`. */
-function findToldBefore({ meta }: TRPCClientError<never>): Failure | undefined {
+/**
+ * Parses the error of a call that no procedure handled, for example during startup:
+ * `{ error: { code, … } }`.
+ */
+function parseServerError({ meta }: TRPCClientError<never>): Failure | undefined {
   const body = meta?.responseJSON;
-  return isRecord(body) && isRecord(body.error) ? readFacts(body.error, body.error.message) : undefined;
+  return isRecord(body) && isRecord(body.error) ? toFailure(body.error, body.error.message) : undefined;
 }
 
-function readFacts(
+function toFailure(
   { code, requestId, retryAfterSeconds, issues }: Record<string, unknown>,
   message: unknown,
 ): Failure | undefined {
   if (!isErrorCode(code)) return undefined;
   return {
     code,
-    message: asSentence(typeof message === "string" ? message : errorCatalogue[code].message),
+    message: asSentence(typeof message === "string" ? message : errorCatalog[code].message),
     requestId: typeof requestId === "string" ? requestId : undefined,
     retryAfterSeconds: typeof retryAfterSeconds === "number" ? retryAfterSeconds : undefined,
     issues: Array.isArray(issues) ? issues.filter(isIssue) : [],
@@ -62,7 +66,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === "string" && Object.hasOwn(errorCatalogue, code);
+  return typeof code === "string" && Object.hasOwn(errorCatalog, code);
 }
 
 function isIssue(value: unknown): value is FieldIssue {

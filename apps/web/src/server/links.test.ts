@@ -4,7 +4,7 @@ import { createTRPCClient } from "@trpc/client";
 import { expect, test } from "vitest";
 import { createLinks } from "./links.ts";
 
-/** A client, and the names of the procedures that each of its requests calls. */
+/** Returns a client, and the names of the procedures that each of its requests calls. */
 function createClient() {
   const requests: string[][] = [];
   const fetch = async (url: RequestInfo | URL | string): Promise<Response> => {
@@ -16,7 +16,7 @@ function createClient() {
   return { client: createTRPCClient<AppRouter>({ links }), requests };
 }
 
-test("no batch costs more than the API accepts, however many calls come at the same time", async () => {
+test("keeps the cost of every batch within the API's limit, however many calls are concurrent", async () => {
   const { client, requests } = createClient();
   const id = "key_01h455vb4pex5vsknk084sn02q";
   const period = { from: "2026-03-01T00:00:00Z", to: "2026-03-02T00:00:00Z", bucket: "hour" } as const;

@@ -5,17 +5,17 @@ import { type HTTPBatchLinkOptions, httpBatchLink, splitLink, type TRPCLink } fr
 type Options = Pick<HTTPBatchLinkOptions<AppRouter["_def"]["_config"]["$types"]>, "url" | "fetch">;
 
 /**
- * Composes batches that the API accepts: calls that cost 1 go together, each other call goes by itself, so that a slow
- * one delays none of the others either.
+ * Composes batches that the API accepts. Calls that cost 1 share a batch. Each other call is sent
+ * separately, so that a slow call doesn't delay the others.
  */
 export function createLinks(options: Options): TRPCLink<AppRouter>[] {
   // The API rejects query strings longer than this, in bytes.
-  const bounded = { ...options, maxURLLength: 4_096 };
+  const batchOptions = { ...options, maxURLLength: 4_096 };
   return [
     splitLink({
       condition: ({ path }) => batchCostOf(path) === 1,
-      true: httpBatchLink({ ...bounded, maxItems: maxBatchCost }),
-      false: httpBatchLink({ ...bounded, maxItems: 1 }),
+      true: httpBatchLink({ ...batchOptions, maxItems: maxBatchCost }),
+      false: httpBatchLink({ ...batchOptions, maxItems: 1 }),
     }),
   ];
 }

@@ -5,28 +5,37 @@ import { ReachabilityMonitor } from "./reachability.ts";
 declare module "@tanstack/react-query" {
   interface Register {
     mutationMeta: {
-      /** The form shows `UNAUTHORIZED` itself, because to it that means a wrong password. */
+      /**
+       * Whether the form handles `UNAUTHORIZED` itself, because for sign-in it means a wrong
+       * password.
+       */
       readonly isSignIn?: boolean;
     };
   }
 }
 
-const retriesAtMost = 2;
+const maxRetries = 2;
 const retryableCodes: ReadonlySet<string> = new Set(["NO_ANSWER", "SERVICE_UNAVAILABLE"]);
 
 type SessionEndedListener = () => void;
 const sessionEndedListeners = new Set<SessionEndedListener>();
 
-/** Calls `listener` whenever a call is refused because the session is over; answers how to stop that. */
+/**
+ * Calls `listener` when a call is rejected because the session ended. Returns a function that
+ * unsubscribes it.
+ */
 export function onSessionEnded(listener: SessionEndedListener): () => void {
   sessionEndedListeners.add(listener);
   return () => sessionEndedListeners.delete(listener);
 }
 
-/** Loads again what failed because the server didn't answer, once it does. */
+/**
+ * When the server responds again, refetches the queries that failed because it didn't respond or
+ * was unavailable.
+ */
 export const reachability = new ReachabilityMonitor({
-  probe: async () => (await fetch("/readyz", { cache: "no-store" })).status,
-  onBack: () =>
+  probe: async (signal) => (await fetch("/readyz", { cache: "no-store", signal })).status,
+  onRecovered: () =>
     void queryClient.refetchQueries({
       type: "active",
       predicate: ({ state }) =>
@@ -43,13 +52,13 @@ function reportIfSessionEnded(error: unknown): void {
   for (const listener of sessionEndedListeners) listener();
 }
 
-/** Removes all that was loaded for whoever was here; what is true of the instance stays. */
-export function forgetVisitor(): void {
-  queryClient.removeQueries({ predicate: ({ queryKey }) => !isOfInstance(queryKey) });
+/** Removes the cached data of the user. The data of the instance stays. */
+export function clearUserQueries(): void {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => !isInstanceQuery(queryKey) });
 }
 
-/** A key of tRPC begins with the path of the procedure. */
-function isOfInstance([path]: QueryKey): boolean {
+/** A query key of tRPC begins with the path of the procedure. */
+function isInstanceQuery([path]: QueryKey): boolean {
   return Array.isArray(path) && path[0] === "instance";
 }
 
@@ -69,9 +78,10 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 1_000,
-      retry: (failures, error) => failures < retriesAtMost && retryableCodes.has(describeFailure(error).code),
+      retry: (failures, error) => failures < maxRetries && retryableCodes.has(describeFailure(error).code),
     },
-    // Offline, a mutation fails at once with words rather than waiting for the network unseen.
+    // Offline, a mutation fails immediately with a message. By default, it would wait for the
+    // network without one.
     mutations: { networkMode: "always" },
   },
 });

@@ -8,46 +8,59 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A server that answers probes like this, one after the other; the last answer is repeated. */
-function watch(answers: readonly (number | Error)[]) {
-  const left = [...answers];
+/** Monitors a server that returns these responses to probes, in order; the last one is repeated. */
+function createMonitor(responses: readonly (number | Error)[]) {
+  const remaining = [...responses];
   const probe = vi.fn(async () => {
-    const answer = left.length > 1 ? left.shift() : left[0];
-    if (answer instanceof Error) throw answer;
-    return answer ?? 200;
+    const response = remaining.length > 1 ? remaining.shift() : remaining[0];
+    if (response instanceof Error) throw response;
+    return response ?? 200;
   });
-  const onBack = vi.fn();
-  const monitor = new ReachabilityMonitor({ probe, onBack });
+  const onRecovered = vi.fn();
+  const monitor = new ReachabilityMonitor({ probe, onRecovered });
   const states: string[] = [];
   monitor.subscribe(() => states.push(monitor.state));
-  return { monitor, probe, onBack, states };
+  return { monitor, probe, onRecovered, states };
 }
 
-test("probes until the server is ready, and then says so once", async () => {
-  const { monitor, probe, onBack, states } = watch([new Error("no answer"), 503, 200]);
+test("probes until the server is ready, and then calls onRecovered once", async () => {
+  const { monitor, probe, onRecovered, states } = createMonitor([new Error("no response"), 503, 200]);
   monitor.reportFailure();
   monitor.reportFailure();
   await vi.advanceTimersByTimeAsync(20_000);
   expect(states).toEqual(["unreachable", "unavailable", "reachable"]);
   expect(probe).toHaveBeenCalledTimes(3);
-  expect(onBack).toHaveBeenCalledTimes(1);
+  expect(onRecovered).toHaveBeenCalledTimes(1);
 });
 
-test("a failed call while the server is ready changes nothing, and is repeated after a pause", async () => {
-  const { monitor, onBack, states } = watch([200]);
+test("calls onRecovered after a pause if a call fails while the server is ready", async () => {
+  const { monitor, onRecovered, states } = createMonitor([200]);
   monitor.reportFailure();
   await vi.advanceTimersByTimeAsync(1_999);
-  expect(onBack).not.toHaveBeenCalled();
+  expect(onRecovered).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
-  expect(onBack).toHaveBeenCalledTimes(1);
+  expect(onRecovered).toHaveBeenCalledTimes(1);
   expect(states).toEqual([]);
 });
 
-test("watches again after another failure", async () => {
-  const { monitor, onBack } = watch([200]);
+test("monitors again after another failure", async () => {
+  const { monitor, onRecovered } = createMonitor([200]);
   for (const times of [1, 2]) {
     monitor.reportFailure();
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(onBack).toHaveBeenCalledTimes(times);
+    expect(onRecovered).toHaveBeenCalledTimes(times);
   }
+});
+
+test("treats a server that doesn't respond to a probe as unreachable after 5 s", async () => {
+  const monitor = new ReachabilityMonitor({
+    probe: (signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    onRecovered: () => undefined,
+  });
+  monitor.reportFailure();
+  await vi.advanceTimersByTimeAsync(4_999);
+  expect(monitor.state).toBe("reachable");
+  await vi.advanceTimersByTimeAsync(1);
+  expect(monitor.state).toBe("unreachable");
 });

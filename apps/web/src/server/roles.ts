@@ -1,6 +1,6 @@
 import type { Permission, PermissionRow, Role } from "./trpc.ts";
 
-/** Roles from most to least powerful, as they are titled; within a sentence they are in lower case. */
+/** The titles of roles, from most to least powerful. Within a sentence, roles are in lower case. */
 export const roleTitles = {
   owner: "Owner",
   admin: "Admin",
@@ -8,25 +8,20 @@ export const roleTitles = {
   viewer: "Viewer",
 } as const satisfies Record<Role, string>;
 
-export const roles = Object.keys(roleTitles) as readonly Role[]; // The table's keys.
+export const roles = Object.keys(roleTitles) as readonly Role[]; // The keys of `roleTitles`.
 
 export function isRole(text: unknown): text is Role {
   return typeof text === "string" && Object.hasOwn(roleTitles, text);
 }
 
-/** Which roles hold a permission, from most to least powerful. */
+/** The roles that have a permission, from most to least powerful. */
 export function rolesHolding(table: readonly PermissionRow[], permission: Permission): readonly Role[] {
   return table.find(({ name }) => name === permission)?.roles ?? [];
 }
 
-/** "owners and admins": who may do what only these roles allow. */
+/** The members with these roles, for example "owners and admins". */
 export function describeHolders(holders: readonly Role[]): string {
   return new Intl.ListFormat("en").format(holders.map((role) => `${role}s`));
-}
-
-/** Whether a role allows less than another one does. */
-export function isLower(role: Role, than: Role): boolean {
-  return roles.indexOf(role) > roles.indexOf(than);
 }
 
 /** "a member", "an admin". */

@@ -14,7 +14,7 @@ afterEach(() => {
   globalThis.fetch = originalFetch;
 });
 
-test("batches of the longest inputs keep to the query string that the API accepts", async () => {
+test("splits batches of the longest inputs to fit the query string length that the API accepts", async () => {
   const requestId = "語".repeat(128);
   const calls = Array.from({ length: 9 }, () => trpcClient.keyHistory.explainRequest.query({ requestId }));
   await Promise.allSettled(calls);

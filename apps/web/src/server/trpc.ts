@@ -5,7 +5,10 @@ import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { createLinks } from "./links.ts";
 import { queryClient } from "./query-client.ts";
 
-/** Calls procedures by hand; pages of a list do, because tRPC would add what the API's strict inputs refuse. */
+/**
+ * Calls procedures directly. Infinite lists need it: tRPC's options add a field that the API's
+ * strict inputs reject.
+ */
 export const trpcClient = createTRPCClient<AppRouter>({ links: createLinks({ url: "/trpc" }) });
 
 /** Query and mutation options for every procedure of the API. */
@@ -17,14 +20,14 @@ type Inputs = inferRouterInputs<AppRouter>;
 export type Session = NonNullable<Outputs["session"]["current"]>;
 export type SessionWorkspace = Session["workspaces"][number];
 export type ApiKey = Outputs["apiKeys"]["get"];
-/** A key in a list, with what only the list tells. */
+/** A key in a list, with the fields that only lists have. */
 export type ListedApiKey = Outputs["apiKeys"]["list"]["items"][number];
 export type ApiKeySummary = Outputs["apiKeys"]["summary"];
-export type KeyRefusal = Outputs["keyHistory"]["refusals"][number];
+export type KeyRejection = Outputs["keyHistory"]["refusals"][number];
 export type RequestExplanation = Outputs["keyHistory"]["explainRequest"][number];
 export type RequestVerdict = Outputs["keyHistory"]["tryOut"];
 
-/** What is sent to hold a key to something. */
+/** The settings of a key, as a call sends them. */
 export type KeySettings = NonNullable<Inputs["apiKeys"]["update"]["settings"]>;
 export type TriedRequest = Inputs["keyHistory"]["tryOut"];
 

@@ -3,8 +3,9 @@ import { useState } from "react";
 import { describeFailure, type Failure } from "./failure.ts";
 
 /**
- * Why a query has nothing to show, undefined when it has or may yet. It stays the same while the query tries
- * again, so that a page does not swing between the failure and what stands in for an answer.
+ * Why a query has no data to show; undefined if it has data or hasn't failed yet. The failure stays
+ * the same while the query retries, so that a page doesn't alternate between the failure and the
+ * loading placeholder.
  */
 export function useLoadingFailure(query: UseQueryResult<unknown, unknown>): Failure | undefined {
   const [lastError, setLastError] = useState<unknown>(query.error);
@@ -15,8 +16,8 @@ export function useLoadingFailure(query: UseQueryResult<unknown, unknown>): Fail
 }
 
 /**
- * Whether a query has failed and has nothing to show. It is then not asked again every few seconds: "Try again"
- * and the return of the connection do that.
+ * Whether a query has failed and has no data to show. Such a query isn't polled: it is refetched by
+ * "Try again" or when the connection returns.
  */
 export function isLoadingFailed({
   status,

@@ -4,49 +4,52 @@ import { useMemo } from "react";
 import { type SessionWorkspace, trpc } from "./trpc.ts";
 
 interface SessionChanges {
-  /** After a workspace was made: goes to its overview. */
-  readonly enter: (workspace: SessionWorkspace) => Promise<void>;
-  /** After its name or the person's role in it changed: shows so everywhere. */
-  readonly change: (id: string, facts: Partial<Pick<SessionWorkspace, "name" | "role">>) => Promise<void>;
-  /** After it was deleted or left: forgets all of it, and goes home. */
-  readonly leave: (id: string) => Promise<void>;
+  /** Adds a workspace that was created, and opens its overview. */
+  readonly add: (workspace: SessionWorkspace) => Promise<void>;
+  /** Updates the name of a workspace or the user's role in it, on all pages. */
+  readonly update: (id: string, changes: Partial<Pick<SessionWorkspace, "name" | "role">>) => Promise<void>;
+  /**
+   * Removes a workspace that was deleted or left, discards its cached data, and opens the start
+   * page.
+   */
+  readonly remove: (id: string) => Promise<void>;
 }
 
 /**
- * Brings what the pages know of the session up to date with what the API has confirmed about its workspaces. That
- * needs no further call, which could fail where the change did not.
+ * Applies changes of workspaces that the API has confirmed to the cached session. Another call
+ * could fail even though the change succeeded.
  */
 export function useSessionChanges(): SessionChanges {
   const router = useRouter();
   const queryClient = useQueryClient();
   return useMemo(() => {
-    const update = (next: (workspaces: readonly SessionWorkspace[]) => SessionWorkspace[]) =>
+    const updateWorkspaces = (next: (workspaces: readonly SessionWorkspace[]) => SessionWorkspace[]) =>
       queryClient.setQueryData(
         trpc.session.current.queryKey(),
         (session) => session && { ...session, workspaces: next(session.workspaces) },
       );
     return {
-      async enter(workspace) {
-        update((workspaces) => [...workspaces.filter(({ id }) => id !== workspace.id), workspace]);
+      async add(workspace) {
+        updateWorkspaces((workspaces) => [...workspaces.filter(({ id }) => id !== workspace.id), workspace]);
         await router.navigate({ to: "/w/$slug", params: { slug: workspace.slug } });
       },
-      async change(id, facts) {
-        update((workspaces) =>
-          workspaces.map((workspace) => (workspace.id === id ? { ...workspace, ...facts } : workspace)),
+      async update(id, changes) {
+        updateWorkspaces((workspaces) =>
+          workspaces.map((workspace) => (workspace.id === id ? { ...workspace, ...changes } : workspace)),
         );
         await router.invalidate();
       },
-      async leave(id) {
-        update((workspaces) => workspaces.filter((workspace) => workspace.id !== id));
+      async remove(id) {
+        updateWorkspaces((workspaces) => workspaces.filter((workspace) => workspace.id !== id));
         await router.navigate({ to: "/", replace: true });
-        queryClient.removeQueries({ predicate: ({ queryKey }) => isAbout(queryKey, id) });
+        queryClient.removeQueries({ predicate: ({ queryKey }) => isForWorkspace(queryKey, id) });
       },
     };
   }, [router, queryClient]);
 }
 
-/** A key of tRPC ends with the input of the procedure. */
-function isAbout(queryKey: readonly unknown[], workspaceId: string): boolean {
-  const [, facts] = queryKey as readonly [unknown, { readonly input?: { readonly workspaceId?: string } }?]; // As tRPC makes it.
-  return facts?.input?.workspaceId === workspaceId;
+/** A query key of tRPC ends with the input of the procedure. */
+function isForWorkspace(queryKey: readonly unknown[], workspaceId: string): boolean {
+  const [, options] = queryKey as readonly [unknown, { readonly input?: { readonly workspaceId?: string } }?]; // tRPC's format.
+  return options?.input?.workspaceId === workspaceId;
 }

@@ -6,18 +6,24 @@ import { type Permission, type Role, type SessionWorkspace, trpc, type Workspace
 import { useSessionChanges } from "./use-session-changes.ts";
 
 interface WorkspaceAccess {
-  /** Whether the person is no member any more, or the workspace is gone. */
+  /** Whether the user is no longer a member, or the workspace was deleted. */
   readonly isLost: boolean;
-  /** The workspace as the server has it now. */
+  /** The current state of the workspace on the server. */
   readonly query: UseQueryResult<Workspace, unknown>;
   readonly role: Role;
-  /** Whether the person's role allows something; as of sign-in until the server has answered. */
-  readonly may: (permission: Permission) => boolean;
-  /** The roles that allow something. */
+  /**
+   * Whether the user has a permission. Until the server has responded, the role in the session
+   * decides.
+   */
+  readonly can: (permission: Permission) => boolean;
+  /** The roles that have a permission. */
   readonly holders: (permission: Permission) => readonly Role[];
 }
 
-/** What the person may do in a workspace. A name or role that somebody else changed reaches the frame by this too. */
+/**
+ * What the user may do in a workspace. Also copies a name or role that someone else changed to the
+ * cached session.
+ */
 export function useWorkspaceAccess(workspace: SessionWorkspace): WorkspaceAccess {
   const query = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
   const { data: table } = useSuspenseQuery(
@@ -28,13 +34,13 @@ export function useWorkspaceAccess(workspace: SessionWorkspace): WorkspaceAccess
   const latest = query.data;
   useEffect(() => {
     if (!latest || (latest.name === name && latest.role === role)) return;
-    void sessionChanges.change(id, { name: latest.name, role: latest.role });
+    void sessionChanges.update(id, { name: latest.name, role: latest.role });
   }, [latest, id, name, role, sessionChanges]);
   return {
     isLost: query.error !== null && describeFailure(query.error).code === "FORBIDDEN",
     query,
     role: latest?.role ?? role,
-    may: (permission) =>
+    can: (permission) =>
       latest?.permissions.includes(permission) ?? rolesHolding(table, permission).includes(role),
     holders: (permission) => rolesHolding(table, permission),
   };

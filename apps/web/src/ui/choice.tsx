@@ -2,22 +2,22 @@ import type { ReactElement, ReactNode } from "react";
 import classes from "./choice.module.css";
 
 interface ChoiceProps {
-  /** One of several, or yes or no. */
+  /** A radio button excludes others. A checkbox is independent. */
   readonly kind: "radio" | "checkbox";
   readonly label: ReactNode;
-  /** What it means, under the label. */
+  /** Help text under the label. */
   readonly help?: ReactNode;
   readonly isChosen: boolean;
   readonly isDisabled?: boolean;
-  /** Those of one name exclude each other. */
+  /** Radio buttons with the same name exclude each other. */
   readonly name?: string;
-  readonly hasFirstFocus?: boolean;
+  readonly hasAutofocus?: boolean;
   readonly onChoose: (isChosen: boolean) => void;
 }
 
-/** A box to tick, or one of several to choose. */
+/** A checkbox or a radio button, with a label and help text. */
 export function Choice(props: ChoiceProps): ReactElement {
-  const { kind, label, help, isChosen, isDisabled = false, name, hasFirstFocus, onChoose } = props;
+  const { kind, label, help, isChosen, isDisabled = false, name, hasAutofocus, onChoose } = props;
   return (
     <label className={classes.choice} data-disabled={isDisabled || undefined}>
       <input
@@ -26,7 +26,7 @@ export function Choice(props: ChoiceProps): ReactElement {
         name={name}
         checked={isChosen}
         disabled={isDisabled}
-        data-autofocus={hasFirstFocus || undefined}
+        data-autofocus={hasAutofocus || undefined}
         onChange={(event) => onChoose(event.currentTarget.checked)}
       />
       <span className={classes.words}>
@@ -43,7 +43,7 @@ interface ChoicesProps {
   readonly children: ReactNode;
 }
 
-/** Choices that belong together, under a label. */
+/** A labeled group of choices. */
 export function Choices({ label, error, children }: ChoicesProps): ReactElement {
   return (
     <fieldset className={classes.choices}>

@@ -1,4 +1,7 @@
-/** For a dialog whose call is under way: nothing closes it, because that would look like calling the call off. */
+/**
+ * Dialog props that prevent closing while a call is in flight, because closing would look like
+ * canceling the call.
+ */
 export function closeUnlessBusy(isBusy: boolean, onClose: () => void) {
   return {
     onClose: () => {

@@ -6,11 +6,11 @@ interface CodeLineProps {
   readonly code: string;
   /** The accessible name of the copy button, such as "Copy command". */
   readonly copyLabel: string;
-  /** Told when it was copied, by the button or by hand. */
+  /** Called when the code is copied, by the button or from a selection. */
   readonly onCopied?: () => void;
 }
 
-/** One command to paste into a shell. It wraps rather than scrolls, so that all of it can be read. */
+/** A command to paste into a shell. It wraps instead of scrolling, so that all of it is visible. */
 export function CodeLine({ code, copyLabel, onCopied }: CodeLineProps): ReactElement {
   return (
     <div className={classes.line}>

@@ -1,4 +1,7 @@
-/** A text without spaces at its ends, and with one space for each run of them: tabs and no-break spaces count. */
+/**
+ * Trims whitespace, and replaces each run of whitespace, including tabs and no-break spaces, by one
+ * space.
+ */
 export function collapseSpaces(text: string): string {
   return text.trim().replace(/\s+/g, " ");
 }

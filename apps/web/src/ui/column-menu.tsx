@@ -1,20 +1,20 @@
 import { Button, Menu } from "@mantine/core";
 import { IconColumns3 } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { type ColumnLayout, choose } from "./table-layout.ts";
+import { type ColumnLayout, chooseColumns } from "./table-layout.ts";
 
 interface ColumnMenuProps {
   readonly columns: readonly (ColumnLayout & { readonly label: string })[];
-  /** The chosen columns; undefined for those that are shown by default. */
+  /** The chosen columns; undefined for the default columns. */
   readonly chosen: readonly string[] | undefined;
-  /** Gets undefined for the columns that are shown by default. */
+  /** Receives undefined for the default columns. */
   readonly onChoose: (chosen: readonly string[] | undefined) => void;
 }
 
-/** Chooses the columns of a table. The first column names the row, and is always shown. */
+/** A menu to choose the columns of a table. The first column names the row and is always shown. */
 export function ColumnMenu({ columns, chosen, onChoose }: ColumnMenuProps): ReactElement {
   const [, ...choosable] = columns;
-  const shown = new Set(choose(columns, chosen).map(({ id }) => id));
+  const shown = new Set(chooseColumns(columns, chosen).map(({ id }) => id));
   const toggle = (id: string) => {
     const next = choosable
       .filter((column) => shown.has(column.id) !== (column.id === id))

@@ -1,20 +1,24 @@
 import { Modal } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 import { closeUnlessBusy } from "./close-unless-busy.ts";
-import { ConfirmAnswer, type ConfirmAnswerProps } from "./confirm-answer.tsx";
+import { ConfirmActions, type ConfirmActionsProps } from "./confirm-actions.tsx";
 
-interface ConfirmDialogProps extends ConfirmAnswerProps {
+interface ConfirmDialogProps extends ConfirmActionsProps {
   readonly isOpen: boolean;
   readonly title: ReactNode;
-  /** What would happen, and to what. */
+  /** What the action does, and to what. */
   readonly children: ReactNode;
-  /** Called when it is out of sight: the failure of this time must not show the next time. */
+  /**
+   * Called when the dialog is hidden. Reset the failure here, so that the dialog doesn't show it
+   * when it opens again.
+   */
   readonly onClosed?: () => void;
 }
 
 /**
- * Asks before something is done; whoever opens it makes the call. A dialog that is about one thing now and another one
- * later mounts its call and a `ConfirmAnswer` for each instead, so that no failure shows with the wrong one.
+ * Asks for confirmation. The caller performs the action. If a dialog stays mounted for different
+ * items, mount the call and a `ConfirmActions` per item instead, so that the failure of one item
+ * isn't shown for another.
  */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactElement {
   const { isOpen, title, children, onClosed, ...answer } = props;
@@ -27,7 +31,7 @@ export function ConfirmDialog(props: ConfirmDialogProps): ReactElement {
       size={480}
     >
       {children}
-      <ConfirmAnswer {...answer} />
+      <ConfirmActions {...answer} />
     </Modal>
   );
 }

@@ -10,29 +10,32 @@ interface CopyButtonProps {
   readonly text: string;
   /** The accessible name, such as "Copy API key". */
   readonly label: string;
-  /** Whether the button shows words beside its icon. */
-  readonly hasWords?: boolean;
-  /** Whether it is what to do next; only with words. */
+  /** Whether the button shows text next to its icon. */
+  readonly hasText?: boolean;
+  /** Whether this is the primary action; only with text. */
   readonly isPrimary?: boolean;
-  /** Whether it takes the focus when it appears. */
-  readonly isFirst?: boolean;
+  /** Whether the button takes the focus when it appears. */
+  readonly hasAutofocus?: boolean;
   readonly onCopied?: () => void;
 }
 
 type Outcome = "none" | "copied" | "failed";
-const words: Readonly<Record<Outcome, string>> = {
+const statusTexts: Readonly<Record<Outcome, string>> = {
   none: "Copy",
   copied: "Copied",
-  failed: "Select the text and copy it by hand",
+  failed: "Select the text and copy it manually",
 };
 
-/** Copies a text and says for a moment that it did. Its name stays the same, so that focus can stay too. */
+/**
+ * Copies a text and confirms it for two seconds. The accessible name stays the same, because the
+ * button keeps the focus.
+ */
 export function CopyButton({
   text,
   label,
-  hasWords = false,
+  hasText = false,
   isPrimary = false,
-  isFirst = false,
+  hasAutofocus = false,
   onCopied,
 }: CopyButtonProps): ReactElement {
   const [outcome, setOutcome] = useState<Outcome>("none");
@@ -47,20 +50,20 @@ export function CopyButton({
   return (
     <>
       <Tooltip
-        label={words[outcome]}
+        label={statusTexts[outcome]}
         {...(outcome === "failed" && { opened: true })}
-        disabled={hasWords && outcome !== "failed"}
+        disabled={hasText && outcome !== "failed"}
       >
-        {hasWords ? (
+        {hasText ? (
           <Button
             variant={isPrimary ? "filled" : "default"}
             leftSection={icon}
             onClick={copy}
             aria-label={label}
             miw={104}
-            autoFocus={isFirst}
+            autoFocus={hasAutofocus}
           >
-            {outcome === "copied" ? words.copied : words.none}
+            {outcome === "copied" ? statusTexts.copied : statusTexts.none}
           </Button>
         ) : (
           <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={label}>
@@ -69,7 +72,7 @@ export function CopyButton({
         )}
       </Tooltip>
       <span role="status" className="visually-hidden">
-        {outcome === "none" ? "" : words[outcome]}
+        {outcome === "none" ? "" : statusTexts[outcome]}
       </span>
     </>
   );

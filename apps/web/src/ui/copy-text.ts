@@ -1,6 +1,7 @@
-/** Puts text on the clipboard; answers whether that worked. */
+/** Copies text to the clipboard. Returns whether it succeeded. */
 export async function copyText(text: string): Promise<boolean> {
-  // Browsers offer the clipboard to secure origins only, and a self-hosted instance may be plain http.
+  // Browsers restrict the clipboard API to secure origins, and a self-hosted instance can use plain
+  // HTTP.
   if (!navigator.clipboard) return copyThroughSelection(text);
   try {
     await navigator.clipboard.writeText(text);
@@ -17,7 +18,8 @@ function copyThroughSelection(text: string): boolean {
   area.readOnly = true;
   area.style.position = "fixed";
   area.style.opacity = "0";
-  // Beside what has the focus, so that a dialog's focus trap lets it be selected.
+  // Next to the focused element, because a dialog's focus trap prevents selection outside of the
+  // dialog.
   (focused.parentElement ?? document.body).append(area);
   area.select();
   const isCopied = document.execCommand("copy");

@@ -24,13 +24,13 @@ const features = tableFeatures({
   columnMeta: {} as { readonly column: DataColumn<never> },
 });
 
-/** A column of a {@link DataTable}. The first column names the row, and is always shown. */
+/** A column of a {@link DataTable}. The first column names the row and is always shown. */
 export interface DataColumn<Item> extends ColumnLayout {
   readonly label: string;
-  /** What the list is sorted by when this column's header is pressed; absent if it can't be sorted. */
+  /** What this column's header sorts the list by; absent if it can't be sorted. */
   readonly order?: string;
   readonly isNumeric?: boolean;
-  /** Whether the column takes a line of its own in a card. */
+  /** Whether the column takes a whole line of a card. */
   readonly isWide?: boolean;
   readonly cell: (item: Item) => ReactNode;
 }
@@ -38,23 +38,28 @@ export interface DataColumn<Item> extends ColumnLayout {
 interface DataTableProps<Item> {
   /** The accessible name. */
   readonly label: string;
-  /** The same array at each render. */
+  /** Must be the same array at each render. */
   readonly columns: readonly [DataColumn<Item>, ...DataColumn<Item>[]];
-  /** Undefined while they load: placeholders stand in. */
+  /** Undefined while the items load. The table then shows placeholders. */
   readonly items: readonly Item[] | undefined;
-  /** Whether `items` are of the former search while the current one loads. */
-  readonly isOld: boolean;
+  /** Whether `items` are results of the previous search while the current one loads. */
+  readonly isStale: boolean;
   readonly idOf: (item: Item) => string;
-  /** The chosen columns; undefined for those that are shown by default. */
+  /** The chosen columns; undefined for the default columns. */
   readonly chosen: readonly string[] | undefined;
-  /** What the list is sorted by, with a minus before it in descending order; absent if it can't be sorted. */
+  /**
+   * What the list is sorted by, with a minus before it in descending order; absent if it can't be
+   * sorted.
+   */
   readonly sort?: string;
   readonly onSort?: (sort: string) => void;
   /** Opens an item, by a click anywhere in its row. */
   readonly onOpen?: (item: Item) => void;
-  /** The frequent action of a row, and a menu with the others. */
+  /** The buttons at the end of a row. */
   readonly actions?: (item: Item) => ReactNode;
-  /** Which rows are selected, and their names for screen readers; absent if rows can't be selected. */
+  /**
+   * Which rows are selected, and their names for screen readers; absent if rows can't be selected.
+   */
   readonly selection?: {
     readonly selected: ReadonlySet<string>;
     readonly onSelect: (selected: ReadonlySet<string>) => void;
@@ -69,11 +74,11 @@ const selectionWidth = 40;
 const actionsWidth = 92;
 
 /**
- * A list as a table with the columns that fit, or as cards where a table doesn't fit. The server sorts, filters and cuts
- * pages.
+ * A list as a table with the columns that fit, or as cards if a table doesn't fit. The server
+ * sorts, filters and paginates.
  */
 export function DataTable<Item extends object>(props: DataTableProps<Item>): ReactElement {
-  const { label, columns, items, isOld, idOf, chosen, sort = "", onSort, selection } = props;
+  const { label, columns, items, isStale, idOf, chosen, sort = "", onSort, selection } = props;
   const [ref, width] = useWidth<HTMLDivElement>();
   const fixed = (selection ? selectionWidth : 0) + (props.actions ? actionsWidth : 0);
   const shown = fitColumns(columns, chosen, width - fixed);
@@ -98,11 +103,19 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   });
   const { rows } = table.getRowModel();
   const visible = table.getVisibleLeafColumns().map((column) => columnOf<Item>(column));
-  const isBusy = !items || isOld;
+  const isBusy = !items || isStale;
+  // Until the width is measured, the list would render all rows as cards and replace them before
+  // the first paint.
+  if (width === 0) return <div ref={ref} />;
   if (isCards(width)) {
     return (
       <div ref={ref}>
-        <ul className={cardClasses.list} aria-label={label} aria-busy={isBusy} data-old={isOld || undefined}>
+        <ul
+          className={cardClasses.list}
+          aria-label={label}
+          aria-busy={isBusy}
+          data-stale={isStale || undefined}
+        >
           {items
             ? rows.map((row) => (
                 <Card key={row.id} row={row} columns={visible} {...rowProps(props, row.id)} />
@@ -118,7 +131,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
         className={`${tableClasses.table} ${classes.table}`}
         aria-label={label}
         aria-busy={isBusy}
-        data-old={isOld || undefined}
+        data-stale={isStale || undefined}
       >
         <colgroup>
           {selection && <col style={{ width: selectionWidth }} />}
@@ -176,9 +189,9 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
             : placeholderWidths.map((cell) => (
                 <tr key={cell}>
                   {selection && <td />}
-                  {visible.map(({ id }, place) => (
+                  {visible.map(({ id }, index) => (
                     <td key={id}>
-                      <Skeleton h={12} w={place === 0 ? cell : "60%"} />
+                      <Skeleton h={12} w={index === 0 ? cell : "60%"} />
                     </td>
                   ))}
                   {props.actions && <td />}
@@ -200,7 +213,7 @@ function defineColumn<Item>(column: DataColumn<Item>): ColumnDef<typeof features
 }
 
 function columnOf<Item>(column: Column<typeof features, Item & object>): DataColumn<Item> {
-  return column.columnDef.meta?.column as unknown as DataColumn<Item>; // `defineColumn` put it there.
+  return column.columnDef.meta?.column as unknown as DataColumn<Item>; // `defineColumn` sets it.
 }
 
 interface RowProps<Item extends object> {
@@ -224,7 +237,7 @@ function rowProps<Item extends object>(props: DataTableProps<Item>, id: string) 
   };
 }
 
-/** A click anywhere opens the item, unless it was on a control or selected text. */
+/** Opens the item on a click anywhere in its row, except on a control or after selecting text. */
 function openUnlessOnControl(event: MouseEvent, open: () => void): void {
   const isOnControl =
     event.target instanceof Element && event.target.closest("a, button, input, label") !== null;
@@ -253,8 +266,8 @@ function TableRowBody<Item extends object>(props: RowProps<Item>): ReactElement 
             />
           </td>
         )}
-        {columns.map(({ id, isNumeric, cell }, place) =>
-          place === 0 ? (
+        {columns.map(({ id, isNumeric, cell }, index) =>
+          index === 0 ? (
             <th key={id} scope="row">
               {cell(item)}
             </th>
@@ -277,7 +290,7 @@ function TableRowBody<Item extends object>(props: RowProps<Item>): ReactElement 
   );
 }
 
-/** A refresh every few seconds renders only the rows that have changed. */
+/** Memoized, so that the refresh every few seconds renders only the rows that have changed. */
 const TableRow = memo(TableRowBody, isSameRow) as typeof TableRowBody;
 
 function CardBody<Item extends object>(props: RowProps<Item>): ReactElement {
@@ -326,7 +339,7 @@ function isSameRow<Item extends object>(before: RowProps<Item>, after: RowProps<
     before.actions === after.actions &&
     before.note === after.note &&
     before.columns.length === after.columns.length &&
-    before.columns.every((column, place) => column === after.columns[place])
+    before.columns.every((column, index) => column === after.columns[index])
   );
 }
 

@@ -19,14 +19,14 @@ test.each([
   [day, "yesterday"],
   [2 * day, "2 days ago"],
   [30 * day, "30 days ago"],
-])("says what was %i ms ago as “%s”", (milliseconds, words) => {
+])("describes a time %i ms ago as “%s”", (milliseconds, words) => {
   expect(describeElapsed(before(milliseconds), now)).toBe(words);
 });
 
-test("gives the date of what is over 30 days ago", () => {
+test("returns the date of a time over 30 days ago", () => {
   expect(describeElapsed(before(31 * day), now)).toMatch(/2026/);
 });
 
-test("takes a moment ahead of the reader's clock for now", () => {
+test("treats a time ahead of the user's clock as now", () => {
   expect(describeElapsed(before(-5 * minute), now)).toBe("just now");
 });

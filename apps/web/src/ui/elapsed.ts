@@ -4,14 +4,17 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The locale of the reader's system, for dates. `navigator.language` can be a tag that `Intl` rejects. */
+/**
+ * The locale of the user's system, for dates. `navigator.language` can be a tag that `Intl`
+ * rejects.
+ */
 export function readerLocale(): string {
   return new Intl.DateTimeFormat().resolvedOptions().locale;
 }
 
 /**
- * How long ago `then` was, in words: "just now", "5 min ago", "yesterday"; a date once it is over 30 days.
- * A moment ahead of `now` counts as now, because clocks differ a little.
+ * How long ago `then` was, in words: "just now", "5 min ago", "yesterday"; a date if it was over 30
+ * days ago. A time after `now` counts as now, because clocks differ slightly.
  */
 export function describeElapsed(then: Date, now: Date): string {
   const elapsed = now.getTime() - then.getTime();
@@ -24,7 +27,7 @@ export function describeElapsed(then: Date, now: Date): string {
   return then.toLocaleDateString(readerLocale(), { dateStyle: "medium" });
 }
 
-/** The exact moment in the reader's zone, with the zone. */
+/** The exact time in the user's time zone, with the zone. */
 export function describeExactly(moment: Date): string {
   return moment.toLocaleString(readerLocale(), { dateStyle: "medium", timeStyle: "long" });
 }

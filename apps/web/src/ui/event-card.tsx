@@ -5,7 +5,7 @@ import { RelativeTime } from "./relative-time.tsx";
 import { RequestId } from "./request-id.tsx";
 
 interface EventCardProps {
-  /** Who or what it is about, beside the time. */
+  /** Who or what the event is about, next to the time. */
   readonly head: ReactNode;
   readonly occurredAt: string;
   readonly address: string | null;
@@ -14,7 +14,7 @@ interface EventCardProps {
   readonly children: ReactNode;
 }
 
-/** Something that happened, as an item of a list, where a row has no room. */
+/** An event as an item of a list, for widths at which a table row doesn't fit. */
 export function EventCard({ head, occurredAt, address, requestId, children }: EventCardProps): ReactElement {
   return (
     <li className={cardClasses.card}>

@@ -12,7 +12,7 @@ interface FailurePanelProps {
   readonly onRetry: () => void;
 }
 
-/** A failure in place of what could not be shown. */
+/** A failure and a retry button, shown instead of content that failed to load. */
 export function FailurePanel(props: FailurePanelProps): ReactElement {
   return (
     <section className={classes.panel} role="alert">

@@ -1,4 +1,4 @@
-/** A form's answer to invalid values: moves the focus to the first field that has an error. */
+/** Returns a handler for invalid forms that focuses the first field with an error. */
 export function focusFirstError<Field extends string>(
   getInputNode: (field: Field) => HTMLElement | null,
 ): (errors: Readonly<Record<string, unknown>>) => void {

@@ -8,8 +8,8 @@ export interface FormFailureProps {
 }
 
 /**
- * What went wrong with a form as a whole; what concerns one field stands under that field. It takes the focus,
- * which the button lost when it was disabled.
+ * The failure of a form as a whole. Errors of one field are shown under that field. It takes the
+ * focus, because the button lost the focus when it was disabled.
  */
 export function FormFailure({ message, requestId }: FormFailureProps): ReactElement {
   const box = useRef<HTMLDivElement>(null);

@@ -18,11 +18,11 @@ test.each<[Partial<KeyState>, string[]]>([
   [{ isDisabled: true, expiresAt: "2026-03-01T12:00:00Z", isRateLimited: true }, ["Disabled"]],
   [{ isOwnerDisabled: true }, ["Owner disabled"]],
   [{ isRotating: true, isRateLimited: true }, ["Rotating", "Rate limited"]],
-])("%j is %j", (state, expected) => {
+])("describes %j as %j", (state, expected) => {
   expect(labels(state)).toEqual(expected);
 });
 
-test("knows the filters", () => {
+test("recognizes status filters", () => {
   expect(isStatusFilter("expiring")).toBe(true);
   expect(isStatusFilter("toString")).toBe(false);
 });

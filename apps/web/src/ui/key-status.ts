@@ -5,7 +5,7 @@ export interface KeyStatus {
   readonly tone: StatusTone;
 }
 
-/** What a key's status depends on. */
+/** The properties of a key that its status depends on. */
 export interface KeyState {
   readonly isDisabled: boolean;
   readonly isOwnerDisabled?: boolean;
@@ -19,7 +19,9 @@ export interface KeyState {
 const dayMs = 86_400_000;
 const soonDays = 30;
 
-/** The statuses of a key: one if it doesn't work, else "Active" or everything that needs attention. */
+/**
+ * The statuses of a key: one if it doesn't work, else "Active" or everything that needs attention.
+ */
 export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   if (key.isDisabled) return [{ label: "Disabled", tone: "stopped" }];
   const leftMs = key.expiresAt === null ? undefined : Date.parse(key.expiresAt) - now.getTime();
@@ -43,7 +45,7 @@ function describeDays(leftMs: number): string {
   return "less than an hour";
 }
 
-/** The filters by status, as the API names them. */
+/** The labels of the API's status filters. */
 export const statusFilters = {
   active: "Active",
   disabled: "Disabled",

@@ -9,7 +9,9 @@ interface LostAccessProps {
   readonly onLeave: () => void;
 }
 
-/** What stands in place of a page of a workspace that the person was taken out of while they looked at it. */
+/**
+ * Replaces a page of a workspace if the user is removed from the workspace while the page is open.
+ */
 export function LostAccess({ name, onLeave }: LostAccessProps): ReactElement {
   return (
     <section className={classes.panel} role="alert">

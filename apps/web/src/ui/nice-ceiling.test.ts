@@ -11,6 +11,6 @@ test.each([
   [59, 60],
   [61, 100],
   [1_284, 2_000],
-])("puts %i under %i", (value, top) => {
+])("rounds %i up to %i", (value, top) => {
   expect(niceCeiling(value)).toBe(top);
 });

@@ -4,33 +4,33 @@ import { formatCount } from "./count.ts";
 import { niceCeiling } from "./nice-ceiling.ts";
 import classes from "./outcome-chart.module.css";
 
-/** Requests of one stretch of time, by what became of them. */
+/** The requests of one period, by outcome. */
 export interface OutcomeBar {
-  /** Stands for the bar, the same at each drawing. */
+  /** Identifies the bar across renders. */
   readonly id: string;
-  /** The stretch in full, such as "Mon 2 Mar, 14:00–15:00". */
+  /** The period in full, such as "Mon 2 Mar, 14:00–15:00". */
   readonly title: string;
-  /** The stretch on the axis, such as "14:00". */
+  /** The period on the axis, such as "14:00". */
   readonly tick: string;
   readonly admitted: number;
   readonly limited: number;
-  readonly refused: number;
+  readonly rejected: number;
 }
 
-/** The outcomes from the bottom of a bar to its top. */
+/** The outcomes, from the bottom to the top of a bar. */
 export const outcomes = [
   { name: "admitted", label: "Allowed" },
   { name: "limited", label: "Rate limited" },
-  { name: "refused", label: "Rejected" },
+  { name: "rejected", label: "Rejected" },
 ] as const;
 
 interface OutcomeChartProps {
-  /** What it says, for those who cannot see it. */
+  /** The accessible name, with a summary of the data. */
   readonly label: string;
   readonly bars: readonly OutcomeBar[];
 }
 
-/** Stacked bars; each tells its figures when pointed at. */
+/** A stacked bar chart. Hovering over a bar shows its figures. */
 export function OutcomeChart({ label, bars }: OutcomeChartProps): ReactElement {
   const top = niceCeiling(Math.max(...bars.map(totalOf)));
   const ticks = bars.length > 1 ? [bars[0], bars[Math.floor(bars.length / 2)], bars.at(-1)] : bars;
@@ -78,7 +78,7 @@ function Figures({ bar }: { readonly bar: OutcomeBar }): ReactElement {
   );
 }
 
-/** What the colours mean, with how many there were of each. */
+/** The meaning of each color, with the total count. */
 export function OutcomeLegend({ bars }: { readonly bars: readonly OutcomeBar[] }): ReactElement {
   return (
     <ul className={classes.legend}>
@@ -92,6 +92,6 @@ export function OutcomeLegend({ bars }: { readonly bars: readonly OutcomeBar[] }
   );
 }
 
-function totalOf({ admitted, limited, refused }: OutcomeBar): number {
-  return admitted + limited + refused;
+function totalOf({ admitted, limited, rejected }: OutcomeBar): number {
+  return admitted + limited + rejected;
 }

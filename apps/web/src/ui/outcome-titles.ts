@@ -4,7 +4,7 @@ const titles: Readonly<Record<string, string>> = {
   "user-disabled": "Account disabled",
   disabled: "Disabled",
   expired: "Expired",
-  "rotated-out": "Former secret after its overlap",
+  "rotated-out": "Former secret no longer valid",
   address: "IP address not allowed",
   narrowed: "Needs an unrestricted key",
   "workspace-not-in-key": "Workspace not allowed",
@@ -13,7 +13,10 @@ const titles: Readonly<Record<string, string>> = {
   "permission-not-in-key": "Permission not allowed",
 };
 
-/** Why a request was not let in, in two or three words; the name itself for one of a later version. */
+/**
+ * Why a request was rejected, in a few words. An outcome that is unknown to this version is
+ * returned as is.
+ */
 export function outcomeTitle(outcome: string): string {
   return titles[outcome] ?? outcome;
 }

@@ -4,15 +4,18 @@ import classes from "./page-header.module.css";
 
 interface PageHeaderProps {
   readonly title: string;
-  /** One line that says what the page is for. */
+  /** One line that describes the purpose of the page. */
   readonly explanation: ReactNode;
-  /** Short facts beside the title. */
+  /** Short facts next to the title. */
   readonly tags?: ReactNode;
   /** The page's primary action. */
   readonly action?: ReactNode;
 }
 
-/** What every page begins with: title, one line, and the primary action on the right. */
+/**
+ * The header of every page: the title, one line of explanation, and the primary action on the
+ * right.
+ */
 export function PageHeader({ title, explanation, tags, action }: PageHeaderProps): ReactElement {
   useDocumentTitle(`${title} · Latchkey`);
   return (

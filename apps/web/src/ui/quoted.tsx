@@ -1,6 +1,9 @@
 import type { ReactElement } from "react";
 
-/** A name that somebody gave, in quotation marks; one that changes the direction of writing moves no neighbour. */
+/**
+ * A user-defined name in quotation marks. `bdi` isolates right-to-left names from the surrounding
+ * text.
+ */
 export function Quoted({ children }: { readonly children: string }): ReactElement {
   return (
     <>

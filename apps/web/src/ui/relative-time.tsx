@@ -1,20 +1,38 @@
 import { Tooltip } from "@mantine/core";
-import type { ReactElement } from "react";
+import { type ReactElement, useContext } from "react";
 import { describeElapsed, describeExactly } from "./elapsed.ts";
+import { ExactTimes } from "./exact-times.ts";
+import classes from "./relative-time.module.css";
 import { useNow } from "./use-now.ts";
 
-/** A moment as time gone by; the exact one shows on hover. */
+/**
+ * A time relative to now. Hovering or tapping shows the exact time. If the user has chosen exact
+ * times in the account menu, which works with the keyboard, the exact time is shown instead.
+ */
 export function RelativeTime({ at }: { readonly at: string }): ReactElement {
   const now = useNow();
-  const moment = new Date(at);
+  const isExact = useContext(ExactTimes);
+  const time = new Date(at);
+  if (isExact) return <ExactTime at={at} />;
   return (
-    <Tooltip label={<Exactly moment={moment} />}>
-      <time dateTime={at}>{describeElapsed(moment, now)}</time>
+    <Tooltip label={<Exactly time={time} />} events={timeTooltipEvents}>
+      <time dateTime={at}>{describeElapsed(time, now)}</time>
     </Tooltip>
   );
 }
 
-/** A component of its own, because spelling a moment out takes its time, and is for nothing until somebody hovers. */
-function Exactly({ moment }: { readonly moment: Date }): string {
-  return describeExactly(moment);
+/** The date, the time and the time zone. */
+export function ExactTime({ at }: { readonly at: string }): ReactElement {
+  return (
+    <time dateTime={at} className={classes.exact}>
+      {describeExactly(new Date(at))}
+    </time>
+  );
+}
+
+export const timeTooltipEvents = { hover: true, focus: true, touch: true };
+
+/** A separate component, so that the time is formatted only when the tooltip opens. */
+function Exactly({ time }: { readonly time: Date }): string {
+  return describeExactly(time);
 }

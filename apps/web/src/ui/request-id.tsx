@@ -5,11 +5,14 @@ import classes from "./request-id.module.css";
 
 interface RequestIdProps {
   readonly requestId: string;
-  /** Whether the request was rejected with a key of the reader's, so that there is a page that explains it. */
+  /**
+   * Whether the request was rejected with one of the user's keys. If so, the ID links to the page
+   * that explains why.
+   */
   readonly isExplained?: boolean;
 }
 
-/** The ID of a request, cut off if there is no room, and a button that copies all of it. */
+/** The ID of a request, truncated if it doesn't fit, and a button that copies the whole ID. */
 export function RequestId({ requestId, isExplained = false }: RequestIdProps): ReactElement {
   const code = (
     <code className={classes.code} title={requestId}>

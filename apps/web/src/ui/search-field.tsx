@@ -11,23 +11,26 @@ interface SearchFieldProps {
   readonly label: string;
   readonly placeholder: string;
   readonly maxLength: number;
-  /** What the address says. */
+  /** The search in the URL. */
   readonly search: string;
   readonly onSearch: (text: string) => void;
 }
 
-/** Types freely and tells the address a moment later; follows the address when that changes otherwise. */
+/**
+ * Updates the URL 200 ms after the last keystroke, and follows other changes of the URL, such as
+ * "Back".
+ */
 export function SearchField(props: SearchFieldProps): ReactElement {
   const { label, placeholder, maxLength, search, onSearch } = props;
   const [text, setText] = useState(search);
-  const told = useRef(search);
-  const tell = useDebouncedCallback((next: string) => {
-    told.current = next.trim() === "" ? "" : next;
+  const lastReported = useRef(search);
+  const reportSearch = useDebouncedCallback((next: string) => {
+    lastReported.current = next.trim() === "" ? "" : next;
     onSearch(next);
   }, debounceMilliseconds);
   useEffect(() => {
-    if (search === told.current) return;
-    told.current = search;
+    if (search === lastReported.current) return;
+    lastReported.current = search;
     setText(search);
   }, [search]);
   return (
@@ -43,7 +46,7 @@ export function SearchField(props: SearchFieldProps): ReactElement {
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value);
-        tell(event.currentTarget.value);
+        reportSearch(event.currentTarget.value);
       }}
     />
   );

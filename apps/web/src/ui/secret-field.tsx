@@ -3,7 +3,10 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconEye, IconEyeOff } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 
-/** A password or a key whose characters can be shown, by keyboard too. */
+/**
+ * A field for a password or a key. A button, which works with the keyboard too, shows the
+ * characters.
+ */
 export function SecretField(props: PasswordInputProps): ReactElement {
   const [isVisible, { toggle }] = useDisclosure(false);
   return (

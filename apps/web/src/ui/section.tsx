@@ -5,12 +5,12 @@ interface SectionProps {
   readonly title: string;
   /** Controls on the right of the heading. */
   readonly action?: ReactNode;
-  /** Whether it takes the whole width of the page. */
+  /** Whether the section takes the whole width of the page. */
   readonly isWide?: boolean;
   readonly children: ReactNode;
 }
 
-/** One part of a page, under a heading. */
+/** A section of a page, with a heading. */
 export function Section({ title, action, isWide, children }: SectionProps): ReactElement {
   const id = useId();
   return (

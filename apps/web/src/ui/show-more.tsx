@@ -5,15 +5,18 @@ import classes from "./show-more.module.css";
 interface ShowMoreProps {
   readonly hasMore: boolean;
   readonly isLoading: boolean;
-  /** Why the rest did not come, in words. */
+  /** Why the next items failed to load. */
   readonly failure: string | undefined;
   /** How many are shown, such as "50 of 120 members". */
   readonly children: ReactNode;
-  readonly onMore: () => void;
+  readonly onShowMore: () => void;
 }
 
-/** The way to the rest of a list, below it. When nothing is left, the focus stays here. */
-export function ShowMore({ hasMore, isLoading, failure, children, onMore }: ShowMoreProps): ReactElement {
+/**
+ * The button below a list that loads more items. After the last items, the button disappears and
+ * the footer takes the focus.
+ */
+export function ShowMore({ hasMore, isLoading, failure, children, onShowMore }: ShowMoreProps): ReactElement {
   const foot = useRef<HTMLDivElement>(null);
   const hadMore = useRef(hasMore);
   useEffect(() => {
@@ -30,7 +33,7 @@ export function ShowMore({ hasMore, isLoading, failure, children, onMore }: Show
       )}
       <span>{children}</span>
       {hasMore && (
-        <Button variant="default" aria-busy={isLoading} onClick={() => !isLoading && onMore()}>
+        <Button variant="default" aria-busy={isLoading} onClick={() => !isLoading && onShowMore()}>
           {isLoading ? "Loading…" : "Show more"}
         </Button>
       )}

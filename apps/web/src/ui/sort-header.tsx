@@ -6,14 +6,14 @@ import classes from "./table.module.css";
 interface SortHeaderProps<Order extends string> {
   readonly order: Order;
   readonly label: string;
-  /** What the list is sorted by; with a minus before it, the greatest first. */
+  /** What the list is sorted by; with a minus before it, in descending order. */
   readonly sort: Order | `-${Order}`;
   readonly onSort: (sort: Order | `-${Order}`) => void;
   readonly className?: string | undefined;
   readonly isNumeric?: boolean;
 }
 
-/** The head of a column that the list can be sorted by; pressed again it turns the order round. */
+/** The header of a sortable column. A second click reverses the order. */
 export function SortHeader<Order extends string>(props: SortHeaderProps<Order>): ReactElement {
   const { order, label, sort, onSort, className, isNumeric } = props;
   const isAscending = sort === order;

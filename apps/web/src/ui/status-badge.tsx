@@ -9,7 +9,7 @@ export interface StatusBadgeProps {
   readonly label: string;
 }
 
-/** A status of a key. The text says it, so that the color is never the only sign. */
+/** A status of a key. The label states it, so that color is never the only indicator. */
 export function StatusBadge({ tone, label }: StatusBadgeProps): ReactElement {
   return (
     <span className={classes.badge} data-tone={tone}>

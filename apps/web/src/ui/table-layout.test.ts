@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { choose, fitColumns, isCards } from "./table-layout.ts";
+import { chooseColumns, fitColumns, isCards } from "./table-layout.ts";
 
 const columns = [
   { id: "name", minWidth: 200, rank: 0, grow: 2 },
@@ -9,12 +9,12 @@ const columns = [
   { id: "ranges", minWidth: 160, rank: 4, isHiddenByDefault: true },
 ];
 
-test("shows the columns that fit, in their order, and leaves out those of the highest rank", () => {
+test("shows the columns that fit, in order, and omits those with the highest rank", () => {
   expect([...fitColumns(columns, undefined, 700).keys()]).toEqual(["name", "status", "created", "used"]);
   expect([...fitColumns(columns, undefined, 539).keys()]).toHaveLength(4);
 });
 
-test("leaves out a column that doesn't fit, even if a smaller one of higher rank would", () => {
+test("omits a column that doesn't fit and those of higher rank, even if a narrower one would fit", () => {
   const narrow = [
     ...columns.slice(0, 2),
     { id: "wide", minWidth: 300, rank: 2 },
@@ -23,7 +23,7 @@ test("leaves out a column that doesn't fit, even if a smaller one of higher rank
   expect([...fitColumns(narrow, undefined, 590).keys()]).toEqual(["name", "status"]);
 });
 
-test("distributes the width that is left over", () => {
+test("distributes the remaining width", () => {
   const widths = fitColumns(columns, ["status"], 600);
   expect([...widths]).toEqual([
     ["name", 500],
@@ -32,7 +32,7 @@ test("distributes the width that is left over", () => {
   expect([...fitColumns(columns, undefined, 940).values()].reduce((sum, width) => sum + width)).toBe(940);
 });
 
-test("never makes a column narrower than its minimum, and never leaves out the first", () => {
+test("keeps the minimum width of each column, and always shows the first column", () => {
   for (let width = 0; width < 2_600; width += 7) {
     const widths = fitColumns(
       columns,
@@ -45,12 +45,12 @@ test("never makes a column narrower than its minimum, and never leaves out the f
   }
 });
 
-test("chooses columns, the first one always", () => {
-  expect(choose(columns, []).map(({ id }) => id)).toEqual(["name"]);
-  expect(choose(columns, ["ranges", "unknown"]).map(({ id }) => id)).toEqual(["name", "ranges"]);
+test("includes the first column in every choice of columns", () => {
+  expect(chooseColumns(columns, []).map(({ id }) => id)).toEqual(["name"]);
+  expect(chooseColumns(columns, ["ranges", "unknown"]).map(({ id }) => id)).toEqual(["name", "ranges"]);
 });
 
-test("turns to cards below 560 px, which have all chosen columns", () => {
+test("switches to cards with all chosen columns below 560 px", () => {
   expect([isCards(559), isCards(560)]).toEqual([true, false]);
   expect(fitColumns(columns, undefined, 300).size).toBe(4);
 });

@@ -1,13 +1,16 @@
-/** How much room a column needs. */
+/** The width of a column, and its rank if the width is limited. */
 export interface ColumnLayout {
   readonly id: string;
-  /** In pixels; at least 60, so that no text is cut to less. */
+  /** In pixels; at least 60, so that some text is always readable. */
   readonly minWidth: number;
-  /** The share of the width that is left over; 1 by default, 0 to stay at the minimum. */
+  /** The share of the remaining width; 1 by default, 0 to stay at the minimum. */
   readonly grow?: number;
-  /** Where there is little room, columns with a greater number are left out first. The first column is always shown. */
+  /**
+   * If the width is limited, columns with a higher rank are omitted first. The first column is
+   * always shown.
+   */
   readonly rank: number;
-  /** Whether the column is left out until somebody chooses it. */
+  /** Whether the column is hidden unless the user chooses it. */
   readonly isHiddenByDefault?: boolean;
 }
 
@@ -18,38 +21,41 @@ export function isCards(width: number): boolean {
   return width < minTableWidth;
 }
 
-/** The columns that somebody has chosen, or those that are shown by default. */
-export function choose<Column extends ColumnLayout>(
+/** Returns the chosen columns, or the default columns. */
+export function chooseColumns<Column extends ColumnLayout>(
   columns: readonly Column[],
   chosen: readonly string[] | undefined,
 ): readonly Column[] {
   return columns.filter(
-    ({ id, isHiddenByDefault = false }, place) =>
-      place === 0 || (chosen ? chosen.includes(id) : !isHiddenByDefault),
+    ({ id, isHiddenByDefault = false }, index) =>
+      index === 0 || (chosen ? chosen.includes(id) : !isHiddenByDefault),
   );
 }
 
 /**
- * The chosen columns that fit into a width, with the width of each in pixels. In cards, all of them fit.
- * @param width what all columns together may take, in pixels.
+ * Returns the chosen columns that fit, with the width of each in pixels. In cards, all of them fit.
+ * @param width The available width for all columns, in pixels.
  */
 export function fitColumns(
   columns: readonly ColumnLayout[],
   chosen: readonly string[] | undefined,
   width: number,
 ): ReadonlyMap<string, number> {
-  const wanted = choose(columns, chosen);
+  const candidates = chooseColumns(columns, chosen);
   const fitting = new Set<string>();
   let used = 0;
-  for (const { id, minWidth } of wanted.toSorted((one, other) => one.rank - other.rank)) {
+  for (const { id, minWidth } of candidates.toSorted((a, b) => a.rank - b.rank)) {
     if (fitting.size > 0 && !isCards(width) && used + minWidth > width) break;
     fitting.add(id);
     used += minWidth;
   }
-  const shown = wanted.filter(({ id }) => fitting.has(id));
+  const shown = candidates.filter(({ id }) => fitting.has(id));
   const shares = shown.reduce((sum, { grow = 1 }) => sum + grow, 0);
-  const left = Math.max(0, width - used);
+  const remaining = Math.max(0, width - used);
   return new Map(
-    shown.map(({ id, minWidth, grow = 1 }) => [id, minWidth + (shares > 0 ? (left * grow) / shares : 0)]),
+    shown.map(({ id, minWidth, grow = 1 }) => [
+      id,
+      minWidth + (shares > 0 ? (remaining * grow) / shares : 0),
+    ]),
   );
 }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { findLastPage, parseTableSearch, readColumns, writeColumns } from "./table-search.ts";
 
-const options = { orders: ["name", "createdAt"], usualSort: "-createdAt" };
+const options = { orders: ["name", "createdAt"], defaultSort: "-createdAt" };
 const parse = (search: Record<string, unknown>) => parseTableSearch(search, options);
 
-test("reads a search, an order, a page, a page size and columns", () => {
+test("parses the search, order, page, page size and columns", () => {
   expect(parse({ q: "ci", sort: "-name", page: "3", size: "50", columns: "name,status" })).toEqual({
     q: "ci",
     sort: "-name",
@@ -14,13 +14,13 @@ test("reads a search, an order, a page, a page size and columns", () => {
   });
 });
 
-test("drops defaults, and what isn't valid", () => {
+test("drops default and invalid values", () => {
   expect(parse({ q: " ", sort: "-createdAt", page: "1", size: "25" })).toEqual({});
   expect(parse({ q: 3, sort: "owner", page: "x", size: "26", columns: "a b" })).toEqual({});
   expect(parse({ sort: "--name", page: "-1", size: "toString", columns: "" })).toEqual({});
 });
 
-test("cuts a search and a page number to what the API accepts", () => {
+test("limits the search and the page number to what the API accepts", () => {
   expect(parse({ q: "x".repeat(101), page: "1000000" })).toEqual({ q: "x".repeat(100), page: 10_000 });
   expect(parse({ q: `${"x".repeat(99)}\u{1F511}` })).toEqual({ q: `${"x".repeat(99)}\uFFFD` });
 });
@@ -30,6 +30,6 @@ test.each([[undefined], [[]], [["name", "status"]]])("writes and reads the colum
   expect(readColumns(written === undefined ? {} : { columns: written })).toEqual(columns);
 });
 
-test("counts pages, at least one", () => {
+test("returns the last page number, at least 1", () => {
   expect([0, 1, 25, 26].map((total) => findLastPage(total, 25))).toEqual([1, 1, 1, 2]);
 });

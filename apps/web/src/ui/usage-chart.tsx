@@ -6,7 +6,7 @@ import { type OutcomeBar, OutcomeChart, OutcomeLegend, outcomes } from "./outcom
 import { outcomeTitle } from "./outcome-titles.ts";
 import tableClasses from "./table.module.css";
 import classes from "./usage-chart.module.css";
-import { countRefusals, toBars, type UsageRange, type UsageRow, usageRanges } from "./usage-ranges.ts";
+import { countRejections, toBars, type UsageRange, type UsageRow, usageRanges } from "./usage-ranges.ts";
 
 interface UsageChartProps {
   readonly rows: readonly UsageRow[];
@@ -14,7 +14,10 @@ interface UsageChartProps {
   readonly now: Date;
 }
 
-/** Requests over time by outcome, as a chart and on demand as a table, and the reasons of those that were rejected. */
+/**
+ * Requests over time by outcome, as a chart and optionally as a table, and the reasons of rejected
+ * requests.
+ */
 export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement {
   const [isTableShown, { toggle }] = useDisclosure(false);
   const tableId = useId();
@@ -23,7 +26,7 @@ export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement 
   return (
     <div className={classes.usage}>
       <OutcomeLegend bars={bars} />
-      <OutcomeChart label={`Requests of the last ${label} by outcome, ${describeSum(bars)}`} bars={bars} />
+      <OutcomeChart label={`Requests in the last ${label} by outcome, ${describeSum(bars)}`} bars={bars} />
       <div className={classes.foot}>
         <Button variant="default" aria-expanded={isTableShown} aria-controls={tableId} onClick={toggle}>
           {isTableShown ? "Hide the table" : "Show as a table"}
@@ -48,9 +51,9 @@ function sumOf(bars: readonly OutcomeBar[], name: (typeof outcomes)[number]["nam
   return bars.reduce((sum, bar) => sum + bar[name], 0);
 }
 
-/** Nothing if no request was rejected. */
+/** Null if no request was rejected. */
 function RejectionReasons({ rows }: Pick<UsageChartProps, "rows">): ReactElement | null {
-  const reasons = countRefusals(rows);
+  const reasons = countRejections(rows);
   if (reasons.length === 0) return null;
   return (
     <div>
@@ -73,8 +76,8 @@ interface UsageTableProps {
 }
 
 function UsageTable({ bars, bucket }: UsageTableProps): ReactElement {
-  const busy = bars.filter((bar) => bar.admitted + bar.limited + bar.refused > 0).reverse();
-  if (busy.length === 0) return <p className={classes.empty}>No requests in this period.</p>;
+  const nonEmptyBars = bars.filter((bar) => bar.admitted + bar.limited + bar.rejected > 0).reverse();
+  if (nonEmptyBars.length === 0) return <p className={classes.empty}>No requests in this period.</p>;
   return (
     <>
       <div className={tableClasses.frame}>
@@ -90,7 +93,7 @@ function UsageTable({ bars, bucket }: UsageTableProps): ReactElement {
             </tr>
           </thead>
           <tbody>
-            {busy.map((bar) => (
+            {nonEmptyBars.map((bar) => (
               <tr key={bar.id}>
                 <th scope="row">{bar.title}</th>
                 {outcomes.map(({ name }) => (

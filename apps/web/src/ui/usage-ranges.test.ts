@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { bucketStarts, countRefusals, parseUsageRange, toBars, usageBuckets } from "./usage-ranges.ts";
+import { bucketStarts, countRejections, parseUsageRange, toBars, usageBuckets } from "./usage-ranges.ts";
 
-// Tests run in the time zone of New York, where clocks went forward on March 8, 2026.
+// Tests run in New York time, where daylight saving time began on March 8, 2026.
 const now = new Date("2026-03-15T12:34:56Z");
 const row = (startsAt: string, outcome: string, count: number) => ({ startsAt, outcome, count });
 
-test("ends with the current hour, or with the current day in the reader's time zone", () => {
+test("ends with the current hour, or with the current day in the user's time zone", () => {
   const hours = bucketStarts("24h", now);
   expect(hours).toHaveLength(24);
   expect(hours.at(-1)).toEqual(new Date("2026-03-15T12:00:00Z"));
@@ -14,14 +14,14 @@ test("ends with the current hour, or with the current day in the reader's time z
   expect(days.at(-9)).toEqual(new Date("2026-03-07T05:00:00Z"));
 });
 
-test("requests exactly what fills the bars, in seconds", () => {
+test("requests exactly the time range of the bars, in seconds", () => {
   const { starts, to } = usageBuckets("7d", now);
   expect(starts).toHaveLength(7);
   expect(starts[0]).toBe(Date.parse("2026-03-09T04:00:00Z") / 1_000);
   expect(to).toBe(Date.parse("2026-03-16T04:00:00Z") / 1_000);
 });
 
-test("stacks requests by outcome, and leaves hours without requests empty", () => {
+test("counts requests by outcome, and includes hours without requests", () => {
   const bars = toBars(
     [
       row("2026-03-15T12:00:00.000Z", "admitted", 7),
@@ -32,8 +32,8 @@ test("stacks requests by outcome, and leaves hours without requests empty", () =
     "24h",
     now,
   );
-  expect(bars.at(-1)).toMatchObject({ admitted: 7, limited: 3, refused: 2 });
-  expect(bars[0]).toMatchObject({ admitted: 0, limited: 0, refused: 0 });
+  expect(bars.at(-1)).toMatchObject({ admitted: 7, limited: 3, rejected: 2 });
+  expect(bars[0]).toMatchObject({ admitted: 0, limited: 0, rejected: 0 });
 });
 
 test("counts rejected requests by reason, most frequent first", () => {
@@ -43,7 +43,7 @@ test("counts rejected requests by reason, most frequent first", () => {
     row("b", "address", 4),
     row("b", "disabled", 1),
   ];
-  expect(countRefusals(rows)).toEqual([
+  expect(countRejections(rows)).toEqual([
     { outcome: "address", count: 4 },
     { outcome: "disabled", count: 2 },
   ]);

@@ -13,34 +13,35 @@ export const usageRanges = {
 
 export type UsageRange = keyof typeof usageRanges;
 
-export const usageRangeNames = Object.keys(usageRanges) as readonly UsageRange[]; // The table's keys.
+export const usageRangeNames = Object.keys(usageRanges) as readonly UsageRange[]; // Its keys.
 
-/** The range in the URL of a page with a chart; absent for the default of 24 hours. */
+/** The range in the URL of a page with a chart; absent for the default, 24 hours. */
 export interface UsageRangeSearch {
   readonly range?: Exclude<UsageRange, "24h">;
 }
 
-/** Reads the range from a URL, and drops anything else. */
+/** Parses the range in a URL, and drops invalid values. */
 export function parseUsageRange({ range }: Record<string, unknown>): UsageRangeSearch {
   return range === "7d" || range === "30d" || range === "90d" ? { range } : {};
 }
 
 /**
- * When each bucket of a range begins, in ascending order; the last bucket contains `now`. Days are those of the reader's
- * time zone. Hours are counted in UTC, so that in a zone with half an hour's offset they begin at half past.
+ * Returns the start of each bucket of a range, in ascending order. The last bucket contains `now`.
+ * Days are in the user's time zone. Hours are in UTC, so in a time zone with a half-hour offset
+ * they start at half past.
  */
 export function bucketStarts(range: UsageRange, now: Date): readonly Date[] {
   const { bucket, count } = usageRanges[range];
-  return Array.from({ length: count }, (_, place) => startOfBucket(bucket, now, count - 1 - place));
+  return Array.from({ length: count }, (_, index) => startOfBucket(bucket, now, count - 1 - index));
 }
 
-function startOfBucket(bucket: "hour" | "day", now: Date, ago: number): Date {
-  if (bucket === "hour") return new Date((Math.floor(now.getTime() / hourMs) - ago) * hourMs);
-  // Days have 23 to 25 hours where clocks change.
-  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - ago);
+function startOfBucket(bucket: "hour" | "day", now: Date, bucketsAgo: number): Date {
+  if (bucket === "hour") return new Date((Math.floor(now.getTime() / hourMs) - bucketsAgo) * hourMs);
+  // A day has 23 or 25 hours when daylight saving time begins or ends.
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - bucketsAgo);
 }
 
-/** What to request from the API for a range, in seconds since 1970. */
+/** The bucket starts and the end of a range to request from the API, in seconds since 1970. */
 export function usageBuckets(range: UsageRange, now: Date): { starts: number[]; to: number } {
   const toSeconds = (time: Date) => Math.floor(time.getTime() / 1_000);
   return {
@@ -59,10 +60,10 @@ export interface UsageRow {
 /** The bars of a range, including those without requests. */
 export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date): readonly OutcomeBar[] {
   const { bucket } = usageRanges[range];
-  const counts = new Map<number, { admitted: number; limited: number; refused: number }>();
+  const counts = new Map<number, { admitted: number; limited: number; rejected: number }>();
   for (const { startsAt, outcome, count } of rows) {
     const start = Date.parse(startsAt);
-    const bar = counts.get(start) ?? { admitted: 0, limited: 0, refused: 0 };
+    const bar = counts.get(start) ?? { admitted: 0, limited: 0, rejected: 0 };
     bar[kindOf(outcome)] += count;
     counts.set(start, bar);
   }
@@ -70,12 +71,12 @@ export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date):
     id: start.toISOString(),
     title: bucket === "hour" ? hourTitle(start) : dayTitle.format(start),
     tick: bucket === "hour" ? hourTick.format(start) : dayTick.format(start),
-    ...(counts.get(start.getTime()) ?? { admitted: 0, limited: 0, refused: 0 }),
+    ...(counts.get(start.getTime()) ?? { admitted: 0, limited: 0, rejected: 0 }),
   }));
 }
 
 /** How many requests were rejected or rate limited, by reason, most frequent first. */
-export function countRefusals(rows: readonly UsageRow[]): readonly { outcome: string; count: number }[] {
+export function countRejections(rows: readonly UsageRow[]): readonly { outcome: string; count: number }[] {
   const counts = new Map<string, number>();
   for (const { outcome, count } of rows) {
     if (outcome !== "admitted") counts.set(outcome, (counts.get(outcome) ?? 0) + count);
@@ -83,8 +84,8 @@ export function countRefusals(rows: readonly UsageRow[]): readonly { outcome: st
   return [...counts].map(([outcome, count]) => ({ outcome, count })).sort((a, b) => b.count - a.count);
 }
 
-function kindOf(outcome: string): "admitted" | "limited" | "refused" {
-  return outcome === "admitted" || outcome === "limited" ? outcome : "refused";
+function kindOf(outcome: string): "admitted" | "limited" | "rejected" {
+  return outcome === "admitted" || outcome === "limited" ? outcome : "rejected";
 }
 
 const locale = readerLocale();

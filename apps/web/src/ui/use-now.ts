@@ -24,7 +24,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The time, at most ten seconds old; all readers share one timer. */
+/** The current time, at most ten seconds old. All components share one timer. */
 export function useNow(): Date {
   return useSyncExternalStore(subscribe, () => now);
 }

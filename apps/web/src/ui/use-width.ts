@@ -1,8 +1,8 @@
 import { type RefCallback, useCallback, useState } from "react";
 
 /**
- * The width of an element in pixels, as it changes. It is known before the first paint, so that nothing moves when the page
- * appears.
+ * The current width of an element in pixels. It is measured before the first paint, so that nothing
+ * shifts when the page appears.
  */
 export function useWidth<Node extends HTMLElement>(): readonly [RefCallback<Node>, number] {
   const [width, setWidth] = useState(0);

@@ -132,7 +132,7 @@ test("rejects a key that has just been deleted, on nodes that remember it", asyn
     for (const node of nodes) expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
     await remove(key);
     for (const node of nodes)
-      expect(await node.admit(key.secret)).toMatchObject({ kind: "refused", reason: "deleted" });
+      expect(await node.admit(key.secret)).toMatchObject({ kind: "rejected", reason: "deleted" });
   }
 });
 
@@ -166,7 +166,7 @@ test("rejects every key of a disabled user on the next request, on every node", 
   await database.db.transaction().execute((trx) => disableUser(trx, userId));
   for (const node of nodes) {
     for (const key of keys)
-      expect(await node.admit(key.secret)).toMatchObject({ kind: "refused", reason: "user-disabled" });
+      expect(await node.admit(key.secret)).toMatchObject({ kind: "rejected", reason: "user-disabled" });
   }
 });
 
@@ -174,8 +174,8 @@ test("a wrong checksum takes no query, and a forged key takes one", async () => 
   const [node, watch] = openWatchedNode();
   const { secret } = createApiKey();
   const typo = secret.slice(0, 10) + (secret[10] === "a" ? "b" : "a") + secret.slice(11);
-  expect(await watch(() => node.admit(typo))).toEqual([{ kind: "refused", reason: "malformed" }, 0]);
-  expect(await watch(() => node.admit(secret))).toEqual([{ kind: "refused", reason: "unknown" }, 1]);
+  expect(await watch(() => node.admit(typo))).toEqual([{ kind: "rejected", reason: "malformed" }, 0]);
+  expect(await watch(() => node.admit(secret))).toEqual([{ kind: "rejected", reason: "unknown" }, 1]);
 });
 
 test("a request with a remembered key takes one statement, and so do all requests in the queue together", async () => {
@@ -389,7 +389,7 @@ test("requests with unknown keys take at most half of the queue", async () => {
   const known = Array.from({ length: 5 }, () => node.admit(key.secret));
   expect(admitted(await Promise.all(known))).toBe(5);
   const verdicts = await Promise.all(forged);
-  expect(verdicts.filter(({ kind }) => kind === "refused")).toHaveLength(5);
+  expect(verdicts.filter(({ kind }) => kind === "rejected")).toHaveLength(5);
   expect(verdicts.filter(({ kind }) => kind === "unavailable")).toHaveLength(15);
 });
 
@@ -574,7 +574,7 @@ test("no statement has more than 1,024 requests", async () => {
   const sizes: number[] = [];
   const node = openNode({ onStatement: ({ lookups }) => sizes.push(lookups) });
   const verdicts = await Promise.all(Array.from({ length: 1_500 }, () => node.admit(createApiKey().secret)));
-  expect(new Set(verdicts.map((verdict) => verdict.kind))).toEqual(new Set(["refused"]));
+  expect(new Set(verdicts.map((verdict) => verdict.kind))).toEqual(new Set(["rejected"]));
   expect(Math.max(...sizes)).toBeLessThanOrEqual(1_024);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_500);
 });

@@ -16,8 +16,8 @@ import {
   requestOfNoKey,
   type UsageGroup,
 } from "./batch.ts";
+import { checkKey, decide, type KeyFacts, type Requirement } from "./decision.ts";
 import { FactsMemory } from "./facts-memory.ts";
-import { judge, judgeKey, type KeyFacts, type Requirement } from "./judge.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import type { AdmissionOptions } from "./options.ts";
 import { countUses, type Findings, type KeyLookup, resolveUses } from "./statement.ts";
@@ -88,7 +88,7 @@ export class Admission {
     // Only well-formed keys are remembered.
     if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
     // Rejections are never remembered: a request that remembered facts reject is looked up.
-    const isAllowed = facts && judge(facts, { requirement, address }).kind === "allowed";
+    const isAllowed = facts && decide(facts, { requirement, address }).kind === "allowed";
     return this.#enqueue({ digest, requirement, address, facts: isAllowed ? facts : undefined });
   }
 
@@ -119,7 +119,7 @@ export class Admission {
     if (!facts) this.#unknownKeyCount += 1;
     return new Promise((answer) => {
       this.#queue.push({
-        wasKnown: facts !== undefined,
+        wasRemembered: facts !== undefined,
         digest,
         requirement,
         address,
@@ -288,15 +288,15 @@ export class Admission {
     { lookup: { digest }, requests }: LookupGroup,
   ): readonly PendingRequest[] {
     // A secret is unused until its first use on any node, and that use doesn't change the key's version.
-    const isLasting = facts && !facts.isUnusedSecret && judgeKey(facts).kind === "allowed";
+    const isLasting = facts && !facts.isUnusedSecret && checkKey(facts).kind === "allowed";
     if (isLasting) this.#memory.remember(digest, facts);
     else this.#memory.forget(digest);
     const presented = facts && presentedBy(facts, digest);
     return requests.filter((request) => {
-      const judgement = facts ? judge(facts, request) : unknownKey;
-      if (judgement.kind === "refused") this.#settle(request, { ...judgement, presented });
+      const decision = facts ? decide(facts, request) : unknownKey;
+      if (decision.kind === "rejected") this.#settle(request, { ...decision, presented });
       else request.facts = facts;
-      return judgement.kind === "allowed";
+      return decision.kind === "allowed";
     });
   }
 
@@ -333,7 +333,7 @@ export class Admission {
     if (request.isAnswered) return;
     request.isAnswered = true;
     this.#pendingCount -= 1;
-    if (!request.wasKnown) this.#unknownKeyCount -= 1;
+    if (!request.wasRemembered) this.#unknownKeyCount -= 1;
     if (request.wasBlocked) this.#blockedCount -= 1;
     request.answer(verdict);
   }

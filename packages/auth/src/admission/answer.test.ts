@@ -2,18 +2,18 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
 import { answerCounted, malformed, presentedBy, unavailable, unknownKey } from "./answer.ts";
 import type { PendingRequest } from "./batch.ts";
-import { goodFacts } from "./facts.test-kit.ts";
-import type { KeyFacts } from "./judge.ts";
+import type { KeyFacts } from "./decision.ts";
+import { validFacts } from "./facts.test-kit.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import { createPendingRequest } from "./pending-request.test-kit.ts";
 import type { Verdict } from "./verdict.ts";
 
 const workspaceId = "w" as WorkspaceId;
 const limit = { quota: 5, windowSeconds: 60 };
-const presented = { keyId: goodFacts.keyId, retiredSecret: undefined };
+const presented = { keyId: validFacts.keyId, formerSecret: undefined };
 const principal = {
-  keyId: goodFacts.keyId,
-  userId: goodFacts.userId,
+  keyId: validFacts.keyId,
+  userId: validFacts.userId,
   digest: "current",
   restrictions: undefined,
   isRestricted: false,
@@ -34,9 +34,9 @@ function answer(
   return requests.map((request) => verdicts.get(request) as Verdict); // If one is missing, the comparison fails.
 }
 
-const withRole: KeyFacts = { ...goodFacts, roles: new Map([[workspaceId, "viewer"] as const]) };
+const withRole: KeyFacts = { ...validFacts, roles: new Map([[workspaceId, "viewer"] as const]) };
 const inWorkspace = { requirement: { workspaceId, permission: "workspace:read" } } as const;
-const access = { scope: { workspaceId }, userId: goodFacts.userId, role: "viewer" };
+const access = { scope: { workspaceId }, userId: validFacts.userId, role: "viewer" };
 
 test("requests without a rate limit are allowed, each with its requested workspace", () => {
   expect(answer(withRole, [{}, inWorkspace, { requirement: "unrestricted" }])).toEqual([
@@ -59,7 +59,7 @@ test("requests with a rate limited key are allowed in order until no request rem
 });
 
 test("the remaining requests count down within a batch to the number that the database returned", () => {
-  const verdicts = answer({ ...goodFacts, limit }, [{}, {}], {
+  const verdicts = answer({ ...validFacts, limit }, [{}, {}], {
     granted: 2,
     remaining: 3,
     resetsInSeconds: 1,
@@ -70,14 +70,14 @@ test("the remaining requests count down within a batch to the number that the da
 test("no request with a rate limited key is allowed when none remains", () => {
   const spent = { granted: 0, remaining: 0, resetsInSeconds: 60 };
   const state = { limit, remaining: 0, resetsInSeconds: 60 };
-  expect(answer({ ...goodFacts, limit }, [{}, {}], spent)).toEqual(
+  expect(answer({ ...validFacts, limit }, [{}, {}], spent)).toEqual(
     Array(2).fill({ kind: "limited", presented, limit: state }),
   );
 });
 
 test("a rate limited key without an outcome is an error, and no request is allowed", () => {
   const requests = [createPendingRequest()];
-  const facts = { ...goodFacts, limit };
+  const facts = { ...validFacts, limit };
   const answered: PendingRequest[] = [];
   expect(() =>
     answerCounted({ digest: "current", facts, requests }, undefined, (request) => answered.push(request)),
@@ -86,16 +86,16 @@ test("a rate limited key without an outcome is an error, and no request is allow
 });
 
 test("distinguishes a former secret from the current one, and keeps its digest for the log", () => {
-  const facts = { ...goodFacts, isRetired: true };
-  expect(presentedBy(facts, "former")).toEqual({ keyId: goodFacts.keyId, retiredSecret: "former" });
-  expect(presentedBy(goodFacts, "current")).toEqual(presented);
+  const facts = { ...validFacts, isFormerSecret: true };
+  expect(presentedBy(facts, "former")).toEqual({ keyId: validFacts.keyId, formerSecret: "former" });
+  expect(presentedBy(validFacts, "current")).toEqual(presented);
   expect(answer(facts, [{}])).toMatchObject([
-    { presented: { retiredSecret: "current" }, principal: { isByFormerSecret: true } },
+    { presented: { formerSecret: "current" }, principal: { isByFormerSecret: true } },
   ]);
 });
 
 test("an unknown token is rejected, and a request without an answer from the database is unavailable", () => {
-  expect(unknownKey).toEqual({ kind: "refused", reason: "unknown", presented: undefined });
-  expect(malformed).toEqual({ kind: "refused", reason: "malformed", presented: undefined });
+  expect(unknownKey).toEqual({ kind: "rejected", reason: "unknown", presented: undefined });
+  expect(malformed).toEqual({ kind: "rejected", reason: "malformed", presented: undefined });
   expect(unavailable).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });
 });

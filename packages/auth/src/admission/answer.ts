@@ -1,17 +1,17 @@
 import { openWorkspace, type PendingRequest, type UsageGroup } from "./batch.ts";
-import type { KeyFacts, Limit } from "./judge.ts";
+import type { KeyFacts, Limit } from "./decision.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import type { LimitState, Presented, Verdict } from "./verdict.ts";
 
 /** For a well-formed token that belongs to no key. */
 export const unknownKey = {
-  kind: "refused",
+  kind: "rejected",
   reason: "unknown",
   presented: undefined,
 } as const satisfies Verdict;
 /** For a token that is not in the format of a key. */
 export const malformed = {
-  kind: "refused",
+  kind: "rejected",
   reason: "malformed",
   presented: undefined,
 } as const satisfies Verdict;
@@ -19,8 +19,8 @@ export const malformed = {
 export const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
 
 /** Identifies the key and secret that a request presented. */
-export function presentedBy({ keyId, isRetired }: KeyFacts, digest: string): Presented {
-  return { keyId, retiredSecret: isRetired ? digest : undefined };
+export function presentedBy({ keyId, isFormerSecret }: KeyFacts, digest: string): Presented {
+  return { keyId, formerSecret: isFormerSecret ? digest : undefined };
 }
 
 /**
@@ -32,9 +32,9 @@ export function answerCounted(
   outcome: LimitOutcome | undefined,
   answer: (request: PendingRequest, verdict: Verdict) => void,
 ): void {
-  const { keyId, userId, restrictions, isRestricted, isRetired, limit } = facts;
+  const { keyId, userId, restrictions, isRestricted, isFormerSecret, limit } = facts;
   const presented = presentedBy(facts, digest);
-  const principal = { keyId, userId, digest, restrictions, isRestricted, isByFormerSecret: isRetired };
+  const principal = { keyId, userId, digest, restrictions, isRestricted, isByFormerSecret: isFormerSecret };
   const admitted = {
     kind: "admitted",
     presented,

@@ -10,12 +10,12 @@ import {
   type PendingRequest,
   requestOfNoKey,
 } from "./batch.ts";
-import { goodFacts } from "./facts.test-kit.ts";
-import type { WorkspaceRequirement } from "./judge.ts";
+import type { WorkspaceRequirement } from "./decision.ts";
+import { validFacts } from "./facts.test-kit.ts";
 import { createPendingRequest } from "./pending-request.test-kit.ts";
 
 const [one, other] = ["one", "other"] as unknown as [WorkspaceId, WorkspaceId];
-const otherFacts = { ...goodFacts, keyId: "other key" as KeyId };
+const otherFacts = { ...validFacts, keyId: "other key" as KeyId };
 
 function toRead(workspaceId: WorkspaceId): WorkspaceRequirement {
   return { workspaceId, permission: "workspace:read" };
@@ -50,7 +50,7 @@ describe("requests whose facts are known", () => {
     ];
     expect(compose([first, second, third])).toEqual({
       known: [
-        [goodFacts.keyId, "current", [first, third]],
+        [validFacts.keyId, "current", [first, third]],
         [otherFacts.keyId, "other", [second]],
       ],
       isolated: nothingIsolated,
@@ -71,37 +71,37 @@ describe("requests whose facts are known", () => {
       createPendingRequest(),
       createPendingRequest({ digest: "other", facts: otherFacts }),
     ];
-    expect(compose([held, free], [goodFacts.keyId])).toEqual({
+    expect(compose([held, free], [validFacts.keyId])).toEqual({
       known: [[otherFacts.keyId, "other", [free]]],
-      isolated: { counted: [[goodFacts.keyId, "current", [held]]], lookedUp: [] },
+      isolated: { counted: [[validFacts.keyId, "current", [held]]], lookedUp: [] },
       deferred: [],
     });
   });
 
   test("are counted in the isolated batch if their secret has never been used", () => {
-    const facts = { ...goodFacts, isUnusedSecret: true };
+    const facts = { ...validFacts, isUnusedSecret: true };
     const [first, second] = [createPendingRequest({ facts }), createPendingRequest({ facts })];
     expect(compose([first, second])).toEqual({
       known: [],
-      isolated: { counted: [[goodFacts.keyId, "current", [first, second]]], lookedUp: [] },
+      isolated: { counted: [[validFacts.keyId, "current", [first, second]]], lookedUp: [] },
       deferred: [],
     });
   });
 
   test("are looked up if their group has another version of the facts", () => {
     const [fresh, stale] = [
-      createPendingRequest({ facts: { ...goodFacts, version: 2 } }),
+      createPendingRequest({ facts: { ...validFacts, version: 2 } }),
       createPendingRequest(),
     ];
     expect(compose([fresh, stale])).toEqual({
-      known: [[goodFacts.keyId, "current", [fresh]]],
+      known: [[validFacts.keyId, "current", [fresh]]],
       isolated: { counted: [], lookedUp: [[{ digest: "current", workspaceId: undefined }, [stale]]] },
       deferred: [],
     });
   });
 
   test("are looked up if both the version and the secret differ from their group's", () => {
-    const facts = { ...goodFacts, version: 2 };
+    const facts = { ...validFacts, version: 2 };
     const [fresh, former] = [createPendingRequest({ facts }), createPendingRequest({ digest: "former" })];
     expect(compose([fresh, former])).toMatchObject({
       isolated: { lookedUp: [[{ digest: "former", workspaceId: undefined }, [former]]] },
@@ -109,16 +109,16 @@ describe("requests whose facts are known", () => {
     });
   });
 
-  test.each([{ isolatedKeys: [] }, { isolatedKeys: [goodFacts.keyId] }])(
+  test.each([{ isolatedKeys: [] }, { isolatedKeys: [validFacts.keyId] }])(
     "wait for the next statement if this one counts another secret of the key: %j",
     ({ isolatedKeys }) => {
       const former = createPendingRequest({
         digest: "former",
-        facts: { ...goodFacts, isRetired: true, goodUntil: "2027" },
+        facts: { ...validFacts, isFormerSecret: true, goodUntil: "2027" },
       });
       const [first, last] = [createPendingRequest(), createPendingRequest()];
       const { known, isolated, deferred } = compose([first, former, last], isolatedKeys);
-      expect([...known, ...isolated.counted]).toEqual([[goodFacts.keyId, "current", [first, last]]]);
+      expect([...known, ...isolated.counted]).toEqual([[validFacts.keyId, "current", [first, last]]]);
       expect(isolated.lookedUp).toEqual([]);
       expect(deferred).toEqual([former]);
     },
@@ -159,9 +159,9 @@ test("a statement receives the uses, version, expiry and rate limit of each key,
     createPendingRequest({ digest: "new", facts }),
     createPendingRequest(),
   ];
-  const { isolated } = composeBatches(requests, new Set([goodFacts.keyId]));
+  const { isolated } = composeBatches(requests, new Set([validFacts.keyId]));
   expect(listIncrements(isolated.usageGroups)).toEqual([
-    { keyId: goodFacts.keyId, uses: 2, version: 1, goodUntil: null, limit: null },
+    { keyId: validFacts.keyId, uses: 2, version: 1, goodUntil: null, limit: null },
     { keyId: otherFacts.keyId, uses: 1, version: 7, goodUntil: "2027-01-01", limit },
   ]);
   expect(listFirstUses(isolated.usageGroups)).toEqual([otherFacts.keyId]);
@@ -173,19 +173,19 @@ test("a batch lists all of its requests", () => {
     createPendingRequest(),
     createPendingRequest({ facts: undefined }),
   ];
-  const { isolated } = composeBatches([first, second, unknown], new Set([goodFacts.keyId]));
+  const { isolated } = composeBatches([first, second, unknown], new Set([validFacts.keyId]));
   expect(listRequests(isolated)).toEqual([first, second, unknown]);
   for (const [index, request] of [first, second, unknown].entries())
     expect(listRequests(isolated)[index]).toBe(request);
 });
 
 describe("a request opens", () => {
-  const facts = { ...goodFacts, roles: new Map([[one, "admin"] as const]) };
+  const facts = { ...validFacts, roles: new Map([[one, "admin"] as const]) };
 
   test("its requested workspace, with its user's role", () => {
     expect(openWorkspace(createPendingRequest({ facts, requirement: toRead(one) }))).toEqual({
       scope: { workspaceId: one },
-      userId: goodFacts.userId,
+      userId: validFacts.userId,
       role: "admin",
     });
   });

@@ -1,7 +1,7 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
-import type { KeyFacts, Requirement } from "./judge.ts";
+import type { KeyFacts, Requirement } from "./decision.ts";
 import type { KeyLookup } from "./statement.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
@@ -26,7 +26,7 @@ export const requestOfNoKey: AdmissionRequest = {
 /** A request without a verdict. */
 export interface PendingRequest extends AdmissionRequest {
   /** Whether the node remembered its key when it arrived. */
-  readonly wasKnown: boolean;
+  readonly wasRemembered: boolean;
   readonly arrivedAt: number;
   readonly answer: (verdict: Verdict) => void;
   /** Removed when the key's version has changed, and set when the key has been looked up. */
@@ -81,7 +81,7 @@ export function composeBatches(
     }
     const usageGroups = facts.isUnusedSecret || isolatedKeys.has(facts.keyId) ? isolated.usageGroups : known;
     const group = usageGroups.get(facts.keyId);
-    // The group is counted by its own version of the facts, so a request that was judged by another must be looked up.
+    // The group is counted by its own version of the facts, so a request that was decided by another must be looked up.
     if (group && group.facts.version !== facts.version) addLookup(isolated.lookupGroups, request);
     else if (group && group.digest !== request.digest) deferred.push(request);
     else if (group) group.requests.push(request);

@@ -9,8 +9,8 @@ import { createApiKey } from "../key-format.ts";
 import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
 import { composeBatches } from "./batch.ts";
-import { goodFacts } from "./facts.test-kit.ts";
-import type { Requirement } from "./judge.ts";
+import type { Requirement } from "./decision.ts";
+import { validFacts } from "./facts.test-kit.ts";
 import { createPendingRequest } from "./pending-request.test-kit.ts";
 
 let database: TestDatabase;
@@ -108,7 +108,7 @@ test("observers that throw change no verdict and no count", async () => {
     node.admit(other.secret),
     node.admit(createApiKey().secret),
   ]);
-  expect(verdicts.map(({ kind }) => kind)).toEqual([...Array(4).fill("admitted"), "refused"]);
+  expect(verdicts.map(({ kind }) => kind)).toEqual([...Array(4).fill("admitted"), "rejected"]);
   expect(await Promise.all([known, other].map(countUses))).toEqual([4, 2]);
   expect(await fillQueue(node, known, 12)).toEqual([10, 2]);
   expect(new Set(warnings.map(({ message }) => message))).toEqual(
@@ -248,7 +248,7 @@ test("an answered request is neither counted nor looked up", () => {
     createPendingRequest({ ...unknown, isAnswered: true }),
   ];
   expect(composeBatches([...answered, open, ...answered], new Set())).toEqual({
-    known: new Map([[goodFacts.keyId, { digest: open.digest, facts: goodFacts, requests: [open] }]]),
+    known: new Map([[validFacts.keyId, { digest: open.digest, facts: validFacts, requests: [open] }]]),
     isolated: { usageGroups: new Map(), lookupGroups: new Map() },
     deferred: [],
   });

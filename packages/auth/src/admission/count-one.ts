@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { countWithinLimit, type LimitOutcome, noLimitOutcomes, windowState } from "./limit-window.ts";
-import type { Counted, UsageIncrement } from "./usage-increment.ts";
+import type { CountResult, UsageIncrement } from "./usage-increment.ts";
 
 /**
  * Counts the uses of one key without a rate limit, if its version is current and it has not expired. It is the cheap form,
@@ -26,7 +26,7 @@ where counter.key_id = input.key_id and counter.version = input.version
 returning ${windowState}`;
 
 /** Counts a batch that consists of one key, as a single busy key produces. @throws what the driver throws. */
-export async function countOne(client: pg.Client, increment: UsageIncrement): Promise<Counted> {
+export async function countOne(client: pg.Client, increment: UsageIncrement): Promise<CountResult> {
   const { keyId, uses, version, goodUntil, limit } = increment;
   const values = [keyId, uses, version, goodUntil];
   const { rowCount, rows } = await client.query<LimitOutcomeRow>(

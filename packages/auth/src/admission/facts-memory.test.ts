@@ -1,12 +1,12 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
-import { goodFacts } from "./facts.test-kit.ts";
+import type { KeyFacts } from "./decision.ts";
+import { validFacts } from "./facts.test-kit.ts";
 import { FactsMemory } from "./facts-memory.ts";
-import type { KeyFacts } from "./judge.ts";
 
 function factsOf(key: string, workspaces: readonly string[], version = 1): KeyFacts {
   const roles = new Map(workspaces.map((workspace) => [workspace as WorkspaceId, "member"] as const));
-  return { ...goodFacts, keyId: key as KeyId, version, roles };
+  return { ...validFacts, keyId: key as KeyId, version, roles };
 }
 
 test("roles are collected while the version stays the same, and start over with the next version", () => {

@@ -1,6 +1,6 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
-import type { KeyFacts } from "./judge.ts";
+import type { KeyFacts } from "./decision.ts";
 
 /** Facts to which the roles of further workspaces are added while the version stays the same. */
 interface Remembered extends KeyFacts {

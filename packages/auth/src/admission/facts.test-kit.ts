@@ -1,8 +1,8 @@
 import type { KeyId, UserId } from "@latchkey/db/ids";
-import type { KeyFacts } from "./judge.ts";
+import type { KeyFacts } from "./decision.ts";
 
 /** The facts of a key without restrictions, whose user is in no workspace. */
-export const goodFacts: KeyFacts = {
+export const validFacts: KeyFacts = {
   keyId: "key" as KeyId,
   userId: "user" as UserId,
   version: 1,
@@ -10,8 +10,8 @@ export const goodFacts: KeyFacts = {
   isUserDisabled: false,
   isDisabled: false,
   isExpired: false,
-  isRetired: false,
-  isRotatedOut: false,
+  isFormerSecret: false,
+  isOverlapOver: false,
   isUnusedSecret: false,
   goodUntil: null,
   limit: null,

@@ -57,7 +57,7 @@ async function countUses({ id }: TestKey): Promise<number> {
 }
 
 function kindOf(verdict: Verdict): string {
-  return verdict.kind === "refused" ? verdict.reason : verdict.kind;
+  return verdict.kind === "rejected" ? verdict.reason : verdict.kind;
 }
 
 test("any node marks the first use of a new secret, and only that use", async () => {
@@ -136,7 +136,7 @@ test("a first use during a replacement waits for it, and is rejected when the re
   const next = await database.db.transaction().execute(async (trx) => {
     const replaced = await replaceIn(trx, key, issued);
     verdict = node.admit(issued.secret);
-    // The request was looked up, judged by the committed facts, and has met the locked row more than once.
+    // The request was looked up, decided by the committed facts, and has met the locked row more than once.
     await expect.poll(() => statements).toBeGreaterThan(3);
     return replaced;
   });

@@ -30,7 +30,7 @@ const remove = (key: TestKey) => database.db.transaction().execute((trx) => dele
 
 async function outcomeOf(node: Admission, secret: string): Promise<string> {
   const verdict = await node.admit(secret);
-  return verdict.kind === "refused" ? verdict.reason : verdict.kind;
+  return verdict.kind === "rejected" ? verdict.reason : verdict.kind;
 }
 
 async function listKeyIds(): Promise<readonly string[]> {

@@ -3,8 +3,8 @@ import { findApiKey } from "@latchkey/db/api-keys";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import {
   deleteMember,
-  forgetMemberKeys,
   insertMember,
+  invalidateMemberKeys,
   lockUsers,
   updateMemberRole,
 } from "@latchkey/db/members";
@@ -36,7 +36,7 @@ async function setRole(scope: WorkspaceScope, userId: UserId, role: Role | undef
     if (!role) await deleteMember(trx, scope, { userId });
     else if (!(await insertMember(trx, scope, { userId, role })))
       await updateMemberRole(trx, scope, { userId, role });
-    await forgetMemberKeys(trx, userId);
+    await invalidateMemberKeys(trx, userId);
   });
 }
 
@@ -44,8 +44,8 @@ const toSee = (scope: WorkspaceScope) =>
   ({ workspaceId: scope.workspaceId, permission: "workspace:read" }) as const;
 const toManage = (scope: WorkspaceScope) =>
   ({ workspaceId: scope.workspaceId, permission: "members:manage" }) as const;
-const noMember = { kind: "refused", reason: "no-member" };
-const noPermission = { kind: "refused", reason: "no-permission" };
+const noMember = { kind: "rejected", reason: "no-member" };
+const noPermission = { kind: "rejected", reason: "no-permission" };
 
 test("a key can access only its user's workspaces, with the user's role there", async () => {
   const node = openNode();
@@ -87,7 +87,7 @@ test("every change of a membership applies to the next request, on every node", 
   }
 });
 
-test("requests with different requirements are judged separately and counted in one statement", async () => {
+test("requests with different requirements are decided separately and counted in one statement", async () => {
   let statements = 0;
   const node = openNode({
     onStatement: () => {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
-import type { WorkspaceRequirement } from "./judge.ts";
+import type { WorkspaceRequirement } from "./decision.ts";
 import type { Verdict } from "./verdict.ts";
 
 // Requests with the same key that wait for the same statement but must get different verdicts.
@@ -48,13 +48,13 @@ async function countUses({ id }: TestKey): Promise<number> {
   return use_count;
 }
 
-test("a request judged by facts from before a change isn't allowed along with requests judged by facts from after it", async () => {
+test("a request decided by facts from before a change isn't allowed along with requests decided by facts from after it", async () => {
   const key = await addKey();
   await restrict(key, { ipRanges: ["10.0.0.0/8"] });
   let late: Promise<Verdict> | undefined;
   const node: Admission = openNode({
     onStatement({ lookups }) {
-      // The lookup of the new facts is in flight, so the node judges this request by the old ones. It waits, because it is
+      // The lookup of the new facts is in flight, so the node decides this request by the old ones. It waits, because it is
       // alone and three requests are in flight, and then shares a statement with them.
       if (isChanged && lookups > 0) late ??= node.admit(key.secret, undefined, "10.0.0.1");
     },
@@ -65,7 +65,7 @@ test("a request judged by facts from before a change isn't allowed along with re
   isChanged = true;
   const early = Array.from({ length: 3 }, () => node.admit(key.secret, undefined, "192.0.2.1"));
   expect((await Promise.all(early)).map(({ kind }) => kind)).toEqual(Array(3).fill("admitted"));
-  expect(await late).toMatchObject({ kind: "refused", reason: "address" });
+  expect(await late).toMatchObject({ kind: "rejected", reason: "address" });
   expect(await countUses(key)).toBe(4);
 });
 

@@ -1,8 +1,7 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { countOne } from "./count-one.ts";
-import { type FoundFacts, foundFacts, keyOfSecret, readFacts } from "./found-facts.ts";
-import type { KeyFacts } from "./judge.ts";
+import type { KeyFacts } from "./decision.ts";
 import {
   countWithinLimit,
   granted,
@@ -11,7 +10,8 @@ import {
   noLimitOutcomes,
   windowState,
 } from "./limit-window.ts";
-import type { Counted, UsageIncrement } from "./usage-increment.ts";
+import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "./stored-facts.ts";
+import type { CountResult, UsageIncrement } from "./usage-increment.ts";
 
 /** A key to look up, and the workspace in which its user's role is needed. */
 export interface KeyLookup {
@@ -167,7 +167,7 @@ select 'limit', null, key_id,
 from counted
 where quota is not null
 union all
-select 'found', lookup.position, key.id, ${foundFacts}
+select 'found', lookup.position, key.id, ${factsAsJson}
 from lookup
 join lateral (${keyOfSecret}) key on true
 join key_counters counter on counter.key_id = key.id
@@ -183,7 +183,7 @@ type Row =
   | ResolvedRow<"uncounted", Uncounted>
   | ResolvedRow<"limit", LimitOutcome>
   /** The position of the lookup counts from 1. */
-  | (ResolvedRow<"found", FoundFacts> & { readonly position: number });
+  | (ResolvedRow<"found", StoredFacts> & { readonly position: number });
 
 /**
  * Session settings of the connection that runs the statements. Plans are made once, for batches of any size. Without these
@@ -203,13 +203,16 @@ export const sessionSettings = [
 ] as const;
 
 /** Counts a batch with the cheapest statement that fits it. @throws what the driver throws. */
-export async function countUses(client: pg.Client, increments: readonly UsageIncrement[]): Promise<Counted> {
+export async function countUses(
+  client: pg.Client,
+  increments: readonly UsageIncrement[],
+): Promise<CountResult> {
   const [first] = increments;
   if (first && increments.length === 1) return await countOne(client, first);
   if (increments.some(({ limit }) => limit !== null)) return await countLimitedUses(client, increments);
-  const haveEnds = increments.some(({ goodUntil }) => goodUntil !== null);
+  const hasExpiries = increments.some(({ goodUntil }) => goodUntil !== null);
   const { rows } = await client.query<[KeyId]>({
-    ...(haveEnds
+    ...(hasExpiries
       ? { name: "admit-count-with-expiry", text: countWithExpiryText, values: listWithExpiry(increments) }
       : { name: "admit-count", text: countText, values: listWithoutExpiry(increments) }),
     rowMode: "array",
@@ -217,7 +220,10 @@ export async function countUses(client: pg.Client, increments: readonly UsageInc
   return { uncounted: rows.map(([keyId]) => keyId), limits: noLimitOutcomes };
 }
 
-async function countLimitedUses(client: pg.Client, increments: readonly UsageIncrement[]): Promise<Counted> {
+async function countLimitedUses(
+  client: pg.Client,
+  increments: readonly UsageIncrement[],
+): Promise<CountResult> {
   const { rows } = await client.query<[string | null, string | null]>({
     name: "admit-count-with-limits",
     text: countWithLimitsText,
@@ -273,7 +279,7 @@ export async function resolveUses(
     const { kind, key_id: keyId, detail } = row;
     if (kind === "uncounted") uncounted.set(keyId, detail);
     else if (kind === "limit") limits.set(keyId, detail);
-    else found[row.position - 1] = readFacts(row.detail, lookups[row.position - 1]?.workspaceId);
+    else found[row.position - 1] = toKeyFacts(row.detail, lookups[row.position - 1]?.workspaceId);
   }
   return { uncounted, limits, found };
 }
@@ -295,10 +301,10 @@ function listWithExpiry(increments: readonly UsageIncrement[]): string[] {
 }
 
 function list(increments: readonly UsageIncrement[]): string[] {
-  const haveEnds = increments.some(({ goodUntil }) => goodUntil !== null);
+  const hasExpiries = increments.some(({ goodUntil }) => goodUntil !== null);
   return [
     // `unnest` pads shorter arrays with nulls.
-    ...(haveEnds ? listWithExpiry(increments) : [...listWithoutExpiry(increments), "{}"]),
+    ...(hasExpiries ? listWithExpiry(increments) : [...listWithoutExpiry(increments), "{}"]),
     `{${increments.map(({ limit }) => limit?.quota ?? "null").join()}}`,
     `{${increments.map(({ limit }) => limit?.windowSeconds ?? "null").join()}}`,
   ];

@@ -1,5 +1,5 @@
 import type { KeyId } from "@latchkey/db/ids";
-import type { Limit } from "./judge.ts";
+import type { Limit } from "./decision.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 
 /** The uses of one key in a batch. They are counted only if the key's version is still `version`. */
@@ -13,7 +13,7 @@ export interface UsageIncrement {
 }
 
 /** The result of a counting statement. */
-export interface Counted {
+export interface CountResult {
   /** Keys that were not counted: their version has changed, they have expired, or their row was deleted. */
   readonly uncounted: readonly KeyId[];
   /** The outcome of each rate limit of a key that was counted. */

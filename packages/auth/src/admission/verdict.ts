@@ -1,7 +1,7 @@
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Restrictions } from "../restrictions.ts";
 import type { WorkspaceAccess } from "../workspace-access.ts";
-import type { Limit, RefusalReason } from "./judge.ts";
+import type { Limit, RejectionReason } from "./decision.ts";
 
 /** The key and user on whose behalf an admitted request acts. */
 export interface Principal {
@@ -28,7 +28,7 @@ export interface LimitState {
 /** The key that a request presented, and the digest of the secret if it is a former secret. */
 export interface Presented {
   readonly keyId: KeyId;
-  readonly retiredSecret: string | undefined;
+  readonly formerSecret: string | undefined;
 }
 
 /** The result of admission, which never throws. */
@@ -43,7 +43,7 @@ export type Verdict =
       readonly limit: LimitState | undefined;
     }
   /** `presented` is undefined for a secret that belongs to no key. */
-  | { readonly kind: "refused"; readonly reason: RefusalReason; readonly presented: Presented | undefined }
+  | { readonly kind: "rejected"; readonly reason: RejectionReason; readonly presented: Presented | undefined }
   /** Valid, but over its rate limit; not counted. */
   | { readonly kind: "limited"; readonly presented: Presented; readonly limit: LimitState }
   /** The database did not confirm in time, or the queue is full. The use may have been counted. */

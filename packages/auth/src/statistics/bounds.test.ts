@@ -1,8 +1,8 @@
 import { createId, type KeyId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
 import { HourCounters } from "./hour-counters.ts";
-import { MinuteNotes } from "./minute-notes.ts";
-import { RefusalLog } from "./refusal-log.ts";
+import { LastSeenRecorder } from "./last-seen-recorder.ts";
+import { RejectionLog } from "./rejection-log.ts";
 
 const now = new Date("2026-03-02T12:30:00Z");
 
@@ -14,11 +14,11 @@ test("at most 50,000 counters wait; after they are written, requests are counted
   const counters = new HourCounters(now);
   for (let place = 0; place < 50_010; place += 1) counters.count(keyAt(place), undefined, "admitted");
   counters.count(keyAt(0), undefined, "admitted");
-  expect(counters.waiting).toBe(50_000);
+  expect(counters.pendingCount).toBe(50_000);
   // Its counter was no longer in the index, and there was no room for another one.
   expect(counters.take(1)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
   counters.settle(counters.take(50_000));
-  expect(counters.waiting).toBe(0);
+  expect(counters.pendingCount).toBe(0);
   counters.count(keyAt(0), undefined, "admitted");
   expect(counters.take(2)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
 });
@@ -43,40 +43,40 @@ test("a counter that is incremented while it is written waits behind the others"
   expect(counters.take(5).map(({ keyId }) => keyId)).toEqual([keyAt(2), keyAt(0)]);
 });
 
-test("at most 20,000 notes wait; a text that found no room is recorded when it is seen again", () => {
-  const notes = new MinuteNotes();
-  for (let place = 0; place < 20_010; place += 1) notes.note(keyAt(place), "here", 0);
-  expect(notes.waiting).toBe(20_000);
-  notes.settle(notes.take(20_000));
-  notes.note(keyAt(20_005), "here", 1);
-  expect(notes.take(5)).toMatchObject([{ keyId: keyAt(20_005), at: new Date(1) }]);
+test("records at most 20,000 pending sightings; a text that found no room is recorded when it is seen again", () => {
+  const recorder = new LastSeenRecorder();
+  for (let place = 0; place < 20_010; place += 1) recorder.record(keyAt(place), "here", 0);
+  expect(recorder.pendingCount).toBe(20_000);
+  recorder.settle(recorder.take(20_000));
+  recorder.record(keyAt(20_005), "here", 1);
+  expect(recorder.take(5)).toMatchObject([{ keyId: keyAt(20_005), at: new Date(1) }]);
 });
 
 test("the latest five texts of a key are written", () => {
-  const notes = new MinuteNotes();
-  for (let place = 0; place < 1_000; place += 1) notes.note(keyAt(0), `place ${place}`, place);
-  notes.note(keyAt(1), "here", 0);
-  expect(notes.take(1_000).map(({ text }) => text)).toEqual([
+  const recorder = new LastSeenRecorder();
+  for (let place = 0; place < 1_000; place += 1) recorder.record(keyAt(0), `place ${place}`, place);
+  recorder.record(keyAt(1), "here", 0);
+  expect(recorder.take(1_000).map(({ text }) => text)).toEqual([
     ...[995, 996, 997, 998, 999].map((place) => `place ${place}`),
     "here",
   ]);
 });
 
-test("a note that is renewed while it is written is written again", () => {
-  const notes = new MinuteNotes();
-  notes.note(keyAt(0), "here", 0);
-  const taken = notes.take(1);
-  notes.note(keyAt(0), "here", 60_000);
-  notes.settle(taken);
-  expect(notes.take(1)).toMatchObject([{ at: new Date(60_000) }]);
+test("a sighting that is renewed while it is written is written again", () => {
+  const recorder = new LastSeenRecorder();
+  recorder.record(keyAt(0), "here", 0);
+  const taken = recorder.take(1);
+  recorder.record(keyAt(0), "here", 60_000);
+  recorder.settle(taken);
+  expect(recorder.take(1)).toMatchObject([{ at: new Date(60_000) }]);
 });
 
 test("at most 5,000 rejected requests wait, and keys with many make room for the only one of another key", () => {
-  const log = new RefusalLog();
+  const log = new RejectionLog();
   const add = (place: number, requestId: string): void =>
     log.add({
       keyId: keyAt(place),
-      id: createId("keyRefusal"),
+      id: createId("keyRejection"),
       occurredAt: now,
       address: null,
       method: "GET",
@@ -86,7 +86,7 @@ test("at most 5,000 rejected requests wait, and keys with many make room for the
     });
   for (let place = 0; place < 50; place += 1)
     for (let count = 0; count < 110; count += 1) add(place, `${count}`);
-  expect(log.waiting).toBe(5_000);
+  expect(log.pendingCount).toBe(5_000);
   add(50, "late");
   for (let count = 0; count < 500; count += 1) add(count % 50, `flood ${count}`);
   add(0, "late");
@@ -100,5 +100,5 @@ test("at most 5,000 rejected requests wait, and keys with many make room for the
   add(0, "later");
   log.settle(taken);
   expect(log.take().map(({ requestId }) => requestId)).toEqual(["later"]);
-  expect(log.waiting).toBe(1);
+  expect(log.pendingCount).toBe(1);
 });

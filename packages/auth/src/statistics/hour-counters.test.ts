@@ -19,7 +19,7 @@ test("counts requests by key, workspace and outcome, in the hour of their arriva
   counters.count(key, undefined, "limited");
   for (let count = 0; count < 3; count += 1) counters.count(key, undefined, "admitted");
   counters.count(key, workspaceId, "admitted");
-  expect(counters.waiting).toBe(4);
+  expect(counters.pendingCount).toBe(4);
   expect(read(counters)).toEqual([
     { keyId: key, hour, workspaceId: null, outcome: "admitted", count: 4 },
     { keyId: otherKey, hour, workspaceId: null, outcome: "admitted", count: 1 },
@@ -31,9 +31,9 @@ test("counts requests by key, workspace and outcome, in the hour of their arriva
 test("a new hour has its own counters, and the same hour keeps its counters", () => {
   const counters = new HourCounters(now);
   counters.count(key, undefined, "admitted");
-  counters.turnTo(new Date("2026-03-02T12:59:59.999Z"));
+  counters.setHour(new Date("2026-03-02T12:59:59.999Z"));
   counters.count(key, undefined, "admitted");
-  counters.turnTo(new Date("2026-03-02T13:00:00Z"));
+  counters.setHour(new Date("2026-03-02T13:00:00Z"));
   counters.count(key, undefined, "admitted");
   expect(read(counters)).toMatchObject([
     { hour, count: 2 },
@@ -47,7 +47,7 @@ test("counters that wait are still incremented while there is no room for others
     counters.count(`key ${place}` as KeyId, undefined, "admitted");
   counters.count("key 49999" as KeyId, undefined, "admitted");
   counters.count("key 50000" as KeyId, undefined, "admitted");
-  expect(counters.waiting).toBe(50_000);
+  expect(counters.pendingCount).toBe(50_000);
   expect(counters.take(50_001).at(-1)).toMatchObject({ keyId: "key 49999", count: 2 });
 });
 

@@ -17,7 +17,7 @@ export interface TakenCount extends HourUsage {
 }
 
 /** The most counters that wait to be written, about 200 bytes each. */
-const maxWaiting = 50_000;
+const maxPending = 50_000;
 /** The most counters in the index. */
 const maxIndexed = 50_000;
 
@@ -25,7 +25,7 @@ const maxIndexed = 50_000;
  * Counts requests by key, hour, workspace and outcome until they are written. Writing a count subtracts it from its
  * counter, so a count that can't be written stays and keeps growing.
  *
- * Memory is bounded. A request that would need one more waiting counter than allowed is not counted. The index, which
+ * Memory is bounded. A request that would need one more pending counter than allowed is not counted. The index, which
  * finds the counter of a request, is cleared when the hour changes and when it is full. Counters that wait are kept
  * separately, so nothing is lost.
  */
@@ -34,28 +34,28 @@ export class HourCounters {
   #index = new Map<KeyId, Map<WorkspaceId | undefined, Map<Outcome, Counter>>>();
   #indexed = 0;
   /** Counters with requests to write, in the order in which they started to wait. */
-  readonly #waiting = new Set<Counter>();
+  readonly #pending = new Set<Counter>();
 
   constructor(now: Date) {
     this.#hour = hourOf(now);
   }
 
-  get waiting(): number {
-    return this.#waiting.size;
+  get pendingCount(): number {
+    return this.#pending.size;
   }
 
   count(keyId: KeyId, workspaceId: WorkspaceId | undefined, outcome: Outcome): void {
     const counter =
       this.#index.get(keyId)?.get(workspaceId)?.get(outcome) ?? this.#add(keyId, workspaceId, outcome);
     if (counter.count === 0) {
-      if (this.#waiting.size >= maxWaiting) return;
-      this.#waiting.add(counter);
+      if (this.#pending.size >= maxPending) return;
+      this.#pending.add(counter);
     }
     counter.count += 1;
   }
 
   /** Counts later requests in the hour of this time. */
-  turnTo(now: Date): void {
+  setHour(now: Date): void {
     const hour = hourOf(now);
     if (hour.getTime() === this.#hour.getTime()) return;
     this.#hour = hour;
@@ -64,7 +64,7 @@ export class HourCounters {
 
   /** The counts that have waited longest. */
   take(limit: number): TakenCount[] {
-    return this.#waiting
+    return this.#pending
       .values()
       .take(limit)
       .map((counter) => {
@@ -81,8 +81,8 @@ export class HourCounters {
   settle(taken: readonly TakenCount[]): void {
     for (const { counter, count } of taken) {
       counter.count -= count;
-      this.#waiting.delete(counter);
-      if (counter.count > 0) this.#waiting.add(counter);
+      this.#pending.delete(counter);
+      if (counter.count > 0) this.#pending.add(counter);
     }
   }
 

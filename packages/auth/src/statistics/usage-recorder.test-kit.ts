@@ -6,13 +6,13 @@ import { sql } from "kysely";
 import pg from "pg";
 import { onTestFinished } from "vitest";
 import { admissionKit } from "../admission/admission.test-kit.ts";
-import type { RefusalReason } from "../admission/judge.ts";
+import type { RejectionReason } from "../admission/decision.ts";
 import type { Verdict } from "../admission/verdict.ts";
 import { type RecordedRequest, UsageRecorder, type UsageRecorderOptions } from "./usage-recorder.ts";
 
 const userId = createId("user");
 
-export function admitted(keyId: KeyId, retiredSecret?: string): Verdict {
+export function admitted(keyId: KeyId, formerSecret?: string): Verdict {
   const principal = {
     keyId,
     userId,
@@ -21,17 +21,17 @@ export function admitted(keyId: KeyId, retiredSecret?: string): Verdict {
     isRestricted: false,
     isByFormerSecret: false,
   };
-  const presented = { keyId, retiredSecret };
+  const presented = { keyId, formerSecret };
   return { kind: "admitted", presented, principal, access: undefined, limit: undefined };
 }
 
-export function refused(keyId: KeyId, reason: RefusalReason, retiredSecret?: string): Verdict {
-  return { kind: "refused", reason, presented: { keyId, retiredSecret } };
+export function rejected(keyId: KeyId, reason: RejectionReason, formerSecret?: string): Verdict {
+  return { kind: "rejected", reason, presented: { keyId, formerSecret } };
 }
 
 export function limited(keyId: KeyId): Verdict {
   const limit = { limit: { quota: 1, windowSeconds: 60 }, remaining: 0, resetsInSeconds: 60 };
-  return { kind: "limited", presented: { keyId, retiredSecret: undefined }, limit };
+  return { kind: "limited", presented: { keyId, formerSecret: undefined }, limit };
 }
 
 export const workspaceId = createId("workspace");
@@ -92,7 +92,7 @@ export function recorderKit(database: () => TestDatabase) {
     const read = () =>
       database()
         .owner.selectFrom("retired_secrets")
-        .select(["last_used_at as usedAt", "refused_at as refusedAt", "refused_address as refusedAddress"])
+        .select(["last_used_at as usedAt", "refused_at as rejectedAt", "refused_address as rejectedAddress"])
         .where("hash", "=", hash)
         .executeTakeFirst();
     return { keyId, digest: hash.toString("base64"), read };

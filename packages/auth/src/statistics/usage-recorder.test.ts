@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { createId, type WorkspaceId } from "@latchkey/db/ids";
-import { listKeyAddresses, listKeyRefusals } from "@latchkey/db/key-history";
+import { listKeyAddresses, listKeyRejections } from "@latchkey/db/key-history";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { admitted, limited, recorderKit, refused, request, workspaceId } from "./usage-recorder.test-kit.ts";
+import { admitted, limited, recorderKit, rejected, request, workspaceId } from "./usage-recorder.test-kit.ts";
 
 // What is recorded about requests.
 
@@ -23,8 +23,8 @@ test("adds up requests by outcome over several flushes and two concurrent record
     for (const recorder of recorders) {
       for (let count = 0; count < 10; count += 1) recorder.record(admitted(keyId), request);
       recorder.record(limited(keyId), request);
-      recorder.record(refused(keyId, "no-permission"), request);
-      recorder.record(refused(keyId, "expired"), request);
+      recorder.record(rejected(keyId, "no-permission"), request);
+      recorder.record(rejected(keyId, "expired"), request);
     }
     await Promise.all(recorders.map((recorder) => recorder.flush()));
   }
@@ -43,7 +43,7 @@ test("counts rejected requests under no workspace unless they prove that the use
   const { recorder } = openRecorder();
   for (const reason of ["no-member", "workspace-not-in-key", "deleted", "address"] as const)
     for (let count = 0; count < 5; count += 1)
-      recorder.record(refused(keyId, reason), { ...request, workspaceId: randomUUID() as WorkspaceId });
+      recorder.record(rejected(keyId, reason), { ...request, workspaceId: randomUUID() as WorkspaceId });
   recorder.record(admitted(keyId), { ...request, workspaceId: undefined });
   await recorder.flush();
   const rows = await readHours(keyId);
@@ -76,8 +76,8 @@ test("requests that are counted before the hour changes stay in their hour, even
 test("does not record requests with tokens that no key has, or requests without an answer", async () => {
   const { recorder } = openRecorder();
   await sql`truncate key_usage_hours, key_addresses, key_refusals`.execute(database.owner);
-  recorder.record({ kind: "refused", reason: "unknown", presented: undefined }, request);
-  recorder.record({ kind: "refused", reason: "malformed", presented: undefined }, request);
+  recorder.record({ kind: "rejected", reason: "unknown", presented: undefined }, request);
+  recorder.record({ kind: "rejected", reason: "malformed", presented: undefined }, request);
   recorder.record({ kind: "unavailable", retryAfterSeconds: 1 }, request);
   await recorder.flush();
   for (const table of ["key_usage_hours", "key_addresses", "key_refusals"])
@@ -95,7 +95,7 @@ test("keeps the last five addresses of allowed requests with a key, and none of 
   for (const end of [4, 5, 6, 7, 8, 9, 4])
     recorder.record(admitted(keyId), { ...request, address: `192.0.2.${end}` });
   recorder.record(admitted(keyId), { ...request, address: undefined });
-  recorder.record(refused(keyId, "address"), { ...request, address: "198.51.100.1" });
+  recorder.record(rejected(keyId, "address"), { ...request, address: "198.51.100.1" });
   await advance(1);
   const addresses = await listKeyAddresses(database.db, keyId);
   expect(addresses.map(({ address }) => address).sort()).toEqual(
@@ -122,14 +122,14 @@ test("keeps the latest 100 rejected requests of a key with all their details", a
   const { recorder, clock } = openRecorder();
   for (let place = 0; place < 130; place += 1) {
     clock.now = new Date(clock.now.getTime() + 1);
-    recorder.record(refused(keyId, "expired"), { ...request, requestId: `request ${place}` });
+    recorder.record(rejected(keyId, "expired"), { ...request, requestId: `request ${place}` });
   }
   recorder.record(limited(other), { ...request, address: undefined, path: `/open/\0${"x".repeat(10_000)}` });
   await recorder.flush();
-  const refusals = await listKeyRefusals(database.db, keyId);
+  const rejections = await listKeyRejections(database.db, keyId);
   const places = Array.from({ length: 100 }, (_, index) => `request ${index + 30}`);
-  expect(refusals.map(({ requestId }) => requestId).sort()).toEqual(places.sort());
-  expect(refusals.find(({ requestId }) => requestId === "request 99")).toEqual({
+  expect(rejections.map(({ requestId }) => requestId).sort()).toEqual(places.sort());
+  expect(rejections.find(({ requestId }) => requestId === "request 99")).toEqual({
     id: expect.any(String),
     occurredAt: new Date("2026-03-02T12:00:00.100Z"),
     address: "192.0.2.1",
@@ -139,7 +139,7 @@ test("keeps the latest 100 rejected requests of a key with all their details", a
     reason: "expired",
   });
   const path = `/open/${"x".repeat(494)}`;
-  expect(await listKeyRefusals(database.db, other)).toMatchObject([
+  expect(await listKeyRejections(database.db, other)).toMatchObject([
     { reason: "limited", address: null, path },
   ]);
 });
@@ -147,7 +147,7 @@ test("keeps the latest 100 rejected requests of a key with all their details", a
 test("records when a former secret was last used, accurate to one minute", async () => {
   const { keyId, digest, read } = await addRetiredSecret();
   const { recorder, advance } = openRecorder();
-  const none = { refusedAt: null, refusedAddress: null };
+  const none = { rejectedAt: null, rejectedAddress: null };
   recorder.record(admitted(keyId), request);
   await advance(0);
   expect(await read()).toEqual({ usedAt: null, ...none });
@@ -164,12 +164,12 @@ test("records when a former secret was last used, accurate to one minute", async
 test("marks a former secret that is rejected after its overlap, and none that is rejected for another reason", async () => {
   const { keyId, digest, read } = await addRetiredSecret();
   const { recorder, clock } = openRecorder();
-  recorder.record(refused(keyId, "user-disabled", digest), request);
+  recorder.record(rejected(keyId, "user-disabled", digest), request);
   await recorder.flush();
-  expect(await read()).toEqual({ usedAt: null, refusedAt: null, refusedAddress: null });
-  recorder.record(refused(keyId, "rotated-out", digest), request);
+  expect(await read()).toEqual({ usedAt: null, rejectedAt: null, rejectedAddress: null });
+  recorder.record(rejected(keyId, "rotated-out", digest), request);
   clock.now = new Date("2026-03-02T12:00:05Z");
-  recorder.record(refused(keyId, "rotated-out", digest), { ...request, address: "192.0.2.9" });
+  recorder.record(rejected(keyId, "rotated-out", digest), { ...request, address: "192.0.2.9" });
   await recorder.flush();
-  expect(await read()).toEqual({ usedAt: null, refusedAt: clock.now, refusedAddress: "192.0.2.9" });
+  expect(await read()).toEqual({ usedAt: null, rejectedAt: clock.now, rejectedAddress: "192.0.2.9" });
 });

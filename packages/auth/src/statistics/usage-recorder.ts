@@ -9,9 +9,9 @@ import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type { Presented, Verdict } from "../admission/verdict.ts";
 import type { Clock } from "./database-clock.ts";
 import { HourCounters } from "./hour-counters.ts";
-import { MinuteNotes } from "./minute-notes.ts";
+import { LastSeenRecorder } from "./last-seen-recorder.ts";
 import type { Outcome } from "./outcome.ts";
-import { RefusalLog } from "./refusal-log.ts";
+import { RejectionLog } from "./rejection-log.ts";
 
 export interface UsageRecorderOptions {
   readonly connection: DatabaseConnection;
@@ -37,7 +37,7 @@ export interface RecordedRequest {
 
 /** The most counts and the most notes in one write. Others wait for a later write, and their counts keep growing. */
 const maxCountsPerWrite = 2_000;
-const maxNotesPerWrite = 1_000;
+const maxSightingsPerWrite = 1_000;
 const maxRotatedOut = 1_000;
 /** The number of writes that is enough to write everything that can wait. */
 const maxRounds = 25;
@@ -60,7 +60,7 @@ const disconnectMs = 500;
  * Data that can't be written is kept and written later. If the response to a commit is lost, its data is written again,
  * and its counts are added twice. If Postgres rejects data for any reason other than being unavailable or busy, the
  * data is dropped, because it would block all later writes. Memory is bounded: see {@link HourCounters},
- * {@link MinuteNotes} and {@link RefusalLog}. At most 1,000 former secrets that were used after their overlap wait to
+ * {@link LastSeenRecorder} and {@link RejectionLog}. At most 1,000 former secrets that were used after their overlap wait to
  * be marked; further marks are dropped.
  */
 export class UsageRecorder {
@@ -69,10 +69,10 @@ export class UsageRecorder {
   readonly #onFailure: (error: unknown) => void;
   readonly #clock: Clock;
   readonly #counters: HourCounters;
-  readonly #addresses = new MinuteNotes();
+  readonly #addresses = new LastSeenRecorder();
   /** Uses of former secrets, by digest. */
-  readonly #secretUses = new MinuteNotes();
-  readonly #refusals = new RefusalLog();
+  readonly #secretUses = new LastSeenRecorder();
+  readonly #rejections = new RejectionLog();
   /** The last request with each former secret whose overlap had ended, by digest. */
   readonly #rotatedOut = new Map<string, { readonly at: Date; readonly address: string | null }>();
   readonly #timer: NodeJS.Timeout;
@@ -109,16 +109,16 @@ export class UsageRecorder {
   record(verdict: Verdict, request: RecordedRequest): void {
     switch (verdict.kind) {
       case "admitted": {
-        const { keyId, retiredSecret } = verdict.presented;
+        const { keyId, formerSecret } = verdict.presented;
         this.#counters.count(keyId, request.workspaceId, "admitted");
-        if (request.address !== undefined) this.#addresses.note(keyId, request.address, this.#nowMs);
-        if (retiredSecret !== undefined) this.#secretUses.note(keyId, retiredSecret, this.#nowMs);
+        if (request.address !== undefined) this.#addresses.record(keyId, request.address, this.#nowMs);
+        if (formerSecret !== undefined) this.#secretUses.record(keyId, formerSecret, this.#nowMs);
         return;
       }
       case "limited":
         this.#refuse(verdict.presented, verdict.kind, request);
         return;
-      case "refused":
+      case "rejected":
         if (verdict.presented) this.#refuse(verdict.presented, verdict.reason as Outcome, request); // A key was found.
         return;
       case "unavailable":
@@ -147,18 +147,18 @@ export class UsageRecorder {
     await Promise.race([this.#db.destroy(), delay(disconnectMs, undefined, { ref: false })]);
   }
 
-  #refuse({ keyId, retiredSecret }: Presented, reason: Outcome, request: RecordedRequest): void {
+  #refuse({ keyId, formerSecret }: Presented, reason: Outcome, request: RecordedRequest): void {
     const workspaceId = memberOutcomes.has(reason) ? request.workspaceId : undefined;
     this.#counters.count(keyId, workspaceId, reason);
     const { method, path, requestId } = request;
     const at = new Date(this.#clock.nowMs());
     const address = request.address ?? null;
     // Rejected requests are listed in the order of their IDs, so those need the time of the same clock.
-    const id = createId("keyRefusal", at);
-    this.#refusals.add({ keyId, id, occurredAt: at, address, method, path, requestId, reason });
-    if (reason !== "rotated-out" || retiredSecret === undefined) return;
-    if (this.#rotatedOut.size < maxRotatedOut || this.#rotatedOut.has(retiredSecret))
-      this.#rotatedOut.set(retiredSecret, { at, address });
+    const id = createId("keyRejection", at);
+    this.#rejections.add({ keyId, id, occurredAt: at, address, method, path, requestId, reason });
+    if (reason !== "rotated-out" || formerSecret === undefined) return;
+    if (this.#rotatedOut.size < maxRotatedOut || this.#rotatedOut.has(formerSecret))
+      this.#rotatedOut.set(formerSecret, { at, address });
   }
 
   #tick(): void {
@@ -174,7 +174,7 @@ export class UsageRecorder {
 
   #readClock(): void {
     this.#nowMs = this.#clock.nowMs();
-    this.#counters.turnTo(new Date(this.#nowMs));
+    this.#counters.setHour(new Date(this.#nowMs));
   }
 
   /**
@@ -203,10 +203,10 @@ export class UsageRecorder {
 
   #hasWaiting(): boolean {
     return (
-      this.#counters.waiting +
-        this.#addresses.waiting +
-        this.#secretUses.waiting +
-        this.#refusals.waiting +
+      this.#counters.pendingCount +
+        this.#addresses.pendingCount +
+        this.#secretUses.pendingCount +
+        this.#rejections.pendingCount +
         this.#rotatedOut.size >
       0
     );
@@ -216,21 +216,21 @@ export class UsageRecorder {
   async #write(): Promise<boolean> {
     if (!this.#hasWaiting()) return true;
     const usage = this.#counters.take(maxCountsPerWrite);
-    const addresses = this.#addresses.take(maxNotesPerWrite);
-    const uses = this.#secretUses.take(maxNotesPerWrite);
-    const refusals = this.#refusals.take();
+    const addresses = this.#addresses.take(maxSightingsPerWrite);
+    const uses = this.#secretUses.take(maxSightingsPerWrite);
+    const rejections = this.#rejections.take();
     const rotatedOut = [...this.#rotatedOut];
     const history: KeyHistory = {
       usage,
       addresses: addresses.map(({ keyId, text, at }) => ({ keyId, address: text, lastSeenAt: at })),
-      refusals,
+      rejections,
       secrets: [
         ...uses.map(({ text, at }) => ({ ...emptyMark, digest: text, usedAt: at })),
         ...rotatedOut.map(([digest, { at, address }]) => ({
           ...emptyMark,
           digest,
-          refusedAt: at,
-          refusedAddress: address,
+          rejectedAt: at,
+          rejectedAddress: address,
         })),
       ],
     };
@@ -238,7 +238,7 @@ export class UsageRecorder {
     this.#counters.settle(usage);
     this.#addresses.settle(addresses);
     this.#secretUses.settle(uses);
-    this.#refusals.settle(refusals);
+    this.#rejections.settle(rejections);
     for (const [digest, mark] of rotatedOut)
       if (this.#rotatedOut.get(digest) === mark) this.#rotatedOut.delete(digest);
     return true;
@@ -284,7 +284,7 @@ export class UsageRecorder {
   }
 }
 
-const emptyMark = { usedAt: null, refusedAt: null, refusedAddress: null };
+const emptyMark = { usedAt: null, rejectedAt: null, rejectedAddress: null };
 
 /**
  * Outcomes which prove that the key's user is a member of the requested workspace. Others are counted under no

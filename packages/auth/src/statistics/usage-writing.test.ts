@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
-import { listKeyAddresses, listKeyRefusals } from "@latchkey/db/key-history";
+import { listKeyAddresses, listKeyRejections } from "@latchkey/db/key-history";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { admitted, recorderKit, refused, request } from "./usage-recorder.test-kit.ts";
+import { admitted, recorderKit, rejected, request } from "./usage-recorder.test-kit.ts";
 
 // How a recorder writes in various states of Postgres.
 
@@ -29,7 +29,7 @@ test("keeps what it can't write while Postgres is unavailable, and writes all of
   const { recorder, clock, failures } = openRecorder();
   const use = () => {
     recorder.record(admitted(keyId, digest), request);
-    recorder.record(refused(keyId, "rotated-out", digest), request);
+    recorder.record(rejected(keyId, "rotated-out", digest), request);
   };
   use();
   await recorder.flush();
@@ -46,28 +46,28 @@ test("keeps what it can't write while Postgres is unavailable, and writes all of
     ["admitted", 5],
     ["rotated-out", 5],
   ]);
-  expect(await listKeyRefusals(database.db, keyId)).toHaveLength(5);
+  expect(await listKeyRejections(database.db, keyId)).toHaveLength(5);
   expect(await listKeyAddresses(database.db, keyId)).toHaveLength(1);
-  expect(await read()).toMatchObject({ usedAt: clock.now, refusedAt: clock.now });
+  expect(await read()).toMatchObject({ usedAt: clock.now, rejectedAt: clock.now });
 });
 
 test("neither loses nor doubles requests that are recorded while a flush is in flight", async () => {
   const keyId = createId("key");
   const { recorder, failures } = openRecorder();
-  recorder.record(refused(keyId, "disabled"), request);
+  recorder.record(rejected(keyId, "disabled"), request);
   await recorder.flush();
   const release = await holdHours(keyId);
-  recorder.record(refused(keyId, "disabled"), request);
+  recorder.record(rejected(keyId, "disabled"), request);
   const flushing = recorder.flush();
   await expect.poll(countConnections).toMatchObject({ waiting: 1 });
-  recorder.record(refused(keyId, "disabled"), request);
+  recorder.record(rejected(keyId, "disabled"), request);
   await release();
   await flushing;
   expect(await sum(keyId)).toBe(2);
   await recorder.flush();
   await recorder.flush();
   expect(await sum(keyId)).toBe(3);
-  expect(await listKeyRefusals(database.db, keyId)).toHaveLength(3);
+  expect(await listKeyRejections(database.db, keyId)).toHaveLength(3);
   expect(failures).toEqual([]);
 });
 
@@ -89,7 +89,7 @@ test("drops data that Postgres rejects, so that it does not block later data", a
   const keyId = createId("key");
   const { recorder, failures } = openRecorder();
   recorder.record(admitted(keyId), { ...request, workspaceId: "no workspace" as WorkspaceId });
-  recorder.record(refused(keyId, "expired"), request);
+  recorder.record(rejected(keyId, "expired"), request);
   await recorder.flush();
   expect(failures).toHaveLength(1);
   recorder.record(admitted(keyId), request);

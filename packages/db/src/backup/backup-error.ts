@@ -19,7 +19,7 @@ export type BackupErrorKind =
   /** The file exists. */
   | "file-exists"
   /** The operating system rejects reading or writing the file. */
-  | "file-refused"
+  | "file-inaccessible"
   /** There is no such file. */
   | "file-missing";
 

@@ -3,8 +3,8 @@ import { chown, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } 
 import { join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { passwordPath, superuserName } from "./cluster-connection.ts";
-import { type ClusterPlace, hasCluster } from "./cluster-place.ts";
-import { translatingRefusals } from "./data-directory.ts";
+import { type ClusterLocation, hasCluster } from "./cluster-location.ts";
+import { translateWriteErrors } from "./data-directory.ts";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -28,9 +28,9 @@ const initialSettings = {
  * create it at the same time, the first one wins.
  * @throws EmbeddedPostgresError `start-failed`, `data-directory-not-writable`
  */
-export async function createCluster(place: ClusterPlace, binaries: Binaries): Promise<void> {
+export async function createCluster(place: ClusterLocation, binaries: Binaries): Promise<void> {
   await removeStale(place.home);
-  const temporary = await translatingRefusals(place.home, () => mkdtemp(join(place.home, temporaryPrefix)));
+  const temporary = await translateWriteErrors(place.home, () => mkdtemp(join(place.home, temporaryPrefix)));
   try {
     await initialize(temporary, place, binaries);
     await rename(join(temporary, "cluster"), place.cluster);
@@ -55,7 +55,7 @@ export async function requireVersion(cluster: string): Promise<void> {
   );
 }
 
-async function initialize(temporary: string, place: ClusterPlace, binaries: Binaries): Promise<void> {
+async function initialize(temporary: string, place: ClusterLocation, binaries: Binaries): Promise<void> {
   const { account } = place;
   const cluster = join(temporary, "cluster");
   const passwordFile = join(temporary, "password");

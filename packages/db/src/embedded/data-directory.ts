@@ -8,7 +8,7 @@ import type { ServerAccount } from "./run-program.ts";
  * @throws EmbeddedPostgresError `data-directory-not-writable`, `data-directory-not-private`
  */
 export async function createDataDirectory(path: string): Promise<string> {
-  const directory = await translatingRefusals(path, async () => {
+  const directory = await translateWriteErrors(path, async () => {
     await createDirectories(resolve(path));
     await access(path, constants.W_OK | constants.X_OK);
     return await realpath(path);
@@ -50,15 +50,17 @@ export async function makePrivate(directory: string, account: ServerAccount | un
 }
 
 // /proc rejects a new directory with ENOENT. EEXIST means that the path is a file.
-const refusals = new Set("EACCES EDQUOT EEXIST ENAMETOOLONG ENOENT ENOSPC ENOTDIR EPERM EROFS".split(" "));
+const writeErrorCodes = new Set(
+  "EACCES EDQUOT EEXIST ENAMETOOLONG ENOENT ENOSPC ENOTDIR EPERM EROFS".split(" "),
+);
 
 /** Runs `work`, and translates errors of the operating system about writing in `path`. */
-export async function translatingRefusals<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function translateWriteErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const code = errorCode(error) ?? "";
-    if (!refusals.has(code)) throw error;
+    if (!writeErrorCodes.has(code)) throw error;
     throw new EmbeddedPostgresError(
       "data-directory-not-writable",
       `Latchkey cannot write its data directory ${path} (${code}).`,

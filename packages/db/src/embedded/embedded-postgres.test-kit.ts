@@ -23,7 +23,7 @@ export async function makeDirectory(parent = scratchDirectory): Promise<string> 
 }
 
 /** Closes the Postgres when the test ends, even if the test fails. */
-export function closing(postgres: EmbeddedPostgres): EmbeddedPostgres {
+export function closeAfterTest(postgres: EmbeddedPostgres): EmbeddedPostgres {
   onTestFinished(() => postgres.close());
   return postgres;
 }

@@ -5,7 +5,14 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { scratchDirectory } from "../testing/scratch-directory.ts";
 import { readSuperuserConnection } from "./cluster-connection.ts";
-import { closing, isRoot, leftovers, makeDirectory, query, serverPid } from "./embedded-postgres.test-kit.ts";
+import {
+  closeAfterTest,
+  isRoot,
+  leftovers,
+  makeDirectory,
+  query,
+  serverPid,
+} from "./embedded-postgres.test-kit.ts";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
 
 const run = promisify(execFile);
@@ -16,7 +23,7 @@ async function modeOf(path: string): Promise<string> {
 
 test("creates a cluster at the first start, keeps its data and starts again", async () => {
   const dataDirectory = join(await makeDirectory(), "new", ".data");
-  const first = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const first = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(first.kind).toBe("started");
   expect(first.location).toEqual({ directory: dataDirectory });
   await query(first.connection, "create table kept (word text)");
@@ -24,7 +31,7 @@ test("creates a cluster at the first start, keeps its data and starts again", as
   await first.close();
   expect(await serverPid(dataDirectory)).toBeUndefined();
 
-  const second = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const second = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(second.kind).toBe("started");
   expect(second.connection).toEqual(first.connection);
   expect(await query(second.connection, "select word from kept")).toEqual([{ word: "Zürich" }]);
@@ -121,7 +128,7 @@ describe("a running cluster", () => {
 
 test("works in a path that is too long for a socket and contains shell characters", async () => {
   const dataDirectory = join(await makeDirectory(), "long ".repeat(20), `a,b 'c' "d" $HOME \`id\` ü`);
-  const postgres = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(postgres.location).toEqual({ directory: dataDirectory });
   onTestFinished(() => rm(postgres.connection.host, { recursive: true }));
   expect(postgres.connection.host).toMatch(/^\/tmp\/latchkey-[0-9a-f]{16}$/);
@@ -157,7 +164,7 @@ test("rejects a directory that is shared with other users and does not change it
 test("reports why an existing cluster can't be used", async () => {
   const dataDirectory = await makeDirectory();
   const cluster = join(dataDirectory, "postgres");
-  await closing(await openEmbeddedPostgres({ dataDirectory })).close();
+  await closeAfterTest(await openEmbeddedPostgres({ dataDirectory })).close();
 
   // In this case, a child process of the postmaster reports the reason.
   await rename(join(cluster, "pg_wal"), join(cluster, "pg_wal.away"));

@@ -1,5 +1,5 @@
 import type { ClusterConnection } from "./cluster-connection.ts";
-import { hasClusterPlace } from "./cluster-place.ts";
+import { hasClusterLocation } from "./cluster-location.ts";
 import { prepareLoginRole } from "./login-role.ts";
 import { type OpenCluster, openCluster } from "./open-cluster.ts";
 import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
@@ -36,5 +36,5 @@ export async function openEmbeddedPostgres(
  * @throws the system's error if the data directory can't be read.
  */
 export async function hasEmbeddedPostgres(dataDirectory: string): Promise<boolean> {
-  return await hasClusterPlace(dataDirectory);
+  return await hasClusterLocation(dataDirectory);
 }

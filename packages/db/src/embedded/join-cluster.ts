@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
-import type { ClusterPlace } from "./cluster-place.ts";
+import type { ClusterLocation } from "./cluster-location.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { type Presence, tryJoin } from "./presence.ts";
 import { logPath } from "./server-log.ts";
@@ -9,7 +9,7 @@ import { readPidFile, type ServerProcess, startServer } from "./server-process.t
 
 /** A cluster that can be joined, and started if it is not running. */
 export interface Cluster {
-  readonly place: ClusterPlace;
+  readonly place: ClusterLocation;
   readonly binaries: Binaries;
   readonly superuser: ClusterConnection;
 }

@@ -5,7 +5,7 @@ import { requireRoles } from "../database-roles.ts";
 import { migrate } from "../migrate.ts";
 import { migrations } from "../migrations.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
-import { closing, makeDirectory, query, startHolder } from "./embedded-postgres.test-kit.ts";
+import { closeAfterTest, makeDirectory, query, startHolder } from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 import { type OpenCluster, openCluster } from "./open-cluster.ts";
 
@@ -51,7 +51,7 @@ async function listOwned(superuser: ClusterConnection, role: string): Promise<st
 }
 
 test("the product's role owns the database, can migrate it, and is not a superuser", async () => {
-  const postgres = closing(await openEmbeddedPostgres({ dataDirectory: await makeDirectory() }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory: await makeDirectory() }));
   const { connection } = postgres;
   expect(connection).toMatchObject({ user: "latchkey_app", database: "latchkey" });
   expect(await migrate(connection)).toEqual(Object.keys(migrations));
@@ -88,7 +88,7 @@ test("the product's password differs from the superuser's", async () => {
   const dataDirectory = await makeDirectory();
   const cluster = await openCluster({ dataDirectory });
   onTestFinished(() => cluster.close());
-  const { connection } = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const { connection } = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   const { superuser } = cluster;
   expect(await query(superuser, "select current_setting('is_superuser') as value")).toEqual([
     { value: "on" },
@@ -108,7 +108,7 @@ test("takes over the cluster of a version that logs in as the superuser, while t
   expect(before).toContain("table users");
   expect(before).toContain('view "Reports of 2026".all_totals');
 
-  const { connection } = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const { connection } = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(await listOwned(former.superuser, "latchkey")).toEqual([]);
   expect(await listOwned(former.superuser, "latchkey_app")).toEqual(before);
 
@@ -156,7 +156,7 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
   const opening = Promise.all([
     startHolder(dataDirectory),
     startHolder(dataDirectory),
-    openEmbeddedPostgres({ dataDirectory }).then(closing),
+    openEmbeddedPostgres({ dataDirectory }).then(closeAfterTest),
   ]).then((opened) => {
     isOpen = true;
     return opened;
@@ -179,7 +179,7 @@ test("opening a cluster changes nothing if everything is in place, and repairs m
   const dataDirectory = await makeDirectory();
   const cluster = await openCluster({ dataDirectory });
   onTestFinished(() => cluster.close());
-  const first = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const first = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   await migrate(first.connection);
   const readVersions = () =>
     query(
@@ -190,13 +190,13 @@ test("opening a cluster changes nothing if everything is in place, and repairs m
       union all select xmin::text from pg_auth_members where member = 'latchkey_app'::regrole`,
     );
   const versions = await readVersions();
-  const second = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const second = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(await readVersions()).toEqual(versions);
   expect(second.connection).toEqual(first.connection);
 
   await query(cluster.superuser, "alter role latchkey_app superuser password 'changed'");
   await query(cluster.superuser, "alter table users owner to latchkey");
-  const third = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const third = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(await query(third.connection, "select current_setting('is_superuser') as value")).toEqual([
     { value: "off" },
   ]);

@@ -1,6 +1,6 @@
 import { getBinaries } from "./binaries.ts";
 import { type ClusterConnection, readSuperuserConnection } from "./cluster-connection.ts";
-import { findClusterPlace, hasCluster } from "./cluster-place.ts";
+import { findClusterLocation, hasCluster } from "./cluster-location.ts";
 import { createCluster, requireVersion } from "./create-cluster.ts";
 import { createDataDirectory } from "./data-directory.ts";
 import { type Cluster, joinCluster, type Membership, settlesWithin } from "./join-cluster.ts";
@@ -55,13 +55,13 @@ export async function openCluster(options: {
 
 async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster; reason: string }> {
   const directory = await createDataDirectory(dataDirectory);
-  let place = await findClusterPlace(directory);
+  let place = await findClusterLocation(directory);
   const binaries = await getBinaries(place.account);
   if (!(await hasCluster(place.cluster))) {
     await createCluster(place, binaries);
     // Looks again, because another process may have been faster, and may use another account if useradd ran in both at
     // the same time.
-    place = await findClusterPlace(directory);
+    place = await findClusterLocation(directory);
   }
   await requireVersion(place.cluster);
   const superuser = await readSuperuserConnection(place.cluster);

@@ -1,7 +1,7 @@
 import { appendFile, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { closing, makeDirectory, query } from "./embedded-postgres.test-kit.ts";
+import { closeAfterTest, makeDirectory, query } from "./embedded-postgres.test-kit.ts";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
 
 const tenMebibytes = 10 * 1024 * 1024;
@@ -21,11 +21,11 @@ test("rotates the log before a start and while Postgres runs, and keeps one form
   const cluster = join(dataDirectory, "postgres");
   const log = join(cluster, "postgres.log");
   const listLogs = async () => (await readdir(cluster)).filter((name) => name.startsWith("postgres.log"));
-  await closing(await openEmbeddedPostgres({ dataDirectory })).close();
+  await closeAfterTest(await openEmbeddedPostgres({ dataDirectory })).close();
   expect(await listLogs()).toEqual(["postgres.log"]);
 
   await fill(log, "a");
-  const postgres = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect((await readFile(`${log}.1`, "utf8")).endsWith("aaaa")).toBe(true);
   expect((await stat(log)).size).toBeLessThan(10_000);
 

@@ -1,6 +1,6 @@
 import { constants, open, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClusterPlace } from "./cluster-place.ts";
+import type { ClusterLocation } from "./cluster-location.ts";
 import { runProgram } from "./run-program.ts";
 
 /** The log is rotated above this size, in bytes. One former log is kept, so both together take about twice as much. */
@@ -17,7 +17,7 @@ export function logPath(cluster: string): string {
  * the copy and the truncation is lost. Never throws: a log that can't be copied (a full disk) is truncated anyway, and
  * one that can't be truncated is tried again.
  */
-export async function rotateLog({ account, cluster }: ClusterPlace): Promise<void> {
+export async function rotateLog({ account, cluster }: ClusterLocation): Promise<void> {
   const log = logPath(cluster);
   const found = await stat(log).catch(() => undefined);
   if (!found || found.size <= maxLogBytes) return;

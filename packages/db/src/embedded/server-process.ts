@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
-import type { ClusterPlace } from "./cluster-place.ts";
+import type { ClusterLocation } from "./cluster-location.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { programEnvironment, runProgram } from "./run-program.ts";
 import { findLastFailure, logPath, rotateLog } from "./server-log.ts";
@@ -48,7 +48,7 @@ const fixedSettings = {
  * process: where nothing reaps orphans (a container without an init), an orphan would remain as a zombie, and Postgres
  * would take the zombie for a running owner of the cluster.
  */
-export async function startServer(place: ClusterPlace, binaries: Binaries): Promise<ServerProcess> {
+export async function startServer(place: ClusterLocation, binaries: Binaries): Promise<ServerProcess> {
   const { account, cluster } = place;
   await createSocketDirectory(cluster, account);
   const socketDirectory = socketDirectoryOf(cluster);
@@ -88,7 +88,7 @@ export async function startServer(place: ClusterPlace, binaries: Binaries): Prom
  * it only if Postgres is known to run.
  * @throws EmbeddedPostgresError `stop-failed` after 60 s
  */
-export async function stopServer({ account, cluster }: ClusterPlace): Promise<void> {
+export async function stopServer({ account, cluster }: ClusterLocation): Promise<void> {
   const running = await readPidFile(cluster);
   if (!running) return;
   // SIGINT requests a fast shutdown. pg_ctl isn't used: it fails if the path to the cluster has become inaccessible,

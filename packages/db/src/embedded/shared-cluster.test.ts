@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  closing,
+  closeAfterTest,
   leftovers,
   makeDirectory,
   query,
@@ -13,7 +13,7 @@ test("four processes that open a new data directory at the same time share one c
   const dataDirectory = await makeDirectory();
   const opening = openEmbeddedPostgres({ dataDirectory });
   const holders = await Promise.all([1, 2, 3].map(() => startHolder(dataDirectory)));
-  const postgres = closing(await opening);
+  const postgres = closeAfterTest(await opening);
   const kinds = [postgres.kind, ...holders.map((holder) => holder.said.kind)].sort();
   expect(kinds).toEqual(["found", "found", "found", "started"]);
   expect(await leftovers(dataDirectory)).toEqual([]);
@@ -35,7 +35,7 @@ test("the process that started Postgres may leave first, and the last process to
   const starter = await startHolder(dataDirectory);
   expect(starter.said.kind).toBe("started");
   const pid = await serverPid(dataDirectory);
-  const finder = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const finder = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(finder.kind).toBe("found");
   expect(await starter.finish()).toBe(0);
   expect(await serverPid(dataDirectory)).toBe(pid);
@@ -48,7 +48,7 @@ test("of two processes that leave at the same time, one stops Postgres", async (
   const dataDirectory = await makeDirectory();
   for (let round = 0; round < 5; round += 1) {
     const both = await Promise.all([1, 2].map(() => openEmbeddedPostgres({ dataDirectory })));
-    await Promise.all(both.map((postgres) => closing(postgres).close()));
+    await Promise.all(both.map((postgres) => closeAfterTest(postgres).close()));
     expect(await serverPid(dataDirectory)).toBeUndefined();
   }
 }, 30_000);
@@ -59,7 +59,7 @@ test("joins a Postgres that a killed process group left behind, and stops it whe
   const pid = await serverPid(dataDirectory);
   await holder.kill();
   expect(await serverPid(dataDirectory)).toBe(pid);
-  const adopter = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const adopter = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(adopter.kind).toBe("found");
   expect(await serverPid(dataDirectory)).toBe(pid);
   await adopter.close();
@@ -72,6 +72,6 @@ test("opens while the previous process is still shutting down", async () => {
   for (let round = 0; round < 5; round += 1) {
     const [next] = await Promise.all([openEmbeddedPostgres({ dataDirectory }), leaving.close()]);
     expect(await query(next.connection, "select 1 as one")).toEqual([{ one: 1 }]);
-    leaving = closing(next);
+    leaving = closeAfterTest(next);
   }
 }, 30_000);

@@ -3,7 +3,13 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { closing, makeDirectory, query, serverPid, startHolder } from "./embedded-postgres.test-kit.ts";
+import {
+  closeAfterTest,
+  makeDirectory,
+  query,
+  serverPid,
+  startHolder,
+} from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
 
@@ -30,7 +36,7 @@ async function signalServer(home: string, signal: NodeJS.Signals): Promise<void>
 test("restarts a killed Postgres with its data, repeatedly", async () => {
   const dataDirectory = await makeDirectory();
   const log = eventLog();
-  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   await query(postgres.connection, "create table kept (n int)");
   for (let round = 1; round <= 3; round += 1) {
     await query(postgres.connection, `insert into kept values (${round})`);
@@ -50,7 +56,7 @@ test("all processes are present again after a kill, so that the last process to 
   const holder = await startHolder(dataDirectory);
   const logs = [eventLog(), eventLog()];
   const opened = await Promise.all(
-    logs.map(async ({ onEvent }) => closing(await openEmbeddedPostgres({ dataDirectory, onEvent }))),
+    logs.map(async ({ onEvent }) => closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent }))),
   );
   const recovered = Promise.all(logs.map((log) => log.seen("recovered")));
   await signalServer(dataDirectory, "SIGKILL");
@@ -67,7 +73,7 @@ test("all processes are present again after a kill, so that the last process to 
 test("ends the smart shutdown that a SIGTERM to Postgres starts, and recovers", async () => {
   const dataDirectory = await makeDirectory();
   const log = eventLog();
-  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   const user = new Client(postgres.connection);
   user.on("error", () => {});
   await user.connect();
@@ -81,7 +87,7 @@ test("ends the smart shutdown that a SIGTERM to Postgres starts, and recovers", 
 test("keeps trying while Postgres can't be started, and stops trying when closed", async () => {
   const dataDirectory = await makeDirectory();
   const log = eventLog();
-  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   const settings = join(dataDirectory, "postgres", "postgresql.conf");
   const lost = log.seen("lost");
   await rename(settings, `${settings}.away`);
@@ -98,19 +104,19 @@ test("keeps trying while Postgres can't be started, and stops trying when closed
   await postgres.close();
   expect(log.kinds).toEqual(["lost", "recovered", "lost"]);
   await rename(`${settings}.away`, settings);
-  const again = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const again = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(again.kind).toBe("started");
 }, 30_000);
 
 test("a close during recovery leaves no Postgres behind", async () => {
   const dataDirectory = await makeDirectory();
   const log = eventLog();
-  const postgres = closing(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   const lost = log.seen("lost");
   await signalServer(dataDirectory, "SIGKILL");
   await lost;
   await postgres.close();
   expect(log.kinds).toEqual(["lost"]);
-  const next = closing(await openEmbeddedPostgres({ dataDirectory }));
+  const next = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(next.kind).toBe("started");
 }, 30_000);

@@ -29,7 +29,7 @@ test("writes the compressed chunks to a file that only its owner can read", asyn
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("reports a connection that the operating system refuses as such, not as a file, and leaves no file", async () => {
+test("reports a refused connection as a connection error, and leaves no file", async () => {
   const directory = await createDirectory();
   const port = await findFreePort();
   async function* chunks() {

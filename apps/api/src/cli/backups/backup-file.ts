@@ -17,9 +17,9 @@ export async function requireNoFile(path: string): Promise<void> {
 }
 
 /**
- * Writes a compressed backup. The file appears under its name when it is complete and on disk, with access for its owner
- * only; until then, and after a crash, it is `<path>.partial`.
- * @throws {BackupError} `file-exists`, `file-refused`, or what `chunks` throws.
+ * Writes a compressed backup. The file appears under its name when it is complete and on disk, with access for its
+ * owner only; until then, and after a crash, it is `<path>.partial`.
+ * @throws {BackupError} `file-exists`, `file-inaccessible`, or what `chunks` throws.
  * @returns the size of the file in bytes.
  */
 export async function writeBackupFile(
@@ -39,8 +39,8 @@ export async function writeBackupFile(
 }
 
 /**
- * Writes and closes the file. Errors of `chunks` stay as they are: a connection to Postgres that breaks is reported by the
- * operating system as well.
+ * Writes and closes the file. Errors of `chunks` stay as they are: a connection to Postgres that breaks is reported by
+ * the operating system as well.
  */
 async function writeAll(
   { path, file }: { readonly path: string; readonly file: FileHandle },
@@ -87,7 +87,7 @@ export interface BackupFile {
   readonly close: () => Promise<void>;
 }
 
-/** @throws {BackupError} `file-missing`, `file-refused` */
+/** @throws {BackupError} `file-missing`, `file-inaccessible` */
 export async function openBackupFile(path: string, signal: AbortSignal): Promise<BackupFile> {
   const file = await translating(path, () => open(path, "r"));
   return {
@@ -120,7 +120,7 @@ function translate(path: string, error: unknown): unknown {
   if (error.code === "EEXIST") return fileExists(path);
   if (error.code === "ENOENT")
     return new BackupError("file-missing", `There is no file or directory ${path}.`, { cause: error });
-  return new BackupError("file-refused", `${path} can't be read or written: ${error.message}.`, {
+  return new BackupError("file-inaccessible", `${path} can't be read or written: ${error.message}.`, {
     cause: error,
   });
 }

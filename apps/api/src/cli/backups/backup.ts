@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { type DumpOptions, dumpDatabase } from "@latchkey/db/dump-database";
 import { SchemaMissingError } from "@latchkey/db/migrate";
 import { z } from "zod";
-import { explainingUnsuitable } from "../../boot.ts";
-import { noInstanceIn } from "../../database-server.ts";
+import { withStartErrors } from "../../boot.ts";
+import { createNoInstanceError } from "../../database-server.ts";
 import { version } from "../../version.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
@@ -25,7 +25,7 @@ export const backupTask = defineServerTask({
     };
     try {
       const chunks = dumpDatabase(server.connection, { product: version, onEnd, signal });
-      const sizeBytes = await explainingUnsuitable(() => writeBackupFile(path, chunks, signal));
+      const sizeBytes = await withStartErrors(() => writeBackupFile(path, chunks, signal));
       return itemOf({ file: path, ...summary, sizeBytes }, [
         { label: "File", text: ({ file }) => file },
         { label: "Snapshot", text: ({ createdAt }) => createdAt },
@@ -33,7 +33,7 @@ export const backupTask = defineServerTask({
         { label: "Size", text: (backup) => `${backup.sizeBytes} bytes` },
       ]);
     } catch (error) {
-      throw error instanceof SchemaMissingError ? noInstanceIn(env) : error;
+      throw error instanceof SchemaMissingError ? createNoInstanceError(env) : error;
     }
   },
 });

@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { readBackup } from "@latchkey/db/read-backup";
 import { restoreDatabase } from "@latchkey/db/restore-database";
 import { z } from "zod";
-import { describeNotice, explainingUnsuitable } from "../../boot.ts";
-import { describePlace } from "../../database-server.ts";
+import { describeNotice, withStartErrors } from "../../boot.ts";
+import { describeLocation } from "../../database-server.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
 import { openBackupFile } from "./backup-file.ts";
@@ -36,10 +36,8 @@ export const restoreTask = defineServerTask({
         signal,
       }),
     );
-    const { rowCount, isNew, analyzeFailure } = await explainingUnsuitable(() => restored).finally(
-      backup.close,
-    );
-    if (isNew) stderr.write(`Created a Latchkey database in ${describePlace(env)}.\n`);
+    const { rowCount, isNew, analyzeFailure } = await withStartErrors(() => restored).finally(backup.close);
+    if (isNew) stderr.write(`Created a Latchkey database in ${describeLocation(env)}.\n`);
     if (analyzeFailure !== undefined)
       stderr.write(
         `The backup is restored, but the database's statistics could not be updated (${analyzeFailure}); Postgres updates them by itself after a while.\n`,

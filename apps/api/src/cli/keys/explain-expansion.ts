@@ -7,7 +7,7 @@ import { formatLimit } from "./key-view.ts";
 
 type Describe = (settings: KeySettings) => string;
 
-/** Each setting by name and value, as `key show` has them. */
+/** Each setting by name and value, as in `key show`. */
 const settings: { readonly [Name in keyof KeySettings]: readonly [label: string, describe: Describe] } = {
   isDisabled: ["status", ({ isDisabled }) => (isDisabled ? "disabled" : "active")],
   expiresAt: ["expiry", ({ expiresAt }) => (expiresAt ? formatTime(expiresAt.toISOString()) : "never")],

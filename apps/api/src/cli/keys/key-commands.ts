@@ -48,7 +48,7 @@ export function addKeyCommands(program: Command, actionOf: ActionOf): void {
 function addEdit(key: Command, actionOf: ActionOf): void {
   const edit = key
     .command("edit <id>")
-    .description("change an API key; what no option names stays the same")
+    .description("change an API key; settings without an option stay the same")
     .option("--name <name>", "the new name")
     .option("--description <text>", 'the new description; "" removes it');
   addRestrictions(edit, "");

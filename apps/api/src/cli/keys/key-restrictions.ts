@@ -16,7 +16,7 @@ export const limitOption = z
   })
   .pipe(keySettings.limit.unwrap().unwrap());
 
-/** The options that restrict a key, but for the rate limit. */
+/** The options that restrict a key, except the rate limit. */
 export const restrictionOptions = {
   expiresIn: duration.pipe(lifetimeSeconds).optional(),
   expiresAt: instant.optional(),

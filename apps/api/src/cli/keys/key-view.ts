@@ -12,7 +12,7 @@ export function presentOwnedKey(key: OwnedApiKey) {
   return { ...presentKey(key), userId: encodeId("user", key.userId) };
 }
 
-/** A restriction as its option takes it. */
+/** A restriction in the format of its option. */
 export function formatLimit(limit: KeySettings["limit"]): string {
   return limit ? `${limit.quota}/${limit.windowSeconds}s` : "none";
 }

@@ -10,7 +10,7 @@ import { memberView, presentMemberOf } from "./member-view.ts";
 export const listMembersTask = defineTask({
   input: z.strictObject({ workspace: workspaceId }),
   perform: async ({ db }, { workspace }) => {
-    await db.transaction().execute((trx) => getWorkspaceSummary(trx, workspace)); // Not found, rather than empty.
+    await db.transaction().execute((trx) => getWorkspaceSummary(trx, workspace)); // Reports a missing workspace instead of printing an empty list.
     return listOf(listEveryMember(db, openAsOperator(workspace)), {
       present: (member) => presentMemberOf(workspace, member),
       view: memberView,

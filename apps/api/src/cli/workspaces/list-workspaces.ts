@@ -15,8 +15,8 @@ export const listWorkspacesTask = defineTask({
     }),
 });
 
-async function* readWorkspaces({ db, ground }: TaskContext): AsyncGenerator<WorkspaceSummary> {
-  const admissionDb = openDatabase(ground.connection, {
+async function* readWorkspaces({ db, prepared }: TaskContext): AsyncGenerator<WorkspaceSummary> {
+  const admissionDb = openDatabase(prepared.connection, {
     role: "latchkey_admission",
     applicationName: "latchkey command",
     maxConnections: 1,

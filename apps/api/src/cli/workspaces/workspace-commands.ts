@@ -17,7 +17,7 @@ export function addWorkspaceCommands(program: Command, actionOf: ActionOf): void
   workspace
     .command("edit <id>")
     .alias("rename") // Its name before there was a description.
-    .description("change a workspace; what no option names stays the same, and so does the slug")
+    .description("change a workspace; settings without an option stay the same, and so does the slug")
     .option("--name <name>", "the new name")
     .option("--description <text>", 'the new description; "" removes it')
     .action(actionOf(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));

@@ -1,10 +1,10 @@
 import { readKeyUsage } from "@latchkey/db/key-history";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import { getKey, requireOwnKey } from "../../domain/api-keys.ts";
+import { getKey, requireReadableKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { isAnswerable, unanswerable, usagePeriod } from "../../key-fields.ts";
-import { ofKey } from "../../presenters/api-key.ts";
+import { invalidPeriod, isValidPeriod, usagePeriod } from "../../key-fields.ts";
+import { keyParams } from "../../presenters/api-key.ts";
 import { presentUsageBucket, usageBucket } from "../../presenters/usage-bucket.ts";
 
 export const getApiKeyUsage = defineEndpoint({
@@ -13,14 +13,14 @@ export const getApiKeyUsage = defineEndpoint({
   operationId: "getApiKeyUsage",
   summary: "Get the usage of an API key",
   description:
-    "By hour or day in UTC, workspace and outcome, the earliest first; what is missing is none. These are statistics, about a second behind; the key's `usageCount` is exact.",
+    "Returns the number of requests per outcome, workspace, and hour or day in UTC, oldest first. Counts of 0 are omitted. These statistics are about a second behind; the key's `usageCount` is exact.",
   access: "key",
-  request: { params: ofKey, query: z.strictObject(usagePeriod).refine(isAnswerable, unanswerable) },
+  request: { params: keyParams, query: z.strictObject(usagePeriod).refine(isValidPeriod, invalidPeriod) },
   response: { status: 200, schema: z.object({ data: z.array(usageBucket) }).meta({ id: "KeyUsage" }) },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyId }, query }, { read, principal }) => {
     const rows = await read(async (db) => {
-      await requireOwnKey(db, principal, keyId);
+      await requireReadableKey(db, principal, keyId);
       await getKey(db, { userId: principal.userId, id: keyId });
       return await asUser(db, principal.userId, (trx) => readKeyUsage(trx, { keyId, ...query }));
     });

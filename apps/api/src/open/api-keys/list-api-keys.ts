@@ -21,7 +21,7 @@ export const listApiKeys = defineEndpoint({
   operationId: "listApiKeys",
   summary: "List API keys",
   description:
-    "The keys of the key's user, oldest first, without their secrets. A key that is held to anything (a time, a place, a limit, workspaces or permissions) sees itself alone.",
+    "Lists the keys of the key's owner, oldest first, without their secrets. A restricted key sees only itself.",
   access: "key",
   request: { query },
   response: { status: 200, schema: pageOf(apiKey) },

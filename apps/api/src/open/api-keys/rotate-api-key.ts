@@ -3,7 +3,7 @@ import { z } from "zod";
 import { reissueSecret, requireManageable, rotateKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { overlapSeconds } from "../../key-fields.ts";
-import { ofKey } from "../../presenters/api-key.ts";
+import { keyParams } from "../../presenters/api-key.ts";
 import { secretStatus, shownId } from "../../schemas.ts";
 
 const rotated = z
@@ -24,10 +24,10 @@ export const rotateApiKey = defineEndpoint({
   operationId: "rotateApiKey",
   summary: "Rotate an API key",
   description:
-    "The key keeps everything but its secret. The former secret stays valid for the overlap, so that you can replace it wherever it is used without an outage, and is rejected afterwards. If the response is lost, send the request again with the same `Idempotency-Key`, with the former secret during the overlap or with another key of the same user: if the new secret was never used, you get another one in its place.",
+    "Replaces the secret of the key and keeps everything else. The former secret stays valid for the overlap, so that you can replace it without an outage. If the response is lost, send the request again with the same `Idempotency-Key`. Authenticate with the former secret during the overlap, or with another key of the same user. If the new secret was never used, you get another new secret.",
   access: "key",
   request: {
-    params: ofKey,
+    params: keyParams,
     ifMatch: true,
     body: z.strictObject({
       overlapSeconds: overlapSeconds.default(86_400).meta({
@@ -43,7 +43,7 @@ export const rotateApiKey = defineEndpoint({
       reissueSecret(trx, { userId: principal.userId, id: keyId, origin }, { hash, isOwnRetry }),
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
-  authorise: ({ params: { keyId } }, { principal, isOwnRetry }, trx) =>
+  authorize: ({ params: { keyId } }, { principal, isOwnRetry }, trx) =>
     requireManageable(trx, principal, { id: keyId, isOwnRetry }),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
     const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };

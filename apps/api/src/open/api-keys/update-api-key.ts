@@ -3,12 +3,12 @@ import { requireManageable, updateKey } from "../../domain/api-keys.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { keySettings } from "../../key-fields.ts";
-import { apiKeyResponse, ofKey, presentKey } from "../../presenters/api-key.ts";
+import { apiKeyResponse, keyParams, presentKey } from "../../presenters/api-key.ts";
 
 const body = z
   .strictObject({ name: keyName.optional(), description: keyDescription.optional(), ...keySettings })
   .meta({
-    // Restrictions can't be lifted through the API: whoever tries the example must not lock the key out.
+    // Restrictions can't be lifted through the API, so the example must not lock out the key of someone who tries it.
     example: { name: "CI deploys", description: "Used by the deploy job." },
     override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
       jsonSchema.minProperties = 1;
@@ -21,12 +21,12 @@ export const updateApiKey = defineEndpoint({
   operationId: "updateApiKey",
   summary: "Rename or restrict an API key",
   description:
-    "Changes what you name and keeps the rest. Restrictions take effect on the next request. They can reduce what the key may do but never expand it (422): only its user can do that, in the web app. With `If-Match`, only if nobody has changed the key since you read it.",
+    "Changes the members that you send and keeps the others. Restrictions take effect on the next request. They can only reduce the key's access: an edit that would expand it is rejected with 422, because only the owner of the key can expand its access, in the web app. With `If-Match`, the request is rejected if the key has changed since you read it.",
   access: "key",
-  request: { params: ofKey, body, ifMatch: true },
+  request: { params: keyParams, body, ifMatch: true },
   response: apiKeyResponse,
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
-  authorise: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),
+  authorize: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
     const { name, description, ...settings } = body;
     const edit = { userId: principal.userId, id: keyId, origin };

@@ -1,11 +1,11 @@
 import { listAuditEvents as list } from "@latchkey/db/audit-events";
-import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { instant } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { listQuery, pageOf, readPage, toPage } from "../../lists.ts";
 import { auditAction, auditEvent, presentAuditEvent } from "../../presenters/audit-event.ts";
-import { inWorkspace, userId } from "../../schemas.ts";
+import { userId, workspaceParams } from "../../schemas.ts";
 
 const query = listQuery(["occurredAt"]).extend({
   sort: z
@@ -29,13 +29,13 @@ export const listAuditEvents = defineEndpoint({
   summary: "List audit events",
   description: "Lists the changes to a workspace, newest first, each with its actor, API key and IP address.",
   access: { workspace: "audit:read" },
-  request: { params: inWorkspace, query },
+  request: { params: workspaceParams, query },
   response: { status: 200, schema: pageOf(auditEvent) },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) => {
     const { action, actorId, from, to } = query;
     const page = { ...readPage(query), filter: { action, actorUserId: actorId, from, to } };
-    const rows = await read((db) => runInWorkspace(db, scope, (trx) => list(trx, scope, page)));
+    const rows = await read((db) => inWorkspace(db, scope, (trx) => list(trx, scope, page)));
     return toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });
   },
 });

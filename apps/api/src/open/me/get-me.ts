@@ -11,7 +11,7 @@ import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
 import { shownEmail, shownId, timestamp } from "../../schemas.ts";
 
-/** Somebody in more workspaces than this pages through `/open/workspaces`. */
+/** The maximum number of workspaces in the response; `/open/workspaces` lists all. */
 const maxWorkspaces = 100;
 
 const identity = z
@@ -56,11 +56,11 @@ export const getMe = defineEndpoint({
         listMemberships(trx, userId, {
           limit: maxWorkspaces,
           direction: "asc",
-          filter: { among: readableWorkspaces(restrictions) },
+          filter: { workspaceIds: readableWorkspaces(restrictions) },
         }),
       ),
     }));
-    // Deleted since it was admitted: the same answer as to the next request.
+    // Deleted since admission: the same response as for the next request.
     if (!key) throw new AppError("FORBIDDEN");
     return { key: presentKey(key), user: presentUser(user), workspaces: workspaces.map(presentWorkspace) };
   },

@@ -3,7 +3,7 @@ import { changeMemberRole as change } from "../../domain/members.ts";
 import { role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { member, presentMember } from "../../presenters/member.ts";
-import { ofMember } from "../../schemas.ts";
+import { memberParams } from "../../schemas.ts";
 
 export const changeMemberRole = defineEndpoint({
   method: "PATCH",
@@ -11,10 +11,10 @@ export const changeMemberRole = defineEndpoint({
   operationId: "changeMemberRole",
   summary: "Change a member's role",
   description:
-    "In force on the next request, for the member's keys and sessions. Nobody gives or takes a role that holds more than their own, and a workspace keeps an owner. With `If-Match`, only if nobody has changed it meanwhile.",
+    "Takes effect on the next request, for the member's keys and sessions. You can't grant or revoke a role with more permissions than your own, and the last owner keeps the role. With `If-Match`, the request is rejected if the role has changed since you read it.",
   access: { workspace: "members:manage" },
   request: {
-    params: ofMember,
+    params: memberParams,
     body: z.strictObject({ role: role.meta({ example: "member" }) }),
     ifMatch: true,
   },

@@ -2,7 +2,7 @@ import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { getMember as get } from "../../domain/members.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { member, presentMember } from "../../presenters/member.ts";
-import { ofMember } from "../../schemas.ts";
+import { memberParams } from "../../schemas.ts";
 
 export const getMember = defineEndpoint({
   method: "GET",
@@ -11,7 +11,7 @@ export const getMember = defineEndpoint({
   summary: "Get a member",
   description: "Pass its `ETag` as `If-Match` when you update it.",
   access: { workspace: "members:read" },
-  request: { params: ofMember },
+  request: { params: memberParams },
   response: { status: 200, schema: member, hasEtag: true },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { userId } }, { read, access: { scope } }) =>

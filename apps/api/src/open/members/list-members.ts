@@ -1,10 +1,10 @@
 import { listMembers as list } from "@latchkey/db/members";
-import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.ts";
 import { member, presentMember } from "../../presenters/member.ts";
-import { inWorkspace } from "../../schemas.ts";
+import { workspaceParams } from "../../schemas.ts";
 
 const query = listQuery(["joinedAt", "name", "email"]).extend({
   role: role.optional().meta({ description: "Only members with this role." }),
@@ -20,13 +20,13 @@ export const listMembers = defineEndpoint({
   summary: "List members",
   description: "Lists the members of a workspace, longest-standing first.",
   access: { workspace: "members:read" },
-  request: { params: inWorkspace, query },
+  request: { params: workspaceParams, query },
   response: { status: 200, schema: pageOf(member) },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) => {
     const { role, search } = query;
     const page = { ...readPage(query), filter: { role, search } };
-    const rows = await read((db) => runInWorkspace(db, scope, (trx) => list(trx, scope, page)));
+    const rows = await read((db) => inWorkspace(db, scope, (trx) => list(trx, scope, page)));
     return toPage(rows, query, { present: presentMember, idOf: ({ userId }) => userId });
   },
 });

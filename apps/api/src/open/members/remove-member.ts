@@ -1,6 +1,6 @@
 import { removeMember as remove } from "../../domain/members.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { ofMember } from "../../schemas.ts";
+import { memberParams } from "../../schemas.ts";
 
 export const removeMember = defineEndpoint({
   method: "DELETE",
@@ -8,9 +8,9 @@ export const removeMember = defineEndpoint({
   operationId: "removeMember",
   summary: "Remove a member",
   description:
-    "In force on the next request, for the member's keys and sessions. Everybody may leave; to remove another member takes `members:manage`, and no less than what that member holds. The last owner stays. With `If-Match`, only if nobody has changed the role meanwhile.",
+    "Takes effect on the next request, for the member's keys and sessions. Every member can leave. To remove another member, you need `members:manage` and every permission of that member's role. The last owner can't leave or be removed. With `If-Match`, the request is rejected if the role has changed since you read it.",
   access: { workspace: "members:read" },
-  request: { params: ofMember, ifMatch: true },
+  request: { params: memberParams, ifMatch: true },
   response: { status: 204 },
   errors: ["NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED"],
   handle: async ({ params: { userId } }, { transact, access: { scope }, origin, ifMatch }) => {

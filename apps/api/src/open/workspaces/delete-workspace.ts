@@ -1,6 +1,6 @@
 import { remove } from "../../domain/workspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { inWorkspace } from "../../schemas.ts";
+import { workspaceParams } from "../../schemas.ts";
 
 export const deleteWorkspace = defineEndpoint({
   method: "DELETE",
@@ -8,9 +8,9 @@ export const deleteWorkspace = defineEndpoint({
   operationId: "deleteWorkspace",
   summary: "Delete a workspace",
   description:
-    "With everything in it, its audit log too. There is no way back. With `If-Match`, only if nobody has edited it meanwhile.",
+    "Deletes the workspace with everything in it, including its audit log. This can't be undone. With `If-Match`, the request is rejected if the workspace has changed since you read it.",
   access: { workspace: "workspace:delete" },
-  request: { params: inWorkspace, ifMatch: true },
+  request: { params: workspaceParams, ifMatch: true },
   response: { status: 204 },
   errors: ["PRECONDITION_FAILED"],
   handle: async (_input, { transact, access: { scope }, origin, ifMatch }) => {

@@ -1,8 +1,8 @@
-import { inWorkspace as runInWorkspace } from "@latchkey/db/workspace-scope";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { getWorkspace as get } from "../../domain/workspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
-import { inWorkspace } from "../../schemas.ts";
+import { workspaceParams } from "../../schemas.ts";
 
 export const getWorkspace = defineEndpoint({
   method: "GET",
@@ -12,11 +12,11 @@ export const getWorkspace = defineEndpoint({
   description:
     "Returns a workspace that the key's owner is a member of. Pass its `ETag` as `If-Match` when you update it.",
   access: { workspace: "workspace:read" },
-  request: { params: inWorkspace },
+  request: { params: workspaceParams },
   response: { status: 200, schema: workspace, hasEtag: true },
   errors: [],
   handle: async (_input, { read, access: { scope, role } }) => {
-    const found = await read((db) => runInWorkspace(db, scope, (trx) => get(trx, scope)));
+    const found = await read((db) => inWorkspace(db, scope, (trx) => get(trx, scope)));
     return presentWorkspace({ ...found, role });
   },
 });

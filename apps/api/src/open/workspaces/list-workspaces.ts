@@ -26,7 +26,10 @@ export const listWorkspaces = defineEndpoint({
   errors: [],
   handle: async ({ query }, { read, principal: { userId, restrictions } }) => {
     const { role, search } = query;
-    const page = { ...readPage(query), filter: { role, search, among: readableWorkspaces(restrictions) } };
+    const page = {
+      ...readPage(query),
+      filter: { role, search, workspaceIds: readableWorkspaces(restrictions) },
+    };
     const rows = await read((db) => asUser(db, userId, (trx) => listMemberships(trx, userId, page)));
     return toPage(rows, query, { present: presentWorkspace, idOf: ({ id }) => id });
   },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { update } from "../../domain/workspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
-import { inWorkspace } from "../../schemas.ts";
+import { workspaceParams } from "../../schemas.ts";
 import { workspaceFieldChanges } from "../../workspace-fields.ts";
 
 const body = z.strictObject(workspaceFieldChanges).meta({
@@ -17,9 +17,9 @@ export const renameWorkspace = defineEndpoint({
   operationId: "renameWorkspace",
   summary: "Update a workspace",
   description:
-    "Changes the name or the description and keeps what you leave out. The slug stays. With `If-Match`, only if nobody has changed the workspace since you read it.",
+    "Changes the name, the description, or both. The slug doesn't change. With `If-Match`, the request is rejected if the workspace has changed since you read it.",
   access: { workspace: "workspace:update" },
-  request: { params: inWorkspace, body, ifMatch: true },
+  request: { params: workspaceParams, body, ifMatch: true },
   response: { status: 200, schema: workspace, hasEtag: true },
   errors: ["PRECONDITION_FAILED"],
   handle: async ({ body: fields }, { transact, access: { scope, role }, origin, ifMatch }) => {

@@ -7,11 +7,16 @@ import { useSignOut } from "../use-sign-out.ts";
 import classes from "./account-menu.module.css";
 import { appearances, useAppearance } from "./appearance.ts";
 import { initialsOf } from "./initials.ts";
+import { useExactTimes } from "./use-exact-times.ts";
 
-/** The menu behind the avatar: who is signed in, what is theirs, how it looks, the way out. */
+/**
+ * The menu of the avatar: the user's name, links to their account pages, display settings, and
+ * sign-out.
+ */
 export function AccountMenu({ user }: { readonly user: Session["user"] }): ReactElement {
   const signOut = useSignOut();
   const [appearance, setAppearance] = useAppearance();
+  const [hasExactTimes, setHasExactTimes] = useExactTimes();
   return (
     <Menu position="bottom-end" width={240} offset={12}>
       <Menu.Target>
@@ -48,6 +53,10 @@ export function AccountMenu({ user }: { readonly user: Session["user"] }): React
             </Menu.RadioItem>
           ))}
         </Menu.RadioGroup>
+        <Menu.Divider />
+        <Menu.CheckboxItem checked={hasExactTimes} onChange={setHasExactTimes}>
+          Exact times
+        </Menu.CheckboxItem>
         <Menu.Divider />
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={signOut}>
           Sign out

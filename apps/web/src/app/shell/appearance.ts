@@ -1,7 +1,7 @@
 import { isMantineColorScheme, type MantineColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useEffect } from "react";
 
-/** How the app can look; "auto" follows the system. */
+/** The appearances to choose from. "auto" follows the system. */
 export const appearances: readonly { readonly value: MantineColorScheme; readonly label: string }[] = [
   { value: "auto", label: "System" },
   { value: "light", label: "Light" },
@@ -18,16 +18,16 @@ export function useAppearance(): [MantineColorScheme, (value: string) => void] {
   ];
 }
 
-/** The header's colours, as in `public/color-scheme.js`. */
+/** The colors of the header, as in `public/color-scheme.js`. */
 const themeColors = { light: "#f8f9fb", dark: "#13171c" } as const;
 
-/** Gives the browser's own frame the colour of the header when a scheme is chosen. */
+/** Sets the browser's `theme-color` to the color of the header when the color scheme changes. */
 export function useThemeColor(): void {
   const { colorScheme } = useMantineColorScheme();
   useEffect(() => {
     for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]')) {
-      const ofSystem = meta.media.includes("dark") ? "dark" : "light";
-      meta.content = themeColors[colorScheme === "auto" ? ofSystem : colorScheme];
+      const systemScheme = meta.media.includes("dark") ? "dark" : "light";
+      meta.content = themeColors[colorScheme === "auto" ? systemScheme : colorScheme];
     }
   }, [colorScheme]);
 }

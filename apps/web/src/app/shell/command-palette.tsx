@@ -14,8 +14,8 @@ interface CommandPaletteProps {
   readonly onNewWorkspace: () => void;
 }
 
-/** Search over pages, the person's keys and actions, at Ctrl K or ⌘ K. */
-export function CommandPalette({ isOpen, onClose, ...facts }: CommandPaletteProps): ReactElement {
+/** Searches pages, the user's keys, actions and request IDs. Opens with Ctrl K or ⌘ K. */
+export function CommandPalette({ isOpen, onClose, ...context }: CommandPaletteProps): ReactElement {
   return (
     <Modal.Root
       opened={isOpen}
@@ -28,18 +28,21 @@ export function CommandPalette({ isOpen, onClose, ...facts }: CommandPaletteProp
     >
       <Modal.Overlay />
       <Modal.Content aria-label="Search">
-        <Palette {...facts} onClose={onClose} />
+        <Palette {...context} onClose={onClose} />
       </Modal.Content>
     </Modal.Root>
   );
 }
 
-/** A combobox: the focus stays in the field, the arrows move the selection. It starts afresh at each opening. */
-function Palette({ onClose, ...facts }: Omit<CommandPaletteProps, "isOpen">): ReactElement {
+/**
+ * A combobox: the focus stays in the field, and arrow keys move the selection. Its state resets
+ * each time it opens.
+ */
+function Palette({ onClose, ...context }: Omit<CommandPaletteProps, "isOpen">): ReactElement {
   const [query, setQuery] = useState("");
   const [selected, setSelected] = useState(0);
   const listId = useId();
-  const { groups, keySearch } = useCommands(query, facts);
+  const { groups, keySearch } = useCommands(query, context);
   const commands = groups.flatMap((group) => group.commands);
   const current = commands[Math.min(selected, commands.length - 1)];
 
@@ -100,23 +103,23 @@ function Palette({ onClose, ...facts }: Omit<CommandPaletteProps, "isOpen">): Re
                 id={optionId(listId, command)}
                 command={command}
                 isSelected={command === current}
-                onPoint={() => setSelected(commands.indexOf(command))}
+                onHover={() => setSelected(commands.indexOf(command))}
                 onRun={() => run(command)}
               />
             ))}
           </div>
         ))}
       </div>
-      <p className={classes.empty} role="status" data-alone={commands.length === 0 || undefined}>
+      <p className={classes.empty} role="status" data-centered={commands.length === 0 || undefined}>
         {keySearch === "idle"
           ? commands.length === 0 && <NoMatch query={query} />
-          : keySearchWords[keySearch]}
+          : keySearchMessages[keySearch]}
       </p>
     </>
   );
 }
 
-const keySearchWords: Readonly<Record<Exclude<KeySearch, "idle">, string>> = {
+const keySearchMessages: Readonly<Record<Exclude<KeySearch, "idle">, string>> = {
   searching: "Searching keys…",
   failed: "Couldn’t search keys: the server didn’t respond.",
 };
@@ -137,14 +140,14 @@ interface OptionProps {
   readonly id: string;
   readonly command: Command;
   readonly isSelected: boolean;
-  readonly onPoint: () => void;
+  readonly onHover: () => void;
   readonly onRun: () => void;
 }
 
-function Option({ id, command, isSelected, onPoint, onRun }: OptionProps): ReactElement {
+function Option({ id, command, isSelected, onHover, onRun }: OptionProps): ReactElement {
   const { icon: Icon, label, detail } = command;
   return (
-    // The field keeps the focus and hears the keys; see `handleKey`.
+    // The field keeps the focus and handles key presses in `handleKey`.
     // biome-ignore lint/a11y/useKeyWithClickEvents: an option of a combobox never has the focus
     <div
       id={id}
@@ -152,7 +155,7 @@ function Option({ id, command, isSelected, onPoint, onRun }: OptionProps): React
       role="option"
       tabIndex={-1}
       aria-selected={isSelected}
-      onMouseMove={onPoint}
+      onMouseMove={onHover}
       onMouseDown={(event) => event.preventDefault()}
       onClick={onRun}
     >

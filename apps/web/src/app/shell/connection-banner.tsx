@@ -9,7 +9,10 @@ const texts = {
   unavailable: "The server isn’t ready. Retrying…",
 } as const;
 
-/** Says that the page may be out of date. It floats, so that nothing moves when it comes and goes. */
+/**
+ * Warns that the page may be out of date. It overlays the page, so that nothing shifts when it
+ * appears or disappears.
+ */
 export function ConnectionBanner(): ReactElement {
   const { online } = useNetwork();
   const state = useSyncExternalStore(reachability.subscribe, () => reachability.state);

@@ -4,7 +4,7 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { Mark } from "../../ui/mark.tsx";
+import { Logo } from "../../ui/logo.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 import classes from "./header.module.css";
 import { WorkspaceSwitcher } from "./workspace-switcher.tsx";
@@ -35,10 +35,14 @@ export function Header(props: HeaderProps): ReactElement {
         >
           <IconMenu2 size={20} />
         </ActionIcon>
-        <Link to="/" className={classes.mark} aria-label="Latchkey, to the overview">
-          <Mark />
+        <Link to="/" className={classes.mark} aria-label="Latchkey, go to the overview">
+          <Logo />
         </Link>
-        <WorkspaceSwitcher workspaces={session.workspaces} current={workspace} onNew={onNewWorkspace} />
+        <WorkspaceSwitcher
+          workspaces={session.workspaces}
+          current={workspace}
+          onNewWorkspace={onNewWorkspace}
+        />
       </div>
       <UnstyledButton
         className={classes.search}

@@ -7,6 +7,6 @@ test.each([
   [" Ada  King Lovelace ", "AL"],
   ["Émile Zola", "ÉZ"],
   ["", ""],
-])("stands for “%s” with “%s”", (name, initials) => {
+])("abbreviates “%s” to “%s”", (name, initials) => {
   expect(initialsOf(name)).toBe(initials);
 });

@@ -1,4 +1,4 @@
-/** One or two letters that stand for a name: of its first and its last word. */
+/** The initials of a name: the first letters of its first and last words. */
 export function initialsOf(name: string): string {
   const words = name.trim().split(/\s+/);
   const ends = words.length > 1 ? [words[0], words.at(-1)] : words;

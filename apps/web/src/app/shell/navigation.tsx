@@ -6,22 +6,22 @@ import classes from "./navigation.module.css";
 import { accountPages, type WorkspacePage } from "./pages.ts";
 
 interface NavigationProps {
-  /** Those of the workspace; none for who has no workspace. */
+  /** The pages of the workspace; empty if the user has no workspace. */
   readonly pages: readonly WorkspacePage[];
-  readonly isFolded: boolean;
-  /** Folds or unfolds; absent where there is nothing to fold. */
-  readonly onFold?: () => void;
+  readonly isCollapsed: boolean;
+  /** Collapses or expands the navigation; absent if it can't be collapsed. */
+  readonly onToggle?: () => void;
   readonly onNavigate?: () => void;
 }
 
-export function Navigation({ pages, isFolded, onFold, onNavigate }: NavigationProps): ReactElement {
+export function Navigation({ pages, isCollapsed, onToggle, onNavigate }: NavigationProps): ReactElement {
   return (
-    <nav className={classes.navigation} aria-label="Main" data-folded={isFolded || undefined}>
+    <nav className={classes.navigation} aria-label="Main" data-collapsed={isCollapsed || undefined}>
       {pages.length > 0 && (
         <ul className={classes.list}>
           {pages.map(({ label, icon, link }) => (
             <li key={label}>
-              <Hint label={label} isShown={isFolded}>
+              <Hint label={label} isShown={isCollapsed}>
                 <Link
                   {...link}
                   className={classes.item}
@@ -39,7 +39,7 @@ export function Navigation({ pages, isFolded, onFold, onNavigate }: NavigationPr
       <ul className={classes.list}>
         {accountPages.map(({ label, icon, link }) => (
           <li key={label}>
-            <Hint label={label} isShown={isFolded}>
+            <Hint label={label} isShown={isCollapsed}>
               <Link
                 {...link}
                 className={classes.item}
@@ -52,12 +52,12 @@ export function Navigation({ pages, isFolded, onFold, onNavigate }: NavigationPr
           </li>
         ))}
       </ul>
-      {onFold && (
-        <Hint label="Expand sidebar" isShown={isFolded}>
-          <UnstyledButton className={classes.fold} onClick={onFold} aria-expanded={!isFolded}>
+      {onToggle && (
+        <Hint label="Expand sidebar" isShown={isCollapsed}>
+          <UnstyledButton className={classes.toggle} onClick={onToggle} aria-expanded={!isCollapsed}>
             <Label
-              icon={isFolded ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse}
-              text={isFolded ? "Expand sidebar" : "Collapse sidebar"}
+              icon={isCollapsed ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse}
+              text={isCollapsed ? "Expand sidebar" : "Collapse sidebar"}
             />
           </UnstyledButton>
         </Hint>

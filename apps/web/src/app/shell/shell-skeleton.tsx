@@ -2,30 +2,33 @@ import { Skeleton } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { findRememberedSlug, noSlug, wasAuditLogShown } from "../../server/remembered-workspace.ts";
-import { Mark } from "../../ui/mark.tsx";
+import { Logo } from "../../ui/logo.tsx";
 import headerClasses from "./header.module.css";
 import { Navigation } from "./navigation.tsx";
 import { type WorkspacePage, workspacePages } from "./pages.ts";
 import classes from "./shell.module.css";
-import { useNavigationFold } from "./use-navigation-fold.ts";
+import { useCollapsedNavigation } from "./use-collapsed-navigation.ts";
 
-/** Leads nowhere yet: it only lets the navigation have its shape. */
+/** The slug in the links of the navigation while the workspace is unknown. */
 const unknownSlug = "-";
 
-/** The pages that the navigation had the last time, so that it need not change once more is known. */
+/**
+ * The pages that the navigation last showed, so that its layout doesn't change when the session has
+ * loaded.
+ */
 function rememberedPages(slug: string = findRememberedSlug() ?? unknownSlug): readonly WorkspacePage[] {
   return slug === noSlug ? [] : workspacePages(slug, { hasAuditLog: wasAuditLogShown(slug) });
 }
 
-/** The frame while it is not known yet who is signed in. */
+/** The frame of the app while the session loads. */
 export function ShellSkeleton(): ReactElement {
-  const fold = useNavigationFold();
+  const fold = useCollapsedNavigation();
   const { slug } = useParams({ strict: false });
   return (
-    <div className={classes.shell} data-folded={fold.isFolded || undefined} aria-busy="true">
+    <div className={classes.shell} data-collapsed={fold.isCollapsed || undefined} aria-busy="true">
       <div className={headerClasses.header}>
         <div className={headerClasses.left}>
-          <Mark />
+          <Logo />
           <Skeleton h={16} w={140} />
         </div>
         <Skeleton h={32} />

@@ -8,13 +8,15 @@ import {
   rememberAuditLog,
   rememberWorkspace,
 } from "../../server/remembered-workspace.ts";
+import { ExactTimes } from "../../ui/exact-times.ts";
 import { useSessionEnd } from "../use-session-end.ts";
 import { useThemeColor } from "./appearance.ts";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { Header } from "./header.tsx";
 import { Navigation } from "./navigation.tsx";
 import classes from "./shell.module.css";
-import { useNavigationFold } from "./use-navigation-fold.ts";
+import { useCollapsedNavigation } from "./use-collapsed-navigation.ts";
+import { useExactTimes } from "./use-exact-times.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 
 const route = getRouteApi("/app");
@@ -27,13 +29,14 @@ const NewWorkspaceDialog = lazy(() =>
   })),
 );
 
-/** The frame around every page of a signed-in person. */
+/** The frame around every page of a signed-in user. */
 export function Shell(): ReactElement {
   const { session } = route.useRouteContext();
   const { slug } = useParams({ strict: false });
   const workspace =
     session.workspaces.find((candidate) => candidate.slug === slug) ?? findHomeWorkspace(session.workspaces);
-  const { isFolded, onFold } = useNavigationFold();
+  const { isCollapsed, onToggle } = useCollapsedNavigation();
+  const [hasExactTimes] = useExactTimes();
   const [isDrawerOpen, drawer] = useDisclosure(false);
   const [isSearchOpen, search] = useDisclosure(false);
   const [isNewWorkspaceOpen, newWorkspace] = useDisclosure(false);
@@ -53,9 +56,9 @@ export function Shell(): ReactElement {
   }, [workspace, hasAuditLog]);
 
   return (
-    <div className={classes.shell} data-folded={isFolded || undefined}>
+    <div className={classes.shell} data-collapsed={isCollapsed || undefined}>
       <a className={classes.skip} href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <Header
         session={session}
@@ -65,7 +68,7 @@ export function Shell(): ReactElement {
         onNewWorkspace={newWorkspace.open}
       />
       <div className={classes.side}>
-        <Navigation pages={pages} isFolded={isFolded} onFold={onFold} />
+        <Navigation pages={pages} isCollapsed={isCollapsed} onToggle={onToggle} />
       </div>
       <Drawer
         opened={isDrawerOpen}
@@ -77,11 +80,13 @@ export function Shell(): ReactElement {
         removeScrollProps={{ removeScrollBar: false }}
         attributes={{ header: { role: "none" } }}
       >
-        <Navigation pages={pages} isFolded={false} onNavigate={drawer.close} />
+        <Navigation pages={pages} isCollapsed={false} onNavigate={drawer.close} />
       </Drawer>
       <main className={classes.main} id="content" ref={main} tabIndex={-1}>
         <div className={classes.content}>
-          <Outlet />
+          <ExactTimes value={hasExactTimes}>
+            <Outlet />
+          </ExactTimes>
         </div>
       </main>
       <ConnectionBanner />
@@ -99,7 +104,10 @@ export function Shell(): ReactElement {
   );
 }
 
-/** Moves the focus into the content when the page changes, so that keyboards and screen readers go on there. */
+/**
+ * Moves the focus to the content when the page changes, so that keyboard and screen reader users
+ * continue there.
+ */
 function useFocusOnNavigation() {
   const main = useRef<HTMLElement>(null);
   const path = useLocation({ select: (location) => location.pathname });

@@ -1,19 +1,19 @@
 import { maxLength } from "@latchkey/limits";
 import { useDebouncedValue } from "@mantine/hooks";
-import { IconHelpCircle, IconKey, IconLogout, IconPlus, IconSun } from "@tabler/icons-react";
+import { IconClock, IconHelpCircle, IconKey, IconLogout, IconPlus, IconSun } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { isLikeRequestId } from "../is-like-request-id.ts";
+import { isPossibleRequestId } from "../possible-request-id.ts";
 import { useSignOut } from "../use-sign-out.ts";
 import { appearances, useAppearance } from "./appearance.ts";
 import { accountPages } from "./pages.ts";
+import { useExactTimes } from "./use-exact-times.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 
-/** What the API takes at most. */
 const debounceMilliseconds = 150;
 
-/** One thing the search finds; `id` has no spaces, because it becomes part of an element's id. */
+/** A search result. Its `id` contains no spaces, because it becomes part of an element's `id`. */
 export interface Command {
   readonly id: string;
   readonly label: string;
@@ -27,26 +27,26 @@ interface CommandGroup {
   readonly commands: readonly Command[];
 }
 
-interface Facts {
+interface CommandContext {
   readonly session: Session;
   readonly workspace: SessionWorkspace | undefined;
   readonly onNewWorkspace: () => void;
 }
 
-/** How the search for keys stands: over or not needed; under way; given up, because the server did not answer. */
+/** The state of the search for keys: finished or not needed, in progress, or failed. */
 export type KeySearch = "idle" | "searching" | "failed";
 
 interface Commands {
-  /** No group is empty. */
+  /** The groups that have at least one command. */
   readonly groups: readonly CommandGroup[];
   readonly keySearch: KeySearch;
 }
 
-/** What matches `query`. Pages and actions match without the server. */
-export function useCommands(query: string, facts: Facts): Commands {
-  const pages = usePages(query, facts);
+/** The commands that match `query`. Only the search for keys calls the server. */
+export function useCommands(query: string, context: CommandContext): Commands {
+  const pages = usePages(query, context);
   const keys = useKeys(query);
-  const actions = useActions(facts);
+  const actions = useActions(context);
   const requests = useRequests(query);
   const groups = [
     { label: "Pages", commands: pages.filter(matches(query)) },
@@ -62,12 +62,12 @@ function matches(query: string): (command: Command) => boolean {
   return ({ label }) => words.every((word) => label.toLowerCase().includes(word));
 }
 
-/** Pages of other workspaces are many, and come only when somebody looks for something. */
-function usePages(query: string, { session, workspace: current }: Facts): readonly Command[] {
+/** Omits the pages of other workspaces if the query is empty, because there can be many. */
+function usePages(query: string, { session, workspace: current }: CommandContext): readonly Command[] {
   const navigate = useNavigate();
   const pagesOf = useWorkspacePages();
   const others = query.trim() === "" ? [] : session.workspaces.filter(({ id }) => id !== current?.id);
-  const ofWorkspaces = [...(current ? [current] : []), ...others].flatMap((workspace) =>
+  const workspaceCommands = [...(current ? [current] : []), ...others].flatMap((workspace) =>
     pagesOf(workspace).map(({ label, icon, link }) => ({
       id: `${label.replace(" ", "-")}-${workspace.slug}`,
       label: workspace.id === current?.id ? label : `${label} of ${workspace.name}`,
@@ -76,31 +76,31 @@ function usePages(query: string, { session, workspace: current }: Facts): readon
       run: () => void navigate(link),
     })),
   );
-  const ofAccount = accountPages.map(({ label, icon, link }) => ({
+  const accountCommands = accountPages.map(({ label, icon, link }) => ({
     id: link.to,
     label,
     detail: "Account",
     icon,
     run: () => void navigate(link),
   }));
-  return [...ofWorkspaces, ...ofAccount];
+  return [...workspaceCommands, ...accountCommands];
 }
 
 function useKeys(query: string): { readonly commands: readonly Command[]; readonly state: KeySearch } {
   const navigate = useNavigate();
-  const wanted = query.trim().slice(0, maxLength.search).toWellFormed();
-  const [search] = useDebouncedValue(wanted, debounceMilliseconds);
-  const isWanted = search !== "" && wanted !== "";
+  const currentSearch = query.trim().slice(0, maxLength.search).toWellFormed();
+  const [search] = useDebouncedValue(currentSearch, debounceMilliseconds);
+  const isEnabled = search !== "" && currentSearch !== "";
   const { data, isError, isSuccess, isPlaceholderData } = useQuery(
     trpc.apiKeys.list.queryOptions(
       { search, page: 1, pageSize: 10 },
-      { enabled: isWanted, placeholderData: keepPreviousData },
+      { enabled: isEnabled, placeholderData: keepPreviousData },
     ),
   );
-  if (wanted === "") return { commands: [], state: "idle" };
-  const isAnswered = search === wanted && isSuccess && !isPlaceholderData;
-  const state = isAnswered ? "idle" : search === wanted && isError ? "failed" : "searching";
-  const items = isWanted ? (data?.items ?? []) : [];
+  if (currentSearch === "") return { commands: [], state: "idle" };
+  const isCurrent = search === currentSearch && isSuccess && !isPlaceholderData;
+  const state = isCurrent ? "idle" : search === currentSearch && isError ? "failed" : "searching";
+  const items = isEnabled ? (data?.items ?? []) : [];
   const commands = items.map(({ id, name, start }) => ({
     id,
     label: name,
@@ -111,11 +111,11 @@ function useKeys(query: string): { readonly commands: readonly Command[]; readon
   return { commands, state };
 }
 
-/** A request, for what may be the id of one. */
+/** A link to the explanation of a rejected request, if the query can be a request ID. */
 function useRequests(query: string): readonly Command[] {
   const navigate = useNavigate();
   const requestId = query.trim();
-  if (!isLikeRequestId(requestId)) return [];
+  if (!isPossibleRequestId(requestId)) return [];
   return [
     {
       id: "explain-request",
@@ -126,10 +126,11 @@ function useRequests(query: string): readonly Command[] {
   ];
 }
 
-function useActions({ onNewWorkspace }: Facts): readonly Command[] {
+function useActions({ onNewWorkspace }: CommandContext): readonly Command[] {
   const navigate = useNavigate();
   const signOut = useSignOut();
   const [appearance, setAppearance] = useAppearance();
+  const [hasExactTimes, setHasExactTimes] = useExactTimes();
   return [
     {
       id: "new-api-key",
@@ -146,6 +147,12 @@ function useActions({ onNewWorkspace }: Facts): readonly Command[] {
         icon: IconSun,
         run: () => setAppearance(value),
       })),
+    {
+      id: "exact-times",
+      label: hasExactTimes ? "Show relative times" : "Show exact times",
+      icon: IconClock,
+      run: () => setHasExactTimes(!hasExactTimes),
+    },
     { id: "sign-out", label: "Sign out", icon: IconLogout, run: signOut },
   ];
 }

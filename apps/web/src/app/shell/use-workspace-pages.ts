@@ -3,7 +3,7 @@ import { rolesHolding } from "../../server/roles.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { type WorkspacePage, workspacePages } from "./pages.ts";
 
-/** Answers the pages of a workspace that the person's role there opens. */
+/** Returns a function that lists the pages of a workspace that the user's role in it may open. */
 export function useWorkspacePages(): (workspace: SessionWorkspace) => readonly WorkspacePage[] {
   const { data: table } = useSuspenseQuery(
     trpc.instance.permissions.queryOptions(undefined, { staleTime: Infinity }),

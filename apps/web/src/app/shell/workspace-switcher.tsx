@@ -9,11 +9,12 @@ import classes from "./workspace-switcher.module.css";
 interface WorkspaceSwitcherProps {
   readonly workspaces: readonly SessionWorkspace[];
   readonly current: SessionWorkspace | undefined;
-  readonly onNew: () => void;
+  readonly onNewWorkspace: () => void;
 }
 
-/** The workspace one is in, the way to the others, and to a new one. */
-export function WorkspaceSwitcher({ workspaces, current, onNew }: WorkspaceSwitcherProps): ReactElement {
+/** Shows the current workspace, and switches to another one or creates one. */
+export function WorkspaceSwitcher(props: WorkspaceSwitcherProps): ReactElement {
+  const { workspaces, current, onNewWorkspace } = props;
   const findLink = useSamePage();
   const name = current?.name ?? "No workspace";
   return (
@@ -47,7 +48,7 @@ export function WorkspaceSwitcher({ workspaces, current, onNew }: WorkspaceSwitc
             <Menu.Divider />
           </>
         )}
-        <Menu.Item leftSection={<IconPlus size={16} />} onClick={onNew}>
+        <Menu.Item leftSection={<IconPlus size={16} />} onClick={onNewWorkspace}>
           New workspace
         </Menu.Item>
       </Menu.Dropdown>
@@ -55,12 +56,15 @@ export function WorkspaceSwitcher({ workspaces, current, onNew }: WorkspaceSwitc
   );
 }
 
-/** Answers where the page that is open now is in another workspace: its overview, where there is none such. */
+/**
+ * Returns a function that links to the current page in another workspace, or to its overview if it
+ * has no such page.
+ */
 function useSamePage() {
   const pagesOf = useWorkspacePages();
-  const here = useMatches({ select: (matches) => matches.at(-1)?.fullPath.replace(/\/$/, "") });
+  const currentPath = useMatches({ select: (matches) => matches.at(-1)?.fullPath.replace(/\/$/, "") });
   return (workspace: SessionWorkspace) => {
-    const page = pagesOf(workspace).find(({ link }) => link.to === here);
+    const page = pagesOf(workspace).find(({ link }) => link.to === currentPath);
     return page?.link ?? ({ to: "/w/$slug", params: { slug: workspace.slug } } as const);
   };
 }

@@ -8,7 +8,7 @@ import pageClasses from "./key-page.module.css";
 import classes from "./rows.module.css";
 import { useKeyAddresses } from "./use-key-page.ts";
 
-/** Where a key was last used from. */
+/** The IP addresses that last used a key. */
 export function AddressesSection({ keyId }: { readonly keyId: string }): ReactElement {
   const query = useKeyAddresses(keyId);
   const failure = useLoadingFailure(query);

@@ -4,8 +4,8 @@ import type { ListedApiKey } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { describeLimit, describePermissions } from "../../ui/describe-limits.ts";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
-import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "./api-key-columns.module.css";
 import { KeyStatusBadges } from "./key-status-badges.tsx";
@@ -45,7 +45,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
     rank: 6,
     cell: (apiKey) => {
       const text = describeRestrictions(apiKey).join("; ");
-      return text === "" ? <None /> : <span title={text}>{text}</span>;
+      return text === "" ? <EmptyCell /> : <span title={text}>{text}</span>;
     },
   },
   {

@@ -8,33 +8,33 @@ import type { KeySettings } from "../../server/trpc.ts";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { type ApiKeyValues, apiKeyRules, tidied } from "./api-key-values.ts";
+import { type ApiKeyValues, apiKeyRules, normalizeValues } from "./api-key-values.ts";
 import { KeyReview } from "./key-review.tsx";
 import { RestrictionDisclosure } from "./restrictions/restriction-disclosure.tsx";
 import { ExpiryField } from "./restrictions/restriction-fields.tsx";
 import { changedSettings, noRestrictions } from "./restrictions/restriction-values.ts";
 import {
-  areRestrictionsGood,
   type RestrictionForm,
   showRestrictionIssues,
+  validateRestrictions,
 } from "./restrictions/use-restriction-form.ts";
 
 interface ApiKeyFormProps {
   readonly initialValues: ApiKeyValues;
-  /** Saves the values; what it throws is shown. */
+  /** Saves the values. The form shows any error that it throws. */
   readonly onSave: (values: ApiKeyValues, settings?: KeySettings) => Promise<unknown>;
   readonly onCancel: () => void;
-  /** Hears whether something was typed that closing would lose. */
+  /** Receives whether the form has unsaved input. */
   readonly onDirty: (isDirty: boolean) => void;
   /** The restrictions of a new key. */
   readonly restrictions?: RestrictionForm;
-  /** Chooses what a new key begins with. */
+  /** The control that selects the template of a new key. */
   readonly template?: ReactNode;
-  /** The words for a failure; its own unless given. */
+  /** Returns the message for a failure. Defaults to the failure's own message. */
   readonly describe?: (failure: Failure) => string;
 }
 
-/** Name and description of a key, a new or an existing one. */
+/** Edits the name and description of a new or existing key. */
 export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
   const { initialValues, restrictions, template, onSave, onCancel, onDirty } = props;
   const { describe = ({ message }) => message } = props;
@@ -42,7 +42,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
   const [failure, setFailure] = useState<Failure>();
   const isTyped = useRef(false);
   const isRestricted = restrictions?.isDirty() ?? false;
-  const [isAboutRestrictions, setIsAboutRestrictions] = useState(false);
+  const [hasRestrictionIssues, setHasRestrictionIssues] = useState(false);
   const form = useForm<ApiKeyValues>({
     mode: "uncontrolled",
     initialValues,
@@ -55,17 +55,20 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
   useEffect(() => onDirty(isTyped.current || isRestricted), [isRestricted, onDirty]);
   useEffect(() => () => onDirty(false), [onDirty]);
   const save = async (values: ApiKeyValues) => {
-    // The button is disabled meanwhile, but Ctrl Enter still arrives.
+    // The button is disabled while saving, but Ctrl+Enter can still submit the form.
     if (isSaving) return;
     setFailure(undefined);
-    setIsAboutRestrictions(false);
-    if (restrictions && !areRestrictionsGood(restrictions)) return;
+    setHasRestrictionIssues(false);
+    if (restrictions && !validateRestrictions(restrictions)) return;
     setIsSaving(true);
     try {
-      await onSave(tidied(values), restrictions && changedSettings(noRestrictions, restrictions.values));
+      await onSave(
+        normalizeValues(values),
+        restrictions && changedSettings(noRestrictions, restrictions.values),
+      );
     } catch (error) {
       showIssues(form, error);
-      setIsAboutRestrictions(restrictions !== undefined && showRestrictionIssues(restrictions, error));
+      setHasRestrictionIssues(restrictions !== undefined && showRestrictionIssues(restrictions, error));
       setFailure(describeFailure(error));
     } finally {
       setIsSaving(false);
@@ -79,12 +82,12 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
       className={classes.form}
       noValidate
       onSubmit={form.onSubmit(save, (errors) => {
-        // All fields that need work are shown together, and the first one gets the focus.
+        // Also validates the restrictions, so that all invalid fields show their errors.
         restrictions?.validate();
         focusFirstError(form.getInputNode)(errors);
       })}
     >
-      {failure && !hasIssueOf(form, failure) && !isAboutRestrictions && (
+      {failure && !hasIssueOf(form, failure) && !hasRestrictionIssues && (
         <FormFailure message={describe(failure)} requestId={failure.requestId} />
       )}
       <TextInput

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
-import { apiKeyRules, tidied } from "./api-key-values.ts";
+import { apiKeyRules, normalizeValues } from "./api-key-values.ts";
 
-test("asks for a name that is more than spaces, of at most 100 characters", () => {
+test("rejects a blank name and a name of more than 100 characters", () => {
   expect(apiKeyRules.name(" \u00a0\t")).toBe("Enter a name, for example the service that uses the key.");
   expect(apiKeyRules.name("a".repeat(100))).toBeNull();
-  expect(apiKeyRules.name("a".repeat(101))).toBe("Use at most 100 characters; these are 101.");
+  expect(apiKeyRules.name("a".repeat(101))).toBe("Use at most 100 characters. You entered 101.");
 });
 
-test("takes a description of at most 500 characters, or none", () => {
+test("accepts an empty description and rejects one of more than 500 characters", () => {
   expect(apiKeyRules.description("")).toBeNull();
-  expect(apiKeyRules.description("a".repeat(501))).toBe("Use at most 500 characters; these are 501.");
+  expect(apiKeyRules.description("a".repeat(501))).toBe("Use at most 500 characters. You entered 501.");
 });
 
-test("makes one space of pasted tabs and no-break spaces, but keeps the lines of a description", () => {
-  expect(tidied({ name: " Nightly\u00a0\t backup\n", description: "Line 1\nLine 2 " })).toEqual({
+test("collapses whitespace in the name and keeps line breaks in the description", () => {
+  expect(normalizeValues({ name: " Nightly\u00a0\t backup\n", description: "Line 1\nLine 2 " })).toEqual({
     name: "Nightly backup",
     description: "Line 1\nLine 2",
   });

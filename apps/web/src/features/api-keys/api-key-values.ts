@@ -1,26 +1,29 @@
 import { maxLength } from "@latchkey/limits";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
-import { describeExcess } from "../../ui/describe-excess.ts";
+import { describeLengthError } from "../../ui/describe-length-error.ts";
 
-/** What a person says about a key. */
+/** The name and description of a key, as entered in the form. */
 export interface ApiKeyValues {
   readonly name: string;
   readonly description: string;
 }
 
-/** What to do about each field, or null where it is good. */
+/** Validates each field. Returns the error to show, or null if the value is valid. */
 export const apiKeyRules = {
   name: (name: string): string | null => {
     const { length } = collapseSpaces(name);
     return length === 0
       ? "Enter a name, for example the service that uses the key."
-      : describeExcess(length, maxLength.keyName);
+      : describeLengthError(length, maxLength.keyName);
   },
   description: (description: string): string | null =>
-    describeExcess(description.trim().length, maxLength.keyDescription),
+    describeLengthError(description.trim().length, maxLength.keyDescription),
 };
 
-/** The values as the API takes them. */
-export function tidied({ name, description }: ApiKeyValues): { name: string; description: string } {
+/**
+ * Returns the values as the API expects them: whitespace in the name collapsed, the description
+ * trimmed.
+ */
+export function normalizeValues({ name, description }: ApiKeyValues): { name: string; description: string } {
   return { name: collapseSpaces(name), description: description.trim() };
 }

@@ -13,12 +13,12 @@ import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { isStatusFilter, type StatusFilter, statusFilters } from "../../ui/key-status.ts";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { TableFoot } from "../../ui/table-foot.tsx";
-import { findLastPage, readColumns, usualPageSize, writeColumns } from "../../ui/table-search.ts";
+import { TableFooter } from "../../ui/table-footer.tsx";
+import { defaultPageSize, findLastPage, readColumns, writeColumns } from "../../ui/table-search.ts";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import { apiKeyColumns } from "./api-key-columns.tsx";
-import { type ApiKeysSearch, usualSort } from "./api-keys-search.ts";
+import { type ApiKeysSearch, defaultSort } from "./api-keys-search.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
 import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
@@ -39,7 +39,7 @@ type SearchChange = { readonly [Name in keyof ApiKeysSearch]: ApiKeysSearch[Name
 
 export function ApiKeysPage(): ReactElement {
   const search = route.useSearch();
-  const { q = "", status, sort = usualSort, page = 1, size = usualPageSize } = search;
+  const { q = "", status, sort = defaultSort, page = 1, size = defaultPageSize } = search;
   const navigate = route.useNavigate();
   const openPage = useAppNavigate();
   const keys = useApiKeys(search);
@@ -48,12 +48,18 @@ export function ApiKeysPage(): ReactElement {
   const [openDialog, setOpenDialog] = useState<OpenDialog>();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const closeDialog = () => setOpenDialog(undefined);
-  /** The key that a dialog is open for, with its latest figures; undefined while that dialog is closed. */
-  const findFor = (kind: OpenDialog["kind"]) => {
+  /**
+   * Returns the latest data of the key whose dialog is open, or undefined if a dialog of this kind
+   * is closed.
+   */
+  const findDialogKey = (kind: OpenDialog["kind"]) => {
     if (openDialog?.kind !== kind) return undefined;
     return keys.data?.items.find(({ id }) => id === openDialog.apiKey.id) ?? openDialog.apiKey;
   };
-  /** What is undefined is left out of the URL. Another filter or order begins at the first page. */
+  /**
+   * Changes the search part of the URL and removes undefined values. Goes to the first page unless
+   * `next` has a page.
+   */
   const change = (next: SearchChange) => {
     if (!("columns" in next)) setSelected(new Set());
     void navigate({
@@ -78,7 +84,7 @@ export function ApiKeysPage(): ReactElement {
 
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
   const failure = useLoadingFailure(keys);
-  const answered = useAnsweredFilter({ q, status }, total !== undefined);
+  const loadedFilter = useLoadedFilter({ q, status }, total !== undefined);
   const isEmpty = total === 0 && q === "" && status === undefined;
   const lastPage = findLastPage(total ?? 0, size);
   useEffect(() => {
@@ -94,7 +100,7 @@ export function ApiKeysPage(): ReactElement {
     <>
       <PageHeader
         title="Your API keys"
-        explanation="A key lets your scripts and services call the open API as you. Restrict each to what it is for."
+        explanation="A key lets your scripts and services call the open API as you. Restrict each key to its purpose."
         action={
           <Group gap={8} wrap="nowrap">
             <Button variant="default" onClick={tryIt.open} flex="none">
@@ -155,8 +161,8 @@ export function ApiKeysPage(): ReactElement {
             />
           ) : keys.data?.total === 0 ? (
             <NoMatch
-              search={answered.q}
-              status={answered.status}
+              search={loadedFilter.q}
+              status={loadedFilter.status}
               onClear={() => change({ q: undefined, status: undefined })}
             />
           ) : (
@@ -169,21 +175,21 @@ export function ApiKeysPage(): ReactElement {
                 label="API keys"
                 columns={apiKeyColumns}
                 items={keys.data?.items}
-                isOld={keys.isPlaceholderData}
+                isStale={keys.isPlaceholderData}
                 idOf={idOf}
                 chosen={readColumns(search)}
                 sort={sort}
-                onSort={(next) => change({ sort: next === usualSort ? undefined : next })}
+                onSort={(next) => change({ sort: next === defaultSort ? undefined : next })}
                 onOpen={open}
                 actions={actions}
                 selection={{ selected, onSelect: setSelected, nameOf }}
               />
-              <TableFoot
+              <TableFooter
                 page={page}
                 size={size}
                 total={keys.data?.total ?? 0}
-                onPage={(next) => change({ page: next > 1 ? next : undefined })}
-                onSize={(next) => change({ size: next === usualPageSize ? undefined : next })}
+                onPageChange={(next) => change({ page: next > 1 ? next : undefined })}
+                onSizeChange={(next) => change({ size: next === defaultPageSize ? undefined : next })}
               />
             </>
           )}
@@ -191,8 +197,8 @@ export function ApiKeysPage(): ReactElement {
       )}
       <TryItDialog isOpen={isTryItOpen} onClose={tryIt.close} />
       <NewApiKeyDialog isOpen={isNewOpen} onClose={closeNew} />
-      <EditApiKeyDialog apiKey={findFor("edit")} onClose={closeDialog} />
-      <DeleteApiKeyDialog apiKey={findFor("delete")} onClose={closeDialog} />
+      <EditApiKeyDialog apiKey={findDialogKey("edit")} onClose={closeDialog} />
+      <DeleteApiKeyDialog apiKey={findDialogKey("delete")} onClose={closeDialog} />
     </>
   );
 }
@@ -211,7 +217,10 @@ function nameOf({ name }: ListedApiKey): string {
   return name;
 }
 
-/** Whether the dialog for a new key is open; a link with `?dialog=new` opens it once, a reload does not. */
+/**
+ * The state of the dialog for a new key. `?dialog=new` opens it and is then removed from the URL, so that
+ * a reload doesn't open it again.
+ */
 function useNewDialog() {
   const { dialog } = route.useSearch();
   const navigate = route.useNavigate();
@@ -236,9 +245,13 @@ function describeList(
 
 type Filter = { readonly q: string; readonly status: StatusFilter | undefined };
 
-/** The filter that the list was loaded with: the one in the URL, or the former one while the list loads. */
-function useAnsweredFilter(filter: Filter, isAnswered: boolean): Filter {
-  const [answered, setAnswered] = useState(filter);
-  if (isAnswered && (answered.q !== filter.q || answered.status !== filter.status)) setAnswered(filter);
-  return answered;
+/**
+ * The filter that the list was loaded with: the one in the URL, or the previous one while the list
+ * loads.
+ */
+function useLoadedFilter(filter: Filter, isLoaded: boolean): Filter {
+  const [loadedFilter, setLoadedFilter] = useState(filter);
+  const isChanged = loadedFilter.q !== filter.q || loadedFilter.status !== filter.status;
+  if (isLoaded && isChanged) setLoadedFilter(filter);
+  return loadedFilter;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseApiKeysSearch, toQuery } from "./api-keys-search.ts";
 
-test("reads a status and the dialog, and drops unknown ones", () => {
+test("parses a status and a dialog, and drops unknown values", () => {
   expect(parseApiKeysSearch({ q: "ci", status: "disabled", dialog: "new" })).toEqual({
     q: "ci",
     status: "disabled",
@@ -10,7 +10,7 @@ test("reads a status and the dialog, and drops unknown ones", () => {
   expect(parseApiKeysSearch({ status: "gone", dialog: "old" })).toEqual({});
 });
 
-test("asks the API for the newest keys by default", () => {
+test("requests the newest keys by default", () => {
   expect(toQuery({})).toEqual({ page: 1, pageSize: 25 });
   expect(toQuery({ q: "ci", sort: "usageCount", page: 2, size: 50, status: "unused" })).toEqual({
     search: "ci",

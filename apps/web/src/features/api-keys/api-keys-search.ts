@@ -4,7 +4,7 @@ import { parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 export const orders = ["name", "createdAt", "expiresAt", "lastUsedAt", "usageCount"] as const;
 export type ApiKeyOrder = (typeof orders)[number];
 
-export const usualSort = "-createdAt";
+export const defaultSort = "-createdAt";
 
 /** The search part of the URL of the user's API keys. */
 export interface ApiKeysSearch extends TableSearch {
@@ -17,20 +17,20 @@ export interface ApiKeysSearch extends TableSearch {
 export function parseApiKeysSearch(search: Record<string, unknown>): ApiKeysSearch {
   const { status, dialog } = search;
   return {
-    ...parseTableSearch(search, { orders, usualSort }),
+    ...parseTableSearch(search, { orders, defaultSort }),
     ...(isStatusFilter(status) && { status }),
     ...(dialog === "new" && { dialog }),
   };
 }
 
-/** The same as the input of the API. */
-export function toQuery({ q, sort = usualSort, page = 1, size = 25, status }: ApiKeysSearch) {
+/** Converts the search to the input of the API. */
+export function toQuery({ q, sort = defaultSort, page = 1, size = 25, status }: ApiKeysSearch) {
   return {
     ...(q !== undefined && { search: q }),
     ...(status && { status }),
-    // Without these, the API sorts like this, from an index.
-    ...(sort !== usualSort && {
-      sort: sort.replace(/^-/, "") as ApiKeyOrder, // The URL's reader accepts no other.
+    // The default order is omitted: the API reads it from an index.
+    ...(sort !== defaultSort && {
+      sort: sort.replace(/^-/, "") as ApiKeyOrder, // parseTableSearch accepts no other.
       direction: sort.startsWith("-") ? ("desc" as const) : ("asc" as const),
     }),
     page,

@@ -5,7 +5,7 @@ import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ListedApiKey, trpc, trpcClient } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
-import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import classes from "./bulk-bar.module.css";
@@ -29,7 +29,7 @@ const actions = {
   },
 } as const satisfies Record<BulkAction, object>;
 
-/** How many changes are sent together. The API makes the changes of one user one after the other. */
+/** The number of concurrent requests. The API processes the changes of one user sequentially. */
 const chunkSize = 10;
 
 interface BulkBarProps {
@@ -38,7 +38,7 @@ interface BulkBarProps {
   readonly onClear: () => void;
 }
 
-/** What can be done with all selected keys; nothing while none is selected. */
+/** The actions for all selected keys. Renders nothing if no key is selected. */
 export function BulkBar({ apiKeys, onClear }: BulkBarProps): ReactElement | null {
   const [action, setAction] = useState<BulkAction>();
   if (apiKeys.length === 0) return null;
@@ -77,18 +77,20 @@ interface BulkDialogProps {
   readonly onDone: () => void;
 }
 
-function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): ReactElement {
+function BulkDialog({ action, apiKeys: selected, onClose, onDone }: BulkDialogProps): ReactElement {
+  // The selection shrinks while its keys are deleted, because the list is refetched.
+  const [apiKeys] = useState(selected);
   const { verb, done, consequence } = actions[action];
   const { run, doneCount, failure, isBusy } = useBulkChange(action);
   const keys = countOf(apiKeys.length, "key", "keys");
   const [first, second, third] = apiKeys;
-  const used = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
+  const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
   const confirm = async () => {
     if (!(await run(apiKeys))) return;
     onClose();
     onDone();
     notifications.show({ message: `${countOf(apiKeys.length, "key was", "keys were")} ${done}.` });
-    // The button that opened the dialog is gone.
+    // The button that opened the dialog was removed, so the focus moves to the page.
     document.getElementById("content")?.focus();
   };
   return (
@@ -96,14 +98,14 @@ function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): Reac
       <p className={dialogClasses.words}>{consequence}</p>
       <p className={dialogClasses.words}>
         <bdi>{[first, second, third].flatMap((key) => key?.name ?? []).join(", ")}</bdi>
-        {apiKeys.length > 3 && ` and ${apiKeys.length - 3} more`}. {describeUse(used, apiKeys.length)}
+        {apiKeys.length > 3 && ` and ${apiKeys.length - 3} more`}. {describeUse(usedCount, apiKeys.length)}
       </p>
       {isBusy && (
         <p role="status" className={dialogClasses.words}>
           {doneCount} of {keys} {done}
         </p>
       )}
-      <ConfirmAnswer
+      <ConfirmActions
         action={`${verb} ${keys}`}
         failure={failure}
         isBusy={isBusy}
@@ -114,14 +116,17 @@ function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): Reac
   );
 }
 
-function describeUse(used: number, total: number): string {
-  if (total === 1) return used === 0 ? "It was never used." : "It has been used.";
-  return used === 0
-    ? "None of them was ever used."
-    : `${used} of them ${used === 1 ? "has" : "have"} been used.`;
+function describeUse(usedCount: number, total: number): string {
+  if (total === 1) return usedCount === 0 ? "It has never been used." : "It has been used.";
+  return usedCount === 0
+    ? "None of them has ever been used."
+    : `${usedCount} of them ${usedCount === 1 ? "has" : "have"} been used.`;
 }
 
-/** Changes keys a few at a time. If one fails, the others are changed all the same, and the failure is shown. */
+/**
+ * Changes keys in chunks. If a change fails, the other keys are still changed, and the first
+ * failure is shown.
+ */
 function useBulkChange(action: BulkAction) {
   const queryClient = useQueryClient();
   const [state, setState] = useState<{ done: number; isBusy: boolean; error?: unknown }>({

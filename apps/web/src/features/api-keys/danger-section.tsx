@@ -11,10 +11,10 @@ import { Section } from "../../ui/section.tsx";
 import classes from "./danger-section.module.css";
 import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
 import { DisableDialog } from "./disable-dialog.tsx";
-import { WideningDialog } from "./restrictions/widening-dialog.tsx";
+import { ExpandAccessDialog } from "./restrictions/expand-access-dialog.tsx";
 import { useKeyChange } from "./use-key-change.ts";
 
-/** The ways to stop a key, for a while or for good. */
+/** The actions that disable, enable and delete a key. */
 export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const navigate = useNavigate();
   const [isDisableOpen, disabling] = useDisclosure(false);
@@ -42,7 +42,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
             </Button>
           )}
         </div>
-        {enabling.failure && !enabling.widened && (
+        {enabling.failure && !enabling.expansions && (
           <div>
             <FormFailure message={enabling.failure.message} requestId={enabling.failure.requestId} />
           </div>
@@ -61,16 +61,16 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
       <DeleteApiKeyDialog
         apiKey={isDeleteOpen ? apiKey : undefined}
         onClose={deletion.close}
-        onGone={() => void navigate({ to: "/account/api-keys" })}
+        onDeleted={() => void navigate({ to: "/account/api-keys" })}
       />
-      <WideningDialog
+      <ExpandAccessDialog
         title={
           <>
             Enable <Quoted>{apiKey.name}</Quoted>?
           </>
         }
         action="Enable key"
-        widened={enabling.widened}
+        expansions={enabling.expansions}
         isSaving={enabling.isSaving}
         failure={enabling.failure}
         onConfirm={enabling.confirm}

@@ -5,20 +5,20 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
-import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
 import { LastUse } from "./last-use.tsx";
 
 interface DeleteApiKeyDialogProps {
-  /** The key to delete; the dialog is open while there is one. */
+  /** The key to delete. The dialog is open if it is defined. */
   readonly apiKey: ApiKey | undefined;
   readonly onClose: () => void;
-  /** Hears that it is gone, after `onClose`. */
-  readonly onGone?: () => void;
+  /** Called after `onClose` when the key was deleted. */
+  readonly onDeleted?: () => void;
 }
 
-export function DeleteApiKeyDialog({ apiKey, onClose, onGone }: DeleteApiKeyDialogProps): ReactElement {
+export function DeleteApiKeyDialog({ apiKey, onClose, onDeleted }: DeleteApiKeyDialogProps): ReactElement {
   const isDeleting = useIsMutating({ mutationKey: trpc.apiKeys.delete.mutationKey() }) > 0;
   return (
     <Modal
@@ -33,7 +33,7 @@ export function DeleteApiKeyDialog({ apiKey, onClose, onGone }: DeleteApiKeyDial
       }
       size={480}
     >
-      {apiKey && <Confirmation apiKey={apiKey} onClose={onClose} onGone={onGone} />}
+      {apiKey && <Confirmation apiKey={apiKey} onClose={onClose} onDeleted={onDeleted} />}
     </Modal>
   );
 }
@@ -41,15 +41,15 @@ export function DeleteApiKeyDialog({ apiKey, onClose, onGone }: DeleteApiKeyDial
 interface ConfirmationProps {
   readonly apiKey: ApiKey;
   readonly onClose: () => void;
-  readonly onGone: (() => void) | undefined;
+  readonly onDeleted: (() => void) | undefined;
 }
 
-function Confirmation({ apiKey, onClose, onGone }: ConfirmationProps): ReactElement {
+function Confirmation({ apiKey, onClose, onDeleted }: ConfirmationProps): ReactElement {
   const remove = useDelete(apiKey, () => {
     onClose();
-    // The button that opened the dialog is gone with its row.
+    // The button that opened the dialog was removed with its row, so the focus moves to the page.
     document.getElementById("content")?.focus();
-    onGone?.();
+    onDeleted?.();
   });
   return (
     <>
@@ -58,7 +58,7 @@ function Confirmation({ apiKey, onClose, onGone }: ConfirmationProps): ReactElem
         session are not affected. This can’t be undone.
       </p>
       <LastUse apiKey={apiKey} />
-      <ConfirmAnswer
+      <ConfirmActions
         action="Delete"
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
@@ -69,30 +69,30 @@ function Confirmation({ apiKey, onClose, onGone }: ConfirmationProps): ReactElem
   );
 }
 
-/** Deletes a key; only what the API has confirmed to be gone leaves the list. */
-function useDelete(apiKey: ApiKey, onGone: () => void) {
+/** Deletes a key. It is removed from the list only after the API confirms that it is deleted. */
+function useDelete(apiKey: ApiKey, onDeleted: () => void) {
   const queryClient = useQueryClient();
-  const forget = (words: string) => {
+  const removeFromList = (outcome: string) => {
     queryClient.setQueriesData<{ items: ApiKey[]; total: number }>(
       { queryKey: trpc.apiKeys.list.pathKey() },
       (list) => list && withoutKey(list, apiKey.id),
     );
     void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.list.pathKey() });
     void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.summary.pathKey() });
-    onGone();
+    onDeleted();
     notifications.show({
       message: (
         <>
-          <Quoted>{apiKey.name}</Quoted> {words}
+          <Quoted>{apiKey.name}</Quoted> {outcome}
         </>
       ),
     });
   };
   return useMutation(
     trpc.apiKeys.delete.mutationOptions({
-      onSuccess: () => forget("was deleted. Its next request is rejected."),
+      onSuccess: () => removeFromList("was deleted. Its next request is rejected."),
       onError: (error) => {
-        if (describeFailure(error).code === "NOT_FOUND") forget("was already deleted.");
+        if (describeFailure(error).code === "NOT_FOUND") removeFromList("was already deleted.");
       },
     }),
   );

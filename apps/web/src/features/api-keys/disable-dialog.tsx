@@ -12,9 +12,9 @@ interface DisableDialogProps {
   readonly onClose: () => void;
 }
 
-/** Says what stops before a key is disabled. */
+/** Explains the consequences before a key is disabled. */
 export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): ReactElement {
-  const { change, isSaving, failure, forget } = useKeyChange();
+  const { change, isSaving, failure, reset } = useKeyChange();
   return (
     <ConfirmDialog
       isOpen={isOpen}
@@ -27,7 +27,7 @@ export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): 
       failure={failure}
       isBusy={isSaving}
       onCancel={onClose}
-      onClosed={forget}
+      onClosed={reset}
       onConfirm={() => change({ base: apiKey, settings: { isDisabled: true }, onSaved: onClose })}
     >
       <p className={classes.words}>

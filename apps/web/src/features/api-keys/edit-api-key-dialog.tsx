@@ -10,7 +10,7 @@ import { ApiKeyForm } from "./api-key-form.tsx";
 import { KeyConflict } from "./key-conflict.tsx";
 
 interface EditApiKeyDialogProps {
-  /** The key to edit, as it stood when the dialog was opened; the dialog is open while there is one. */
+  /** The key to edit, as it was when the dialog was opened. The dialog is open if it is defined. */
   readonly apiKey: ApiKey | undefined;
   readonly onClose: () => void;
 }
@@ -38,7 +38,10 @@ interface EditFormProps {
   readonly onSaving: (isSaving: boolean) => void;
 }
 
-/** It saves to the version that the person has seen, and no other. */
+/**
+ * Saves only if the key still has the version that the user saw. A conflict restarts it from the
+ * current version.
+ */
 function EditForm({ apiKey, onClose, onDirty, onSaving }: EditFormProps): ReactElement {
   const [base, setBase] = useState(apiKey);
   const [hasConflict, setHasConflict] = useState(false);
@@ -63,13 +66,16 @@ function EditForm({ apiKey, onClose, onDirty, onSaving }: EditFormProps): ReactE
         onSave={send}
         onCancel={onClose}
         onDirty={onDirty}
-        describe={describeRefusal}
+        describe={describeRejection}
       />
     </>
   );
 }
 
-/** Saves what is known of a key. One that is gone meanwhile leaves the list too. */
+/**
+ * Saves a key and refreshes the lists, also if the key was deleted. Passes the current key to
+ * `onConflict`.
+ */
 function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
   const queryClient = useQueryClient();
   const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
@@ -81,7 +87,7 @@ function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
         notifications.show({
           message: (
             <>
-              <Quoted>{name}</Quoted> is saved.
+              <Quoted>{name}</Quoted> was saved.
             </>
           ),
         });
@@ -97,6 +103,6 @@ function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
   );
 }
 
-function describeRefusal({ code, message }: Failure): string {
+function describeRejection({ code, message }: Failure): string {
   return code === "NOT_FOUND" ? "This key was deleted. Your changes weren’t saved." : message;
 }

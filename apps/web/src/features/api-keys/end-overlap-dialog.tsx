@@ -9,25 +9,28 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 
 interface EndOverlapDialogProps {
   readonly apiKey: ApiKey;
-  /** The secrets that would end. */
-  readonly former: ApiKey["formerSecrets"];
+  /** The former secrets to revoke. */
+  readonly formerSecrets: ApiKey["formerSecrets"];
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
-/** Asks before the former secrets of a key end early. */
-export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlapDialogProps): ReactElement {
+/** Asks for confirmation before the former secrets of a key are revoked. */
+export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
+  const { apiKey, formerSecrets, isOpen, onClose } = props;
+  const { length: count } = formerSecrets;
   const queryClient = useQueryClient();
-  const end = useMutation(
+  const endOverlap = useMutation(
     trpc.apiKeys.endOverlap.mutationOptions({
       onSuccess: (key) => {
         queryClient.setQueryData(trpc.apiKeys.get.queryKey({ id: key.id }), key);
         onClose();
-        // The button that opened the dialog is gone with the last of them.
+        // The button that opened the dialog is removed with the last former secret, so the focus
+        // moves to the page.
         document.getElementById("content")?.focus();
         const message =
-          former.length > 1
-            ? `The ${former.length} old secrets were revoked. Requests with them are rejected.`
+          count > 1
+            ? `The ${count} old secrets were revoked. Requests with them are rejected.`
             : "The old secret was revoked. Requests with it are rejected.";
         notifications.show({ message });
       },
@@ -36,20 +39,20 @@ export function EndOverlapDialog({ apiKey, former, isOpen, onClose }: EndOverlap
   return (
     <ConfirmDialog
       isOpen={isOpen}
-      title={former.length > 1 ? `Revoke the ${former.length} old secrets?` : "Revoke the old secret?"}
+      title={count > 1 ? `Revoke the ${count} old secrets?` : "Revoke the old secret?"}
       action="Revoke"
-      failure={end.error ? describeFailure(end.error) : undefined}
-      isBusy={end.isPending}
+      failure={endOverlap.error ? describeFailure(endOverlap.error) : undefined}
+      isBusy={endOverlap.isPending}
       onCancel={onClose}
-      onClosed={end.reset}
-      onConfirm={() => end.mutate({ id: apiKey.id })}
+      onClosed={endOverlap.reset}
+      onConfirm={() => endOverlap.mutate({ id: apiKey.id })}
     >
       <p className={classes.words}>
         Scripts and services that still use an old secret of this key are rejected on their next request. The
         current secret stays valid.
       </p>
       <dl className={classes.facts}>
-        {former.map(({ start, retiredAt, lastUsedAt }) => [
+        {formerSecrets.map(({ start, retiredAt, lastUsedAt }) => [
           <dt key={`${retiredAt} start`}>
             <code>{start}…</code>
           </dt>,

@@ -5,7 +5,7 @@ import { describeExactly } from "../../ui/elapsed.ts";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./key-banner.module.css";
 
-/** Says first that a key doesn't work, or that a former secret still does. Nothing for any other key. */
+/** Reports that a key is disabled, expired or being rotated. Renders nothing otherwise. */
 export function KeyBanner({ apiKey }: { readonly apiKey: ApiKey }): ReactElement | null {
   const now = useNow();
   const { isDisabled, expiresAt, formerSecrets } = apiKey;

@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 import classes from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
 
-/** Says that a key was changed elsewhere while somebody edited it. */
+/** Reports that the key was changed elsewhere while the user edited it. */
 export function KeyConflict(): ReactElement {
   return (
     <div className={classes.failure}>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseKeyPageSearch } from "./key-page-search.ts";
 
-test("reads the range and the form to open, and drops anything else", () => {
+test("parses the range and the form to open, and drops invalid values", () => {
   expect(parseKeyPageSearch({ range: "7d", edit: "restrictions" })).toEqual({
     range: "7d",
     edit: "restrictions",

@@ -10,31 +10,31 @@ import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { AddressesSection } from "./addresses-section.tsx";
 import { DangerSection } from "./danger-section.tsx";
+import { DetailsSection } from "./details-section.tsx";
 import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
-import { FactsSection } from "./facts-section.tsx";
 import { KeyBanner } from "./key-banner.tsx";
 import { KeyStatusBadges } from "./key-status-badges.tsx";
-import { RefusalsSection } from "./refusals-section.tsx";
+import { RejectedRequestsSection } from "./rejected-requests-section.tsx";
 import { RestrictionsSection } from "./restrictions-section.tsx";
 import { RotateDialog } from "./rotate-dialog.tsx";
 import { RotatedOutNotice } from "./rotated-out-notice.tsx";
 import { SecretsSection } from "./secrets-section.tsx";
 import { TryItSection } from "./try-it/try-it-section.tsx";
 import { UsageSection } from "./usage-section.tsx";
-import { isGone, useKey } from "./use-key-page.ts";
+import { isKeyNotFound, useKey } from "./use-key-page.ts";
 
 const route = getRouteApi("/app/account/api-keys/$keyId");
 
 export function KeyPage(): ReactElement {
   const { keyId } = route.useParams();
-  // Starts afresh with another key.
+  // Remounts for another key, so that no state is kept.
   return <Page key={keyId} keyId={keyId} />;
 }
 
 function Page({ keyId }: { readonly keyId: string }): ReactElement {
   const query = useKey(keyId);
   const failure = useLoadingFailure(query);
-  if (isGone(query.error)) return <NoSuchKey />;
+  if (isKeyNotFound(query.error)) return <KeyNotFound />;
   if (failure) {
     return (
       <>
@@ -81,10 +81,10 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       <RestrictionsSection apiKey={apiKey} />
       <SecretsSection apiKey={apiKey} />
       <UsageSection apiKey={apiKey} />
-      <RefusalsSection keyId={apiKey.id} />
+      <RejectedRequestsSection keyId={apiKey.id} />
       <TryItSection keyId={apiKey.id} />
       <AddressesSection keyId={apiKey.id} />
-      <FactsSection apiKey={apiKey} />
+      <DetailsSection apiKey={apiKey} />
       <DangerSection apiKey={apiKey} />
       <EditApiKeyDialog apiKey={edited} onClose={() => setEdited(undefined)} />
       <RotateDialog apiKey={apiKey} isOpen={isRotateOpen} onClose={rotation.close} />
@@ -104,7 +104,7 @@ function Loading(): ReactElement {
   );
 }
 
-function NoSuchKey(): ReactElement {
+function KeyNotFound(): ReactElement {
   return (
     <>
       <PageHeader title="API key" explanation="Restrictions, usage and secrets of a key." />

@@ -13,7 +13,7 @@ import { type RestrictionValues, toSettings } from "./restrictions/restriction-v
 
 const app = getRouteApi("/app");
 
-/** What a key will be able to do, as it is filled in. */
+/** Summarizes what the key will be able to do with the current values of the form. */
 export function KeyReview({ values }: { readonly values: RestrictionValues }): ReactElement {
   const { workspaces } = app.useRouteContext().session;
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
@@ -45,7 +45,7 @@ export function KeyReview({ values }: { readonly values: RestrictionValues }): R
   );
 }
 
-/** The settings, without a date or a number that is not complete yet. */
+/** Converts the values to settings and ignores an incomplete date or rate limit. */
 function readSettings(values: RestrictionValues): ReturnType<typeof toSettings> {
   const hasDate = values.expiry !== "date" || !Number.isNaN(Date.parse(values.expiryDate));
   const hasLimit =

@@ -8,7 +8,7 @@ interface KeyStatusBadgesProps {
   readonly apiKey: ApiKey & { readonly isRateLimited?: boolean };
 }
 
-/** Whether a key works, and what about it needs attention. */
+/** The status of a key, and anything that needs attention. */
 export function KeyStatusBadges({ apiKey }: KeyStatusBadgesProps): ReactElement {
   const isRotating = apiKey.formerSecrets.length > 0;
   return <StatusBadges statuses={describeStatus({ ...apiKey, isRotating }, useNow())} />;

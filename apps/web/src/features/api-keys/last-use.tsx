@@ -5,7 +5,7 @@ import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { useNow } from "../../ui/use-now.ts";
 
-/** When a key was last used, for whoever is about to stop it. */
+/** When a key was last used, for the dialogs that disable or delete it. */
 export function LastUse({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const now = useNow();
   const lastUsedAt = apiKey.lastUsedAt === null ? undefined : new Date(apiKey.lastUsedAt);

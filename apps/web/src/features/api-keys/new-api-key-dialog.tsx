@@ -26,12 +26,15 @@ export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): Reac
       isBusy={isSaving}
       title="New API key"
       onClose={onClose}
-      form={(facts) => <NewApiKeyForm {...facts} />}
+      form={(formProps) => <NewApiKeyForm {...formProps} />}
     />
   );
 }
 
-/** It is gone once the key is there, and the call with it, whose answer holds the secret. */
+/**
+ * Unmounts when the key is created. Its mutation, whose response contains the secret, is then
+ * garbage collected.
+ */
 function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
   const queryClient = useQueryClient();
   const restrictions = useRestrictionForm(suggestedRestrictions);
@@ -39,7 +42,7 @@ function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
   const workspaceId = findHomeWorkspace(workspaces)?.id;
   const create = useMutation(
     trpc.apiKeys.create.mutationOptions({
-      // The answer must not stay in the mutation cache.
+      // The response contains the secret and must not stay in the mutation cache.
       gcTime: 0,
       onSuccess: ({ key }, { name }) => {
         onCreated({ name, secret: key });

@@ -11,18 +11,18 @@ interface NewSecretProps {
   readonly name: string;
   readonly secret: string;
   readonly isCopied: boolean;
-  /** Whether someone tried to leave without having copied. */
-  readonly isWarned: boolean;
+  /** Whether the user tried to close the dialog without copying the key. */
+  readonly isCopyWarningShown: boolean;
   readonly onCopied: () => void;
   readonly onDone: () => void;
 }
 
-/** The one time a key is shown. */
+/** Shows a new secret, which can't be shown again. */
 export function NewSecret({
   name,
   secret,
   isCopied,
-  isWarned,
+  isCopyWarningShown,
   onCopied,
   onDone,
 }: NewSecretProps): ReactElement {
@@ -52,9 +52,9 @@ export function NewSecret({
         <CopyButton
           text={secret}
           label="Copy API key"
-          hasWords
+          hasText
           isPrimary={!isCopied}
-          isFirst
+          hasAutofocus
           onCopied={onCopied}
         />
       </div>
@@ -64,7 +64,7 @@ export function NewSecret({
       </div>
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">
-          {isWarned &&
+          {isCopyWarningShown &&
             "You haven’t copied the key, and it won’t be shown again. Press Done again to close without copying it."}
         </p>
         <Button variant={isCopied ? "filled" : "default"} onClick={onDone} flex="none">

@@ -7,7 +7,7 @@ import { CodeLine } from "../../ui/code-line.tsx";
 import { curlLine } from "../../ui/curl-line.ts";
 import classes from "../../ui/empty.module.css";
 
-/** What stands where the keys will be. */
+/** Replaces the list while the user has no API keys. */
 export function NoApiKeys({ onCreate }: { readonly onCreate: () => void }): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   return (

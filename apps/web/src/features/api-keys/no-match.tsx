@@ -24,8 +24,8 @@ export function NoMatch({ search, status, onClear }: NoMatchProps): ReactElement
         )}
       </h2>
       <p className={classes.words}>
-        Search covers names, descriptions and the first characters of keys
-        {status ? `, here among keys with the status “${statusFilters[status]}” only` : ""}.
+        Search covers names, descriptions and the first characters of keys.
+        {status && ` Only keys with the status “${statusFilters[status]}” are searched.`}
       </p>
       <Button variant="default" onClick={onClear}>
         {status ? "Clear filters" : "Clear search"}

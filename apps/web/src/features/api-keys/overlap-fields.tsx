@@ -7,7 +7,7 @@ import { type OverlapValues, overlapChoices, overlapUnits } from "./overlap-valu
 
 const units = Object.entries(overlapUnits).map(([value, label]) => ({ value, label }));
 
-/** How long the former secret of a key stays valid: one of the common durations, or a typed one. */
+/** How long the former secret of a key stays valid: a common duration or a custom one. */
 export function OverlapFields({ form }: { readonly form: UseFormReturnType<OverlapValues> }): ReactElement {
   const { choice, unit } = form.values;
   return (
@@ -20,7 +20,7 @@ export function OverlapFields({ form }: { readonly form: UseFormReturnType<Overl
           label={label}
           {...more}
           isChosen={value === choice}
-          hasFirstFocus={value === choice}
+          hasAutofocus={value === choice}
           onChoose={() => form.setFieldValue("choice", value)}
         />
       ))}

@@ -1,7 +1,7 @@
 import { maxOverlapSeconds } from "@latchkey/limits";
 import { formatCount } from "../../ui/count.ts";
 
-/** Overlaps to choose from, with their length in seconds, and one to type. */
+/** The overlaps to choose from, by length in seconds, and a custom overlap. */
 export const overlapChoices = [
   { value: "3600", label: "1 hour" },
   { value: "86400", label: "24 hours" },
@@ -11,18 +11,18 @@ export const overlapChoices = [
   { value: "custom", label: "Custom duration" },
 ] as const;
 
-/** Units of a typed overlap, by their length in seconds. */
+/** The units of a custom overlap, by length in seconds. */
 export const overlapUnits = { "60": "minutes", "3600": "hours", "86400": "days" } as const;
 
-/** How long the former secret of a key stays valid after a rotation, as the form holds it. */
+/** The values of the overlap form: how long the former secret stays valid after a rotation. */
 export interface OverlapValues {
   readonly choice: (typeof overlapChoices)[number]["value"];
-  /** As it is typed, for "custom". */
+  /** The duration as entered, for "custom". */
   readonly amount: string;
   readonly unit: keyof typeof overlapUnits;
 }
 
-/** What to do about each field, or null where it is good. */
+/** Validates each field. Returns the error to show, or null if the value is valid. */
 export const overlapRules = {
   amount: (amount: string, { choice, unit }: OverlapValues): string | null => {
     if (choice !== "custom") return null;
@@ -32,7 +32,7 @@ export const overlapRules = {
   },
 };
 
-/** The overlap in seconds. Check the values with {@link overlapRules} before. */
+/** Returns the overlap in seconds. Validate the values with {@link overlapRules} first. */
 export function readOverlapSeconds({ choice, amount, unit }: OverlapValues): number {
   return choice === "custom" ? Number(amount) * Number(unit) : Number(choice);
 }

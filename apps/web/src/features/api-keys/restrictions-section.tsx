@@ -17,7 +17,7 @@ import { RestrictionEditForm } from "./restrictions/restriction-edit-form.tsx";
 const app = getRouteApi("/app");
 const route = getRouteApi("/app/account/api-keys/$keyId");
 
-/** What a key is held to, and the form that changes it. */
+/** The restrictions of a key, and the form that edits them. */
 export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const { workspaces } = app.useRouteContext().session;
   const { edit } = route.useSearch();
@@ -25,7 +25,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
   const editButton = useRef<HTMLButtonElement>(null);
   const close = () => {
     editing.close();
-    // Once it is there again.
+    // Waits until the button is rendered again.
     setTimeout(() => editButton.current?.focus());
   };
   return (

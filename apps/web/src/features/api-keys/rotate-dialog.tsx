@@ -18,7 +18,7 @@ interface RotateDialogProps {
   readonly onClose: () => void;
 }
 
-/** Gives a key another secret and shows it once. */
+/** Rotates a key and shows the new secret once. */
 export function RotateDialog({ apiKey, isOpen, onClose }: RotateDialogProps): ReactElement {
   const isRotating = useIsMutating({ mutationKey: trpc.apiKeys.rotate.mutationKey() }) > 0;
   return (
@@ -31,7 +31,7 @@ export function RotateDialog({ apiKey, isOpen, onClose }: RotateDialogProps): Re
         </>
       }
       onClose={onClose}
-      form={(facts) => <RotateForm {...facts} apiKey={apiKey} />}
+      form={(formProps) => <RotateForm {...formProps} apiKey={apiKey} />}
     />
   );
 }
@@ -40,7 +40,10 @@ interface RotateFormProps extends SecretFormProps {
   readonly apiKey: ApiKey;
 }
 
-/** It is gone once the secret is there, and the call with it. */
+/**
+ * Unmounts when the key is rotated. Its mutation, whose response contains the secret, is then
+ * garbage collected.
+ */
 function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElement {
   const queryClient = useQueryClient();
   const form = useForm<OverlapValues>({
@@ -50,7 +53,7 @@ function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElem
   });
   const rotate = useMutation(
     trpc.apiKeys.rotate.mutationOptions({
-      // The answer must not stay in the mutation cache.
+      // The response contains the secret and must not stay in the mutation cache.
       gcTime: 0,
       onSuccess: ({ key }) => {
         onCreated({ name: apiKey.name, secret: key });

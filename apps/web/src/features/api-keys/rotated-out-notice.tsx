@@ -8,14 +8,14 @@ interface RotatedOutNoticeProps {
   readonly use: NonNullable<ApiKey["rotatedOutUse"]>;
 }
 
-/** Says that somebody still has a secret whose time is over. */
+/** Warns that a former secret was used after its overlap. */
 export function RotatedOutNotice({ use }: RotatedOutNoticeProps): ReactElement {
   return (
     <section className={classes.notice} aria-label="A former secret was used after its overlap">
       <IconAlertTriangle size={18} className={classes.icon} aria-hidden="true" />
       <p>
-        <strong>A former secret was used after its overlap.</strong> The request was rejected, most recently
-        at {describeExactly(new Date(use.at))}
+        <strong>A former secret was used after its overlap.</strong> The last request with it was rejected at{" "}
+        {describeExactly(new Date(use.at))}
         {use.address && (
           <>
             {" "}

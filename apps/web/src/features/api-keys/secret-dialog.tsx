@@ -5,20 +5,23 @@ import { NewSecret } from "./new-secret.tsx";
 import classes from "./secret-dialog.module.css";
 
 export interface CreatedSecret {
-  /** Of the key that it is for. */
+  /** The name of the key. */
   readonly name: string;
-  /** The key itself. It is in the dialog's state and nowhere else, so that closing or reloading forgets it. */
+  /**
+   * The secret. It is stored only in the state of the dialog, so that closing or reloading discards
+   * it.
+   */
   readonly secret: string;
 }
 
 interface SecretDialogProps {
   readonly isOpen: boolean;
-  /** Whether the call for the secret is under way. */
+  /** Whether the request that creates the secret is in progress. */
   readonly isBusy: boolean;
   readonly title: ReactNode;
   readonly onClose: () => void;
-  /** What is filled in before there is a secret. */
-  readonly form: (facts: SecretFormProps) => ReactElement;
+  /** Renders the form that creates the secret. */
+  readonly form: (props: SecretFormProps) => ReactElement;
 }
 
 export interface SecretFormProps {
@@ -27,28 +30,31 @@ export interface SecretFormProps {
   readonly onDirty: (isDirty: boolean) => void;
 }
 
-/** A form, and then the secret that came of it, once. */
+/** Shows a form, and then the secret that it created, once. */
 export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDialogProps): ReactElement {
   const [created, setCreated] = useState<CreatedSecret>();
   const [isDirty, setIsDirty] = useState(false);
   const [isCopied, setIsCopied] = useState(false);
-  const [isWarned, setIsWarned] = useState(false);
-  const [isDiscardAsked, setIsDiscardAsked] = useState(false);
+  const [isCopyWarningShown, setIsCopyWarningShown] = useState(false);
+  const [isDiscardWarningShown, setIsDiscardWarningShown] = useState(false);
   const close = () => {
     onClose();
-    setIsDiscardAsked(false);
+    setIsDiscardWarningShown(false);
     setCreated(undefined);
     setIsCopied(false);
-    setIsWarned(false);
+    setIsCopyWarningShown(false);
   };
-  // "Done" and Escape are easily pressed too early, and a key that was not copied is lost.
-  const closeUnlessUncopied = () => (created && !isCopied && !isWarned ? setIsWarned(true) : close());
-  // Typed input is as easily lost.
-  const closeUnlessTyped = () => (isDirty && !isDiscardAsked ? setIsDiscardAsked(true) : close());
+  // Warns at the first attempt: Done and Escape are easily pressed too early, and an uncopied
+  // secret is lost.
+  const closeOrWarnAboutSecret = () =>
+    created && !isCopied && !isCopyWarningShown ? setIsCopyWarningShown(true) : close();
+  // Also warns at the first attempt.
+  const closeOrWarnAboutInput = () =>
+    isDirty && !isDiscardWarningShown ? setIsDiscardWarningShown(true) : close();
   return (
     <Modal
       opened={isOpen}
-      {...closeUnlessBusy(isBusy, created ? closeUnlessUncopied : closeUnlessTyped)}
+      {...closeUnlessBusy(isBusy, created ? closeOrWarnAboutSecret : closeOrWarnAboutInput)}
       closeOnClickOutside={!created && !isDirty}
       title={created ? "Copy your new key" : title}
       size={created ? 640 : 520}
@@ -57,20 +63,20 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
         <NewSecret
           {...created}
           isCopied={isCopied}
-          isWarned={isWarned && !isCopied}
+          isCopyWarningShown={isCopyWarningShown && !isCopied}
           onCopied={() => setIsCopied(true)}
-          onDone={closeUnlessUncopied}
+          onDone={closeOrWarnAboutSecret}
         />
       ) : (
         <>
-          {isDiscardAsked && isDirty && (
+          {isDiscardWarningShown && isDirty && (
             <p className={classes.warning} role="alert">
               Your input isn’t saved. Press Escape again to discard it.
             </p>
           )}
           {form({
             onCreated: (secret) => {
-              setIsDiscardAsked(false);
+              setIsDiscardWarningShown(false);
               setCreated(secret);
             },
             onCancel: close,

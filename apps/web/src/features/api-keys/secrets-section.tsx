@@ -10,18 +10,18 @@ import { EndOverlapDialog } from "./end-overlap-dialog.tsx";
 import pageClasses from "./key-page.module.css";
 import classes from "./rows.module.css";
 
-/** The secrets of a key that are good, and the way to end the former ones. */
+/** The valid secrets of a key, and the action that revokes the former ones. */
 export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const now = useNow();
   const [isEndOpen, end] = useDisclosure(false);
-  const former = apiKey.formerSecrets.filter(({ goodUntil }) => new Date(goodUntil) > now);
+  const formerSecrets = apiKey.formerSecrets.filter(({ goodUntil }) => new Date(goodUntil) > now);
   return (
     <Section
       title="Secrets"
       action={
-        former.length > 0 && (
+        formerSecrets.length > 0 && (
           <Button variant="default" onClick={end.open}>
-            {former.length === 1 ? "Revoke old secret" : "Revoke old secrets"}
+            {formerSecrets.length === 1 ? "Revoke old secret" : "Revoke old secrets"}
           </Button>
         )
       }
@@ -31,12 +31,12 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
           <code className={pageClasses.mono}>{apiKey.start}…</code>
           <span className={classes.time}>In use</span>
         </li>
-        {former.map(({ start, retiredAt, goodUntil, lastUsedAt }) => (
+        {formerSecrets.map(({ start, retiredAt, goodUntil, lastUsedAt }) => (
           <li key={start + retiredAt} className={classes.row}>
             <span className={classes.facts}>
               <code className={pageClasses.mono}>{start}…</code>
               <span className={classes.detail}>
-                Replaced <RelativeTime at={retiredAt} />, good until {describeExactly(new Date(goodUntil))}
+                Replaced <RelativeTime at={retiredAt} />, valid until {describeExactly(new Date(goodUntil))}
               </span>
             </span>
             <span className={classes.time}>
@@ -51,7 +51,12 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
           </li>
         ))}
       </ul>
-      <EndOverlapDialog apiKey={apiKey} former={former} isOpen={isEndOpen} onClose={end.close} />
+      <EndOverlapDialog
+        apiKey={apiKey}
+        formerSecrets={formerSecrets}
+        isOpen={isEndOpen}
+        onClose={end.close}
+      />
     </Section>
   );
 }

@@ -5,12 +5,15 @@ import { type ApiKeysSearch, toQuery } from "./api-keys-search.ts";
 
 const refreshMilliseconds = 2_000;
 
-/** One page of the user's keys. */
+/** The query for one page of the user's keys. */
 export function apiKeysQuery(search: ApiKeysSearch) {
   return trpc.apiKeys.list.queryOptions(toQuery(search));
 }
 
-/** The same, refetched while the page is visible, so that counts are up to date. */
+/**
+ * Loads one page of the user's keys, and refetches it while the page is visible to keep counts up
+ * to date.
+ */
 export function useApiKeys(search: ApiKeysSearch) {
   return useQuery({
     ...apiKeysQuery(search),

@@ -3,37 +3,40 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { type ApiKey, type KeySettings, trpc } from "../../server/trpc.ts";
-import { describeWidening, type Widening } from "./restrictions/describe-restrictions.ts";
+import { describeExpansions, type Expansion } from "./restrictions/describe-restrictions.ts";
 
 const app = getRouteApi("/app");
 
-interface WantedChange {
-  /** What the change is made from. */
+interface RequestedChange {
+  /** The key with the version that the change is based on. */
   readonly base: ApiKey;
   readonly settings: KeySettings;
   readonly onSaved: () => void;
-  /** Hears of what failed, other than for want of a confirmation. */
+  /** Called with an error, except if the API only requires a confirmation. */
   readonly onFailed?: (error: unknown, code: Failure["code"]) => void;
 }
 
 interface KeyChange {
-  readonly change: (wanted: WantedChange) => void;
+  readonly change: (requested: RequestedChange) => void;
   readonly isSaving: boolean;
-  /** What failed, other than for want of a confirmation. */
+  /** The last failure. Undefined if the API only requires a confirmation. */
   readonly failure: Failure | undefined;
-  /** What the change would widen, while it waits to be confirmed. */
-  readonly widened: readonly Widening[] | undefined;
+  /** How the change would expand access, while it waits for a confirmation. */
+  readonly expansions: readonly Expansion[] | undefined;
   readonly confirm: () => void;
   readonly cancel: () => void;
-  /** Says no more of what failed. */
-  readonly forget: () => void;
+  /** Clears the failure. */
+  readonly reset: () => void;
 }
 
-/** Changes what a key is held to; what would widen it waits until that is confirmed. */
+/**
+ * Changes the settings of a key. A change that expands access waits for a confirmation and is then
+ * sent again.
+ */
 export function useKeyChange(): KeyChange {
   const queryClient = useQueryClient();
   const { workspaces } = app.useRouteContext().session;
-  const [waiting, setWaiting] = useState<{ wanted: WantedChange; widened: readonly Widening[] }>();
+  const [pending, setPending] = useState<{ requested: RequestedChange; expansions: readonly Expansion[] }>();
   const save = useMutation(
     trpc.apiKeys.update.mutationOptions({
       onSuccess: (key) => {
@@ -42,47 +45,47 @@ export function useKeyChange(): KeyChange {
       },
       onError: (error) => {
         const { code } = describeFailure(error);
-        if (code !== "UNPROCESSABLE_CONTENT" && code !== "NO_ANSWER") setWaiting(undefined);
+        if (code !== "UNPROCESSABLE_CONTENT" && code !== "NO_ANSWER") setPending(undefined);
         if (code !== "NOT_FOUND" && code !== "PRECONDITION_FAILED") return;
         void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
       },
     }),
   );
-  const send = (wanted: WantedChange, mayWiden: boolean) => {
+  const send = (requested: RequestedChange, isConfirmed: boolean) => {
     if (save.isPending) return;
-    const { base, settings, onSaved } = wanted;
+    const { base, settings, onSaved } = requested;
     save.mutate(
-      { id: base.id, version: base.version, settings, mayWiden },
+      { id: base.id, version: base.version, settings, mayWiden: isConfirmed },
       {
         onSuccess: () => {
-          setWaiting(undefined);
+          setPending(undefined);
           onSaved();
         },
         onError: (error) => {
           const { code, issues } = describeFailure(error);
-          if (code !== "UNPROCESSABLE_CONTENT") return wanted.onFailed?.(error, code);
+          if (code !== "UNPROCESSABLE_CONTENT") return requested.onFailed?.(error, code);
           const names = issues.map(({ path }) => path);
-          setWaiting({ wanted, widened: describeWidening(base, settings, { names, own: workspaces }) });
+          setPending({ requested, expansions: describeExpansions(base, settings, { names, workspaces }) });
         },
       },
     );
   };
-  const failure = save.error ? inWords(describeFailure(save.error)) : undefined;
+  const failure = save.error ? describeConflict(describeFailure(save.error)) : undefined;
   return {
-    change: (wanted) => send(wanted, false),
+    change: (requested) => send(requested, false),
     isSaving: save.isPending,
     failure: failure?.code === "UNPROCESSABLE_CONTENT" ? undefined : failure,
-    widened: waiting?.widened,
-    confirm: () => waiting && send(waiting.wanted, true),
+    expansions: pending?.expansions,
+    confirm: () => pending && send(pending.requested, true),
     cancel: () => {
-      setWaiting(undefined);
+      setPending(undefined);
       save.reset();
     },
-    forget: save.reset,
+    reset: save.reset,
   };
 }
 
-function inWords(failure: Failure): Failure {
+function describeConflict(failure: Failure): Failure {
   if (failure.code !== "PRECONDITION_FAILED") return failure;
   return {
     ...failure,

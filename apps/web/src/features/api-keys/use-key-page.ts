@@ -6,8 +6,8 @@ import { type UsageRange, usageBuckets } from "../../ui/usage-ranges.ts";
 
 const refreshMilliseconds = 3_000;
 
-/** Asks again while the page is in view, until it fails with nothing to show. */
-const refreshed = {
+/** Refetches while the page is visible, until loading fails with nothing to show. */
+const refetchOptions = {
   refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
     !isLoadingFailed(query.state) && refreshMilliseconds,
 };
@@ -15,12 +15,16 @@ const refreshed = {
 export function useKey(id: string) {
   return useQuery({
     ...trpc.apiKeys.get.queryOptions({ id }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isGone(state.error) && refreshMilliseconds,
+    refetchInterval: ({ state }) =>
+      !isLoadingFailed(state) && !isKeyNotFound(state.error) && refreshMilliseconds,
   });
 }
 
-/** Whether the API said that there is no such key; one that is deleted does not come back. */
-export function isGone(error: unknown): boolean {
+/**
+ * Whether the key doesn't exist or the ID is invalid. Refetching then stops: a deleted key can't be
+ * restored.
+ */
+export function isKeyNotFound(error: unknown): boolean {
   const { code } = describeFailure(error);
   return error !== null && (code === "NOT_FOUND" || code === "BAD_REQUEST");
 }
@@ -28,15 +32,15 @@ export function isGone(error: unknown): boolean {
 export function useKeyUsage(id: string, range: UsageRange, now: Date) {
   return useQuery({
     ...trpc.keyHistory.usageInBuckets.queryOptions({ id, ...usageBuckets(range, now) }),
-    ...refreshed,
+    ...refetchOptions,
     placeholderData: keepPreviousData,
   });
 }
 
-export function useKeyRefusals(id: string) {
-  return useQuery({ ...trpc.keyHistory.refusals.queryOptions({ id }), ...refreshed });
+export function useRejectedRequests(id: string) {
+  return useQuery({ ...trpc.keyHistory.refusals.queryOptions({ id }), ...refetchOptions });
 }
 
 export function useKeyAddresses(id: string) {
-  return useQuery({ ...trpc.keyHistory.addresses.queryOptions({ id }), ...refreshed });
+  return useQuery({ ...trpc.keyHistory.addresses.queryOptions({ id }), ...refetchOptions });
 }

@@ -2,8 +2,8 @@ import type { ReactElement } from "react";
 import { describeActor, describeEvent } from "../../server/describe-event.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { EventSentence } from "../../ui/event-sentence.tsx";
-import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
 import classes from "./audit-log-columns.module.css";
@@ -15,7 +15,7 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
     label: "Who",
     minWidth: 160,
     rank: 0,
-    cell: (event) => <Who event={event} />,
+    cell: (event) => <ActorCell event={event} />,
   },
   {
     id: "what",
@@ -44,7 +44,7 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
     minWidth: 136,
     grow: 0,
     rank: 3,
-    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <None />),
+    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <EmptyCell />),
   },
   {
     id: "request",
@@ -52,11 +52,11 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
     minWidth: 160,
     grow: 0,
     rank: 4,
-    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <None />),
+    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
   },
 ];
 
-function Who({ event }: { readonly event: AuditEvent }): ReactElement {
+function ActorCell({ event }: { readonly event: AuditEvent }): ReactElement {
   const { keyId } = event.actor;
   return (
     <span className={classes.who}>

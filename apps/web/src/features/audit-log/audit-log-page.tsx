@@ -27,14 +27,14 @@ export function AuditLogPage(): ReactElement {
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
   if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const isAllowed = access.may("audit:read");
+  const isAllowed = access.can("audit:read");
   return (
     <>
       <PageHeader
         title="Audit log"
-        explanation="Changes to this workspace and its members, newest first. Entries can’t be changed or removed."
+        explanation="Changes to this workspace, its members and the API keys that can reach it, newest first. Entries can’t be changed or removed."
       />
       {isAllowed ? (
         <Log workspace={workspace} />
@@ -42,8 +42,8 @@ export function AuditLogPage(): ReactElement {
         <section className={emptyClasses.panel}>
           <h2 className={emptyClasses.title}>Your role can’t view the audit log</h2>
           <p className={emptyClasses.words}>
-            You are {withArticle(access.role)} here; {describeHolders(access.holders("audit:read"))} see who
-            changed what.
+            You are {withArticle(access.role)} here; only {describeHolders(access.holders("audit:read"))} can
+            see who changed what.
           </p>
           <Button
             variant="default"
@@ -51,7 +51,7 @@ export function AuditLogPage(): ReactElement {
               <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
             )}
           >
-            Show them
+            View members
           </Button>
         </section>
       )}
@@ -96,14 +96,14 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
           onRetry={() => void log.refetch()}
         />
       ) : events?.length === 0 ? (
-        <Nothing isFiltered={search.action !== undefined} onClear={() => choose(undefined)} />
+        <EmptyLog isFiltered={search.action !== undefined} onClear={() => choose(undefined)} />
       ) : (
         <>
           <DataTable
             label="Audit log"
             columns={auditLogColumns}
             items={events}
-            isOld={log.isPlaceholderData}
+            isStale={log.isPlaceholderData}
             idOf={idOf}
             chosen={undefined}
           />
@@ -116,7 +116,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
                   ? `Couldn’t load more. ${describeFailure(log.error).message}`
                   : undefined
               }
-              onMore={() => void log.fetchNextPage()}
+              onShowMore={() => void log.fetchNextPage()}
             >
               {describeCount(events.length, log.hasNextPage)}
             </ShowMore>
@@ -135,17 +135,17 @@ function describeCount(count: number, hasMore: boolean): string {
   return hasMore ? `The latest ${countOf(count, "event", "events")}` : countOf(count, "event", "events");
 }
 
-interface NothingProps {
+interface EmptyLogProps {
   readonly isFiltered: boolean;
   readonly onClear: () => void;
 }
 
-function Nothing({ isFiltered, onClear }: NothingProps): ReactElement {
+function EmptyLog({ isFiltered, onClear }: EmptyLogProps): ReactElement {
   return (
     <section className={emptyClasses.panel}>
       <h2 className={emptyClasses.title}>{isFiltered ? "No events of this kind yet" : "Nothing yet"}</h2>
       <p className={emptyClasses.words}>
-        Changes to the workspace and its members appear here, with the person and IP address.
+        Changes to the workspace, its members and its API keys appear here, with the person and IP address.
       </p>
       {isFiltered && (
         <Button variant="default" onClick={onClear}>

@@ -2,7 +2,7 @@ import type { AuditEvent } from "../../server/trpc.ts";
 
 export type AuditAction = AuditEvent["action"];
 
-/** What each action is called in the filter. */
+/** The label of each action in the filter. */
 export const actionTitles = {
   "workspace.created": "Workspace created",
   "workspace.renamed": "Workspace renamed",
@@ -22,12 +22,12 @@ export const actionTitles = {
   "key.deleted": "API key deleted",
 } as const satisfies Record<AuditAction, string>;
 
-/** What the address of the audit log says. */
+/** The search part of the URL of the audit log. */
 export interface AuditLogSearch {
   readonly action?: AuditAction;
 }
 
-/** Reads the search part of the address; what makes no sense there is dropped. */
+/** Reads the search part of a URL, and drops what isn't valid. */
 export function parseAuditLogSearch({ action }: Record<string, unknown>): AuditLogSearch {
   return isAction(action) ? { action } : {};
 }

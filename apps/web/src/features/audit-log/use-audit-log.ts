@@ -2,14 +2,14 @@ import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanst
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
 
-/** The changes of a workspace, the latest first, page after page. */
+/** The paginated query for the audit log of a workspace, newest first. */
 function auditLogQuery(workspaceId: string, { action }: AuditLogSearch) {
   const input = { workspaceId, ...(action && { action }) };
   return infiniteQueryOptions({
     queryKey: trpc.audit.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>
       trpcClient.audit.list.query({ ...input, ...(cursor !== null && { cursor }) }),
-    initialPageParam: null as string | null, // The first page goes without.
+    initialPageParam: null as string | null, // The first page has no cursor.
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
 }

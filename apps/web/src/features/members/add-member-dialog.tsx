@@ -11,14 +11,14 @@ interface AddMemberDialogProps {
   readonly onClose: () => void;
 }
 
-/** How somebody becomes a member: by a command of whoever runs the instance. */
+/** Shows the command with which the operator adds a member. */
 export function AddMemberDialog({ workspace, isOpen, onClose }: AddMemberDialogProps): ReactElement {
   return (
     <Modal opened={isOpen} onClose={onClose} title="Add a member" size={560}>
       <p className={classes.words}>
-        Whoever runs this instance adds people to <Quoted>{workspace.name}</Quoted> with a command. They need
-        an account first; their address goes in place of the one here. They see the workspace when they next
-        load a page.
+        The operator of this instance adds members to <Quoted>{workspace.name}</Quoted> with this command. The
+        new member must already have an account. Replace the email address in the command with theirs. They
+        see the workspace when they next load a page.
       </p>
       <div className={classes.code}>
         <CodeLine

@@ -12,7 +12,7 @@ interface MemberToolbarProps {
   readonly search: string;
   readonly role: Role | undefined;
   readonly sort: MemberSort;
-  /** How many there are, in words. */
+  /** The number of results, as text. */
   readonly results: string;
   readonly onSearch: (text: string) => void;
   readonly onRole: (role: Role | undefined) => void;

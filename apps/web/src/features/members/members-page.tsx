@@ -18,7 +18,7 @@ import { AddMemberDialog } from "./add-member-dialog.tsx";
 import { memberColumns } from "./member-columns.tsx";
 import { MemberToolbar } from "./member-toolbar.tsx";
 import classes from "./members-page.module.css";
-import { isSort, type MembersSearch, usualSort } from "./members-search.ts";
+import { defaultSort, isSort, type MembersSearch } from "./members-search.ts";
 import { NoMatch } from "./no-match.tsx";
 import { RemoveMemberDialog } from "./remove-member-dialog.tsx";
 import { type RoleChoice, RoleDialog } from "./role-dialog.tsx";
@@ -38,26 +38,27 @@ export function MembersPage(): ReactElement {
   const failure = useLoadingFailure(members);
   const [isAddOpen, add] = useDisclosure(false);
   const [isRolesOpen, rolesDialog] = useDisclosure(false);
-  const [leaving, setLeaving] = useState<Member>();
+  const [memberToRemove, setMemberToRemove] = useState<Member>();
   const [choice, setChoice] = useState<RoleChoice>();
   const filter = (change: { readonly [Name in keyof MembersSearch]: MembersSearch[Name] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...change }) as MembersSearch, replace: true }); // What is undefined is left out.
+    // The router omits undefined values from the URL.
+    void navigate({ search: (before) => ({ ...before, ...change }) as MembersSearch, replace: true });
 
   const pages = members.data?.pages;
-  const mayManage = access.may("members:manage");
+  const canManage = access.can("members:manage");
   const ownId = session.user.id;
   const { grantableRoles = noRoles, soleOwnerId = null } = pages?.at(-1) ?? {};
   const { columns, actions } = useRows({
     ownId,
     soleOwnerId,
-    grantableRoles: mayManage ? grantableRoles : noRoles,
+    grantableRoles: canManage ? grantableRoles : noRoles,
     onRole: setChoice,
-    onRemove: setLeaving,
+    onRemove: setMemberToRemove,
   });
   if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const { q = "", role, sort = usualSort } = search;
+  const { q = "", role, sort = defaultSort } = search;
   const shown = pages?.flatMap(({ items }) => items);
   const total = pages?.at(-1)?.total;
   return (
@@ -68,13 +69,13 @@ export function MembersPage(): ReactElement {
           <>
             Who belongs to this workspace, and{" "}
             <UnstyledButton className={classes.roles} onClick={rolesDialog.open}>
-              what each role may do
+              what each role can do
             </UnstyledButton>
             .
           </>
         }
         action={
-          mayManage && (
+          canManage && (
             <Button leftSection={<IconPlus size={16} />} onClick={add.open} flex="none">
               Add a member
             </Button>
@@ -88,7 +89,7 @@ export function MembersPage(): ReactElement {
         results={describeResults(members.isPlaceholderData, failure ? undefined : total)}
         onSearch={(text) => filter({ q: text.trim() === "" ? undefined : text })}
         onRole={(next) => filter({ role: next })}
-        onSort={(next) => filter({ sort: next === usualSort ? undefined : next })}
+        onSort={(next) => filter({ sort: next === defaultSort ? undefined : next })}
       />
       {failure ? (
         <FailurePanel
@@ -102,7 +103,7 @@ export function MembersPage(): ReactElement {
         <NoMatch
           search={q}
           role={role}
-          onClear={() => void navigate({ search: sort === usualSort ? {} : { sort } })}
+          onClear={() => void navigate({ search: sort === defaultSort ? {} : { sort } })}
         />
       ) : (
         <>
@@ -110,11 +111,11 @@ export function MembersPage(): ReactElement {
             label="Members"
             columns={columns}
             items={shown}
-            isOld={members.isPlaceholderData}
+            isStale={members.isPlaceholderData}
             idOf={idOf}
             chosen={undefined}
             sort={sort}
-            onSort={(next) => filter({ sort: isSort(next) && next !== usualSort ? next : undefined })}
+            onSort={(next) => filter({ sort: isSort(next) && next !== defaultSort ? next : undefined })}
             actions={actions}
           />
           {shown && total !== undefined && (members.hasNextPage || shown.length > 50) && (
@@ -126,7 +127,7 @@ export function MembersPage(): ReactElement {
                   ? `Couldn’t load more. ${describeFailure(members.error).message}`
                   : undefined
               }
-              onMore={() => void members.fetchNextPage()}
+              onShowMore={() => void members.fetchNextPage()}
             >
               {formatCount(shown.length)} of {countOf(total, "member", "members")}
             </ShowMore>
@@ -138,8 +139,8 @@ export function MembersPage(): ReactElement {
       <RemoveMemberDialog
         workspace={workspace}
         ownId={ownId}
-        member={leaving}
-        onClose={() => setLeaving(undefined)}
+        member={memberToRemove}
+        onClose={() => setMemberToRemove(undefined)}
       />
       <RoleDialog workspace={workspace} ownId={ownId} choice={choice} onClose={() => setChoice(undefined)} />
     </>
@@ -152,19 +153,22 @@ function idOf({ userId }: Member): string {
   return userId;
 }
 
-const soleOwnerReason = "The only owner can’t leave or get another role. Make another member an owner first.";
+const soleOwnerReason = "The only owner can’t leave or change roles. Make another member an owner first.";
 
 interface RowsOptions {
   readonly ownId: string;
   /** The only owner who can sign in; null if there are several. */
   readonly soleOwnerId: string | null;
-  /** The roles that the user may give and take; none without the permission. */
+  /** The roles that the user can grant and revoke. Empty without the permission. */
   readonly grantableRoles: readonly Role[];
   readonly onRole: (choice: RoleChoice) => void;
   readonly onRemove: (member: Member) => void;
 }
 
-/** What rows show and offer. The results are the same objects until something in them changes, so that rows can too. */
+/**
+ * The columns and actions of the rows. They are memoized, so that rows are rendered again only if
+ * they change.
+ */
 function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsOptions) {
   const roles = useStable(grantableRoles);
   const columns = useMemo(
@@ -175,7 +179,7 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
           <RoleField
             member={member}
             choices={roles.includes(member.role) ? roles : noRoles}
-            blocked={member.userId === soleOwnerId ? soleOwnerReason : undefined}
+            blockedReason={member.userId === soleOwnerId ? soleOwnerReason : undefined}
             onChoose={(role) => onRole({ member, role })}
           />
         ),
@@ -184,20 +188,20 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
   );
   const actions = useCallback(
     (member: Member) => {
-      const isOneself = member.userId === ownId;
-      if (!isOneself && !roles.includes(member.role)) return null;
+      const isSelf = member.userId === ownId;
+      if (!isSelf && !roles.includes(member.role)) return null;
       const isBlocked = member.userId === soleOwnerId;
       return (
         <Tooltip label={soleOwnerReason} disabled={!isBlocked}>
           <Button
             variant="subtle"
             color="gray"
-            aria-label={isOneself ? "Leave the workspace" : `Remove ${member.name}`}
+            aria-label={isSelf ? "Leave the workspace" : `Remove ${member.name}`}
             aria-disabled={isBlocked}
             {...(isBlocked && { "data-disabled": true, "aria-description": soleOwnerReason })}
             onClick={() => !isBlocked && onRemove(member)}
           >
-            {isOneself ? "Leave" : "Remove"}
+            {isSelf ? "Leave" : "Remove"}
           </Button>
         </Tooltip>
       );
@@ -207,14 +211,14 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
   return { columns, actions };
 }
 
-/** The former array while its items are the same. */
+/** Returns the previous array if its items are the same. */
 function useStable<Item extends string>(items: readonly Item[]): readonly Item[] {
   const key = items.join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the items
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key represents the items
   return useMemo(() => items, [key]);
 }
 
-function describeResults(isOld: boolean, total: number | undefined): string {
-  if (isOld) return "Loading…";
+function describeResults(isStale: boolean, total: number | undefined): string {
+  if (isStale) return "Loading…";
   return total === undefined ? "" : countOf(total, "member", "members");
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseMembersSearch } from "./members-search.ts";
 
-test("reads search, role and order", () => {
+test("parses search, role and order", () => {
   expect(parseMembersSearch({ q: "grace", role: "admin", sort: "-name" })).toEqual({
     q: "grace",
     role: "admin",
@@ -9,17 +9,17 @@ test("reads search, role and order", () => {
   });
 });
 
-test("leaves the usual order out", () => {
+test("omits the default order", () => {
   expect(parseMembersSearch({ sort: "joinedAt" })).toEqual({});
 });
 
 test.each([{ q: "  " }, { role: "king" }, { role: "toString" }, { sort: "--name" }, { sort: "role" }])(
-  "drops %j",
+  "drops the invalid search %j",
   (search) => {
     expect(parseMembersSearch(search)).toEqual({});
   },
 );
 
-test("brings the search down to what the API takes", () => {
+test("truncates the search to the maximum length of the API", () => {
   expect(parseMembersSearch({ q: "a".repeat(101) })).toEqual({ q: "a".repeat(100) });
 });

@@ -2,15 +2,13 @@ import { maxLength } from "@latchkey/limits";
 import { isRole } from "../../server/roles.ts";
 import type { Role } from "../../server/trpc.ts";
 
-/** What the API takes at most. */
-
 export type MemberOrder = "joinedAt" | "name" | "email";
 export type MemberSort = MemberOrder | `-${MemberOrder}`;
 
-/** What the list is sorted by where the address says nothing. */
-export const usualSort = "joinedAt" satisfies MemberSort;
+/** The default order, which is omitted from the URL. */
+export const defaultSort = "joinedAt" satisfies MemberSort;
 
-/** What each order is called where there is no head of a column to press. */
+/** The label of each order, for narrow screens without column headers. */
 export const sortTitles = {
   joinedAt: "Joined, oldest first",
   "-joinedAt": "Joined, newest first",
@@ -20,22 +18,22 @@ export const sortTitles = {
   "-email": "Email address, Z to A",
 } as const satisfies Record<MemberSort, string>;
 
-/** What the address of the members page says. */
+/** The search part of the URL of the members page. */
 export interface MembersSearch {
   readonly q?: string;
   readonly role?: Role;
   readonly sort?: MemberSort;
 }
 
-/** Reads the search part of the address; what makes no sense there is dropped. */
+/** Reads the search part of a URL, and drops what isn't valid. */
 export function parseMembersSearch(search: Record<string, unknown>): MembersSearch {
   const { role, sort } = search;
-  // Half a pair of units may be left at the end, which no address can hold.
+  // `slice` can split a surrogate pair, and a URL can't contain a lone surrogate.
   const q = typeof search.q === "string" ? search.q.slice(0, maxLength.search).toWellFormed() : "";
   return {
     ...(q.trim() !== "" && { q }),
     ...(isRole(role) && { role }),
-    ...(isSort(sort) && sort !== usualSort && { sort }),
+    ...(isSort(sort) && sort !== defaultSort && { sort }),
   };
 }
 

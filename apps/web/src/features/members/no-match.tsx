@@ -11,7 +11,7 @@ interface NoMatchProps {
   readonly onClear: () => void;
 }
 
-/** What stands where members would be, had the search found any. */
+/** Replaces the list if no member matches the search and the role. */
 export function NoMatch({ search, role, onClear }: NoMatchProps): ReactElement {
   return (
     <section className={classes.panel}>
@@ -25,8 +25,8 @@ export function NoMatch({ search, role, onClear }: NoMatchProps): ReactElement {
         )}
       </h2>
       <p className={classes.words}>
-        Search covers names and email addresses
-        {role ? `, here among those with the role ${roleTitles[role].toLowerCase()} only` : ""}.
+        Search covers names and email addresses.
+        {role && ` Only members with the role ${roleTitles[role].toLowerCase()} are searched.`}
       </p>
       <Button variant="default" onClick={onClear}>
         Show all members

@@ -7,7 +7,7 @@ import { roleTitles } from "../../server/roles.ts";
 import { type Member, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
-import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { Quoted } from "../../ui/quoted.tsx";
@@ -16,7 +16,7 @@ import { useNow } from "../../ui/use-now.ts";
 interface RemoveMemberDialogProps {
   readonly workspace: SessionWorkspace;
   readonly ownId: string;
-  /** The member to remove, or oneself to leave; the dialog is open while there is one. */
+  /** The member to remove, or the user, to leave. The dialog is open if it is defined. */
   readonly member: Member | undefined;
   readonly onClose: () => void;
 }
@@ -44,9 +44,9 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
     >
       {member &&
         (member.userId === ownId ? (
-          <Leaving {...props} member={member} />
+          <LeaveConfirmation {...props} member={member} />
         ) : (
-          <Removal {...props} member={member} />
+          <RemoveConfirmation {...props} member={member} />
         ))}
     </Modal>
   );
@@ -54,29 +54,29 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
 
 type ConfirmationProps = RemoveMemberDialogProps & { readonly member: Member };
 
-function Removal({ workspace, member, onClose }: ConfirmationProps): ReactElement {
+function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): ReactElement {
   const queryClient = useQueryClient();
   const now = useNow();
   const joinedAt = new Date(member.joinedAt);
-  const forget = async (words: string) => {
+  const closeAndNotify = async (outcome: string) => {
     await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
     onClose();
-    // The button that opened the dialog is gone with its row.
+    // The button that opened the dialog was removed with its row, so the focus moves to the page.
     document.getElementById("content")?.focus();
     notifications.show({
       message: (
         <>
-          <Quoted>{member.name}</Quoted> {words}
+          <Quoted>{member.name}</Quoted> {outcome}
         </>
       ),
     });
   };
   const remove = useMutation(
     trpc.members.remove.mutationOptions({
-      onSuccess: () => forget("is no longer a member. Their keys no longer reach the workspace."),
+      onSuccess: () => closeAndNotify("is no longer a member. Their keys no longer reach the workspace."),
       onError: async (error) => {
         const { code } = describeFailure(error);
-        if (code === "NOT_FOUND") await forget("was already removed.");
+        if (code === "NOT_FOUND") await closeAndNotify("was already removed.");
         else await queryClient.invalidateQueries({ queryKey: trpc.workspaces.get.pathKey() });
       },
     }),
@@ -84,8 +84,8 @@ function Removal({ workspace, member, onClose }: ConfirmationProps): ReactElemen
   return (
     <>
       <p className={classes.words}>
-        Their API keys stop reaching <Quoted>{workspace.name}</Quoted> at once, and they no longer see it.
-        Their account and other workspaces are not affected.
+        Their API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and they no longer see
+        it. Their account and other workspaces are not affected.
       </p>
       <dl className={classes.facts}>
         <dt>Email address</dt>
@@ -97,7 +97,7 @@ function Removal({ workspace, member, onClose }: ConfirmationProps): ReactElemen
           {describeElapsed(joinedAt, now)} ({describeExactly(joinedAt)})
         </dd>
       </dl>
-      <ConfirmAnswer
+      <ConfirmActions
         action="Remove"
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
@@ -108,12 +108,12 @@ function Removal({ workspace, member, onClose }: ConfirmationProps): ReactElemen
   );
 }
 
-function Leaving({ workspace, member, onClose }: ConfirmationProps): ReactElement {
+function LeaveConfirmation({ workspace, member, onClose }: ConfirmationProps): ReactElement {
   const sessionChanges = useSessionChanges();
   const leave = useMutation(
     trpc.members.remove.mutationOptions({
       onSuccess: async () => {
-        await sessionChanges.leave(workspace.id);
+        await sessionChanges.remove(workspace.id);
         notifications.show({
           message: (
             <>
@@ -127,10 +127,10 @@ function Leaving({ workspace, member, onClose }: ConfirmationProps): ReactElemen
   return (
     <>
       <p className={classes.words}>
-        Your API keys stop reaching <Quoted>{workspace.name}</Quoted> at once, and you no longer see it. Your
-        account and other workspaces are not affected. To come back, an administrator has to add you again.
+        Your API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and you no longer see it.
+        Your account and other workspaces are not affected. To rejoin, ask the operator to add you again.
       </p>
-      <ConfirmAnswer
+      <ConfirmActions
         action="Leave"
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}

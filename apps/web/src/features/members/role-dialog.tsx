@@ -10,12 +10,12 @@ import {
   trpc,
 } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
-import { ConfirmAnswer } from "../../ui/confirm-answer.tsx";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
-import { describeRefusedChange, useRoleChange } from "./use-role-change.tsx";
+import { describeRejectedChange, useRoleChange } from "./use-role-change.tsx";
 
-/** A member, and the role that was chosen for them. */
+/** A member and the role selected for them. */
 export interface RoleChoice {
   readonly member: Member;
   readonly role: Role;
@@ -24,12 +24,15 @@ export interface RoleChoice {
 interface RoleDialogProps {
   readonly workspace: SessionWorkspace;
   readonly ownId: string;
-  /** The dialog is open while there is one. */
+  /** The dialog is open if it is defined. */
   readonly choice: RoleChoice | undefined;
   readonly onClose: () => void;
 }
 
-/** Says what a new role means for a member before it is given, because it applies to their API keys immediately. */
+/**
+ * Explains a new role before it is granted, because it applies to the member's API keys
+ * immediately.
+ */
 export function RoleDialog({ workspace, ownId, choice, onClose }: RoleDialogProps): ReactElement {
   const isChanging = useIsMutating({ mutationKey: trpc.members.changeRole.mutationKey() }) > 0;
   return (
@@ -56,16 +59,16 @@ export function RoleDialog({ workspace, ownId, choice, onClose }: RoleDialogProp
 function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }): ReactElement {
   const { workspace, ownId, choice, onClose } = props;
   const { member, role } = choice;
-  const isOneself = member.userId === ownId;
+  const isSelf = member.userId === ownId;
   const change = useRoleChange(workspace.id, member, onClose);
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
-  const holds = (holder: Role) => (row: PermissionRow) => row.roles.includes(holder);
-  const lost = table.filter((row) => holds(member.role)(row) && !holds(role)(row));
-  const gained = table.filter((row) => !holds(member.role)(row) && holds(role)(row));
+  const isGrantedTo = (grantee: Role) => (row: PermissionRow) => row.roles.includes(grantee);
+  const lost = table.filter((row) => isGrantedTo(member.role)(row) && !isGrantedTo(role)(row));
+  const gained = table.filter((row) => !isGrantedTo(member.role)(row) && isGrantedTo(role)(row));
   return (
     <>
       <p className={classes.words}>
-        {isOneself ? (
+        {isSelf ? (
           <>
             You become {withArticle(role)} of <Quoted>{workspace.name}</Quoted> instead of{" "}
             {withArticle(member.role)}. The change applies to your API keys too, from their next request.
@@ -78,14 +81,14 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
           </>
         )}
       </p>
-      <Points
-        title={isOneself ? "You will no longer be able to:" : "They will no longer be able to:"}
+      <PermissionList
+        title={isSelf ? "You will no longer be able to:" : "They will no longer be able to:"}
         rows={lost}
       />
-      <Points title={isOneself ? "You will be able to:" : "They will be able to:"} rows={gained} />
-      <ConfirmAnswer
-        action={isOneself ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}
-        failure={change.error ? describeRefusedChange(change.error) : undefined}
+      <PermissionList title={isSelf ? "You will be able to:" : "They will be able to:"} rows={gained} />
+      <ConfirmActions
+        action={isSelf ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}
+        failure={change.error ? describeRejectedChange(change.error) : undefined}
         isBusy={change.isPending}
         isDangerous={lost.length > 0}
         onCancel={onClose}
@@ -95,13 +98,13 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
   );
 }
 
-interface PointsProps {
+interface PermissionListProps {
   readonly title: string;
   readonly rows: readonly PermissionRow[];
 }
 
-/** Nothing without rows. */
-function Points({ title, rows }: PointsProps): ReactElement | null {
+/** Renders nothing if there are no rows. */
+function PermissionList({ title, rows }: PermissionListProps): ReactElement | null {
   if (rows.length === 0) return null;
   return (
     <>

@@ -6,24 +6,27 @@ import classes from "./role-field.module.css";
 
 interface RoleFieldProps {
   readonly member: Member;
-  /** The roles to choose from; none if the user may not change this one. */
+  /** The roles to choose from. Empty if the user can't change this role. */
   readonly choices: readonly Role[];
-  /** Why the role can't be changed, although the user may change roles. */
-  readonly blocked: string | undefined;
-  /** Gets another role than the current one. */
+  /** Why the role can't be changed, although the user can change other roles. */
+  readonly blockedReason: string | undefined;
+  /** Called with a role other than the current one. */
   readonly onChoose: (role: Role) => void;
 }
 
-/** The role of a member. A choice only asks for a confirmation, so the field keeps the current role. */
-export function RoleField({ member, choices, blocked, onChoose }: RoleFieldProps): ReactElement {
+/**
+ * The role of a member. Choosing a role opens a confirmation, so the field keeps showing the
+ * current role.
+ */
+export function RoleField({ member, choices, blockedReason, onChoose }: RoleFieldProps): ReactElement {
   if (choices.length === 0) return <span className={classes.fixed}>{roleTitles[member.role]}</span>;
-  if (blocked !== undefined) {
+  if (blockedReason !== undefined) {
     return (
-      <Tooltip label={blocked}>
+      <Tooltip label={blockedReason}>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the reason is reachable by keyboard */}
         <span className={classes.fixed} tabIndex={0}>
           {roleTitles[member.role]}
-          <span className="visually-hidden"> ({blocked})</span>
+          <span className="visually-hidden"> ({blockedReason})</span>
         </span>
       </Tooltip>
     );

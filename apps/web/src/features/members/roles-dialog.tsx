@@ -13,7 +13,7 @@ interface RolesDialogProps {
 
 export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement {
   return (
-    <Modal opened={isOpen} onClose={onClose} title="What each role may do" size={640}>
+    <Modal opened={isOpen} onClose={onClose} title="What each role can do" size={640}>
       <RoleTable />
     </Modal>
   );
@@ -22,7 +22,7 @@ export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement
 function RoleTable(): ReactElement {
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   return (
-    <table className={classes.table} aria-label="What each role may do">
+    <table className={classes.table} aria-label="What each role can do">
       <thead>
         <tr>
           <th scope="col">Permissions</th>

@@ -2,14 +2,14 @@ import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanst
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import type { MembersSearch } from "./members-search.ts";
 
-/** The members of a workspace, page after page. */
+/** The paginated query for the members of a workspace. */
 export function membersQuery(workspaceId: string, { q, role, sort }: MembersSearch) {
   const input = { workspaceId, ...(q && { search: q }), ...(role && { role }), ...(sort && { sort }) };
   return infiniteQueryOptions({
     queryKey: trpc.members.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>
       trpcClient.members.list.query({ ...input, ...(cursor !== null && { cursor }) }),
-    initialPageParam: null as string | null, // The first page goes without.
+    initialPageParam: null as string | null, // The first page has no cursor.
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
 }

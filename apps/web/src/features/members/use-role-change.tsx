@@ -5,11 +5,14 @@ import { withArticle } from "../../server/roles.ts";
 import { type Member, type Role, trpc, trpcClient } from "../../server/trpc.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 
-/** Gives a member another role. What is shown afterwards is what the API has confirmed. */
+/** Changes the role of a member. The page shows the new role only after the API confirms it. */
 export function useRoleChange(workspaceId: string, member: Member, onChanged?: () => void) {
   const { userId, version, name } = member;
   const queryClient = useQueryClient();
-  /** Also what the person may do, because the role may be their own, or a refusal may mean that it has changed. */
+  /**
+   * Also refetches the user's permissions: the changed role can be their own, and a rejection can mean
+   * that their role changed.
+   */
   const refresh = () =>
     Promise.all([
       queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
@@ -33,13 +36,13 @@ export function useRoleChange(workspaceId: string, member: Member, onChanged?: (
   });
 }
 
-/** The words for a role that was not changed. */
-export function describeRefusedChange(error: unknown): Failure {
+/** Returns a failure with a message that fits a role change. */
+export function describeRejectedChange(error: unknown): Failure {
   const failure = describeFailure(error);
-  return { ...failure, message: words[failure.code] ?? failure.message };
+  return { ...failure, message: messages[failure.code] ?? failure.message };
 }
 
-const words: Partial<Record<Failure["code"], string>> = {
+const messages: Partial<Record<Failure["code"], string>> = {
   PRECONDITION_FAILED:
     "Someone else changed this role at the same time. The current role is shown; select another if it is wrong.",
   FORBIDDEN: "Your role no longer allows this. Nothing was changed.",

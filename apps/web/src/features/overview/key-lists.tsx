@@ -18,11 +18,11 @@ interface KeyListsProps {
   readonly slug: string;
 }
 
-/** The busiest keys of a workspace, those that expire soon, and those that nobody uses. */
+/** The busiest keys of a workspace, those that expire soon, and those that are unused. */
 export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
   const now = useNow();
-  const own = keys?.isOwn ? "Your " : "";
-  const title = (text: string) => (own ? own + text.charAt(0).toLowerCase() + text.slice(1) : text);
+  const prefix = keys?.isOwn ? "Your " : "";
+  const title = (text: string) => (prefix ? prefix + text.charAt(0).toLowerCase() + text.slice(1) : text);
   return (
     <>
       <Section title={title("Busiest API keys")}>
@@ -31,7 +31,7 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
           empty={`No requests were allowed in the last ${usageRanges[range].label}.`}
           describe={(key) => ({
             id: key.id,
-            name: key.isDeleted ? `${key.name} (deleted)` : key.name,
+            name: nameOf(key),
             detail: describeKey(key),
             figure: (
               <>
@@ -86,14 +86,21 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
   );
 }
 
+/** A key that can no longer reach the workspace has no name here. */
+function nameOf({ name, isDeleted }: OverviewKeys["busiest"][number]): string {
+  if (name === null) return "Former API key";
+  return isDeleted ? `${name} (deleted)` : name;
+}
+
 function describeKey({
   start,
   owner,
 }: {
-  readonly start: string;
+  /** Null for a key that can no longer reach the workspace. */
+  readonly start: string | null;
   readonly owner: { readonly name: string };
 }) {
-  return `${start}… · ${owner.name}`;
+  return start === null ? owner.name : `${start}… · ${owner.name}`;
 }
 
 interface ShowAllProps {
@@ -102,7 +109,7 @@ interface ShowAllProps {
   readonly total: number | undefined;
 }
 
-/** The way to the whole list, if it is longer than the overview shows. */
+/** A link to all keys with the status. Renders nothing if there are none. */
 function ShowAll({ slug, status, total = 0 }: ShowAllProps): ReactElement | null {
   if (total === 0) return null;
   return (

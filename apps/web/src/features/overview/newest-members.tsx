@@ -13,7 +13,7 @@ import classes from "./overview.module.css";
 
 const shownMembers = 5;
 
-/** The members who joined last, and how many there are. */
+/** The members who joined last, and the total number of members. */
 export function NewestMembers({
   workspaceId,
   slug,

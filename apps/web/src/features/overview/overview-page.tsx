@@ -22,14 +22,14 @@ import { QuickStart } from "./quick-start.tsx";
 
 const refreshMilliseconds = 5_000;
 /** Refetches while the page is visible, until loading fails with nothing to show. */
-const refreshed = {
+const refetchOptions = {
   refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
     !isLoadingFailed(query.state) && refreshMilliseconds,
 };
 
 const route = getRouteApi("/app/w/$slug/");
 
-/** What happens in a workspace: its requests, keys, changes and members. */
+/** The overview of a workspace: requests, keys, changes and members. */
 export function OverviewPage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { range = "24h" } = route.useSearch();
@@ -41,25 +41,25 @@ export function OverviewPage(): ReactElement {
   const buckets = { workspaceId: workspace.id, ...usageBuckets(range, now) };
   const usage = useQuery({
     ...trpc.overview.usage.queryOptions(buckets),
-    ...refreshed,
+    ...refetchOptions,
     placeholderData: keepPreviousData,
   });
   const keys = useQuery({
     ...trpc.overview.keys.queryOptions(buckets),
-    ...refreshed,
+    ...refetchOptions,
     placeholderData: keepPreviousData,
   });
-  const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refreshed });
+  const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refetchOptions });
   const usageFailure = useLoadingFailure(usage);
   const keysFailure = useLoadingFailure(keys);
   if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
   const { data: details, isPending } = access.query;
   const isStarted = progress.data !== undefined && progress.data.keyCount > 0 && progress.data.usageCount > 0;
   const hasRequests = (usage.data?.length ?? 0) > 0;
   const isNew = progress.isSuccess && !isStarted && !hasRequests;
-  // What the page begins with depends on both, and moving it later would move everything below.
+  // Both queries decide which section is first. Waiting for both avoids a layout shift.
   const isLoading = (progress.isPending || usage.isPending) && !usageFailure;
   return (
     <>
@@ -121,7 +121,7 @@ export function OverviewPage(): ReactElement {
                 <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
               </div>
               <div>
-                {access.may("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
+                {access.can("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
                 <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
               </div>
             </div>

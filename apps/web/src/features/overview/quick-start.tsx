@@ -15,14 +15,14 @@ interface QuickStartProps {
   readonly baseUrl: string;
 }
 
-/** The way from nothing to a key that works; one line once it is gone to its end. */
+/** The steps to a first working key. Collapses to one line once all steps are done. */
 export function QuickStart(props: QuickStartProps): ReactElement {
   const { progress, baseUrl } = props;
   const isDone = progress !== undefined && progress.keyCount > 0 && progress.usageCount > 0;
-  return isDone ? <Done baseUrl={baseUrl} /> : <Steps {...props} />;
+  return isDone ? <CompletedSteps baseUrl={baseUrl} /> : <Steps {...props} />;
 }
 
-function Done({ baseUrl }: Pick<QuickStartProps, "baseUrl">): ReactElement {
+function CompletedSteps({ baseUrl }: Pick<QuickStartProps, "baseUrl">): ReactElement {
   const [isOpen, { toggle }] = useDisclosure(false);
   const lineId = useId();
   return (
@@ -42,7 +42,7 @@ function Done({ baseUrl }: Pick<QuickStartProps, "baseUrl">): ReactElement {
   );
 }
 
-/** The way from nothing to a key that works; the steps tick themselves. */
+/** The steps to a first working key. Each step is checked off automatically. */
 function Steps({ progress, baseUrl }: QuickStartProps): ReactElement {
   const hasKey = progress && progress.keyCount > 0;
   const isUsed = progress && progress.usageCount > 0;

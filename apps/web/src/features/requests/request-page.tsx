@@ -6,18 +6,18 @@ import { type RequestExplanation, trpc } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import emptyClasses from "../../ui/empty.module.css";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { None } from "../../ui/none.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./request-page.module.css";
 
 const route = getRouteApi("/app/account/requests/$requestId");
-/** A refusal is written down within seconds; it may still be on its way. */
+/** Rejections are stored within seconds, so a recent one can be missing at first. */
 const refreshMilliseconds = 3_000;
 
-/** Why a request was refused, for the user of its key. */
+/** Explains to the owner of a key why a request was rejected. */
 export function RequestPage(): ReactElement {
   const { requestId } = route.useParams();
   const query = useQuery({
@@ -48,15 +48,15 @@ export function RequestPage(): ReactElement {
       ) : query.data.length === 0 ? (
         <NotFound />
       ) : (
-        query.data.map((refusal) => <Explanation key={refusal.id} refusal={refusal} />)
+        query.data.map((rejection) => <Explanation key={rejection.id} rejection={rejection} />)
       )}
     </>
   );
 }
 
-function Explanation({ refusal }: { readonly refusal: RequestExplanation }): ReactElement {
+function Explanation({ rejection }: { readonly rejection: RequestExplanation }): ReactElement {
   const now = useNow();
-  const { reason, explanation, key, occurredAt, address, method, path } = refusal;
+  const { reason, explanation, key, occurredAt, address, method, path } = rejection;
   const isLimited = reason === "limited";
   const moment = new Date(occurredAt);
   return (
@@ -74,7 +74,7 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
           {describeExactly(moment)} ({describeElapsed(moment, now)})
         </dd>
         <dt>From</dt>
-        <dd>{address ? <code>{address}</code> : <None />}</dd>
+        <dd>{address ? <code>{address}</code> : <EmptyCell />}</dd>
         <dt>Request</dt>
         <dd>
           <code>
@@ -82,7 +82,7 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
           </code>
         </dd>
       </dl>
-      <Remedy refusal={refusal} />
+      <Remedy rejection={rejection} />
       <p className={sectionClasses.note}>
         {isLimited
           ? "The caller received 429 with Retry-After."
@@ -92,7 +92,7 @@ function Explanation({ refusal }: { readonly refusal: RequestExplanation }): Rea
   );
 }
 
-/** What the owner of the key can change so that such a request is allowed. */
+/** The change of the key that would allow the request, by reason. */
 const remedies: Readonly<Record<string, string>> = {
   limited: "Change the rate limit",
   disabled: "Enable the key",
@@ -104,8 +104,15 @@ const remedies: Readonly<Record<string, string>> = {
   "permission-not-in-key": "Change the permissions",
 };
 
-/** Nothing for a reason that the key's settings have no part in, and for a deleted key. */
-function Remedy({ refusal: { reason, key } }: { readonly refusal: RequestExplanation }): ReactElement | null {
+/**
+ * Links to the change that would allow the request. Renders nothing if there is none, or if the key
+ * is deleted.
+ */
+function Remedy({
+  rejection: { reason, key },
+}: {
+  readonly rejection: RequestExplanation;
+}): ReactElement | null {
   const label = remedies[reason];
   if (label === undefined || key.isDeleted) return null;
   const isRestriction = !["disabled", "rotated-out"].includes(reason);
@@ -127,7 +134,7 @@ function Remedy({ refusal: { reason, key } }: { readonly refusal: RequestExplana
   );
 }
 
-/** A deleted key has no page to lead to. */
+/** Links to the page of the key. A deleted key has no page. */
 function KeyName({ apiKey }: { readonly apiKey: RequestExplanation["key"] }): ReactElement {
   const name = <bdi>{apiKey.name}</bdi>;
   if (apiKey.isDeleted) return <>{name} (deleted)</>;
@@ -143,7 +150,7 @@ function NotFound(): ReactElement {
     <section className={emptyClasses.panel}>
       <h2 className={emptyClasses.title}>No rejected request with this ID</h2>
       <p className={emptyClasses.words}>
-        None of your keys was rejected in a request with this ID. The last 100 rejected requests are kept for
+        None of your keys has a rejected request with this ID. The last 100 rejected requests are kept for
         each key.
       </p>
       <Link to="/account/api-keys">Go to your API keys</Link>

@@ -1,6 +1,6 @@
 import { Button, Skeleton } from "@mantine/core";
 import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeKeyEvent } from "../../server/describe-event.ts";
 import { describeFailure } from "../../server/failure.ts";
@@ -10,9 +10,9 @@ import { countOf } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { EventSentence } from "../../ui/event-sentence.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { None } from "../../ui/none.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
@@ -20,24 +20,24 @@ import { Section } from "../../ui/section.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
 import classes from "./security-page.module.css";
 
+const route = getRouteApi("/app");
+
 const actorTitles = {
   session: "You, in the web app",
   key: "An API key",
   command: "The operator’s command",
 } as const satisfies Record<SecurityEvent["actor"]["kind"], string>;
 
-const columns: readonly [DataColumn<SecurityEvent>, ...DataColumn<SecurityEvent>[]] = [
+type Column = DataColumn<SecurityEvent>;
+
+const columns: readonly [Column, ...Column[]] = [
   {
     id: "event",
     label: "Event",
     minWidth: 260,
     grow: 3,
     rank: 0,
-    cell: (event) => (
-      <span className={classes.sentence}>
-        <EventSentence pieces={describeSecurityEvent(event)} />
-      </span>
-    ),
+    cell: (event) => <Event event={event} />,
   },
   {
     id: "time",
@@ -60,7 +60,7 @@ const columns: readonly [DataColumn<SecurityEvent>, ...DataColumn<SecurityEvent>
     minWidth: 136,
     grow: 0,
     rank: 3,
-    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <None />),
+    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <EmptyCell />),
   },
   {
     id: "request",
@@ -68,16 +68,22 @@ const columns: readonly [DataColumn<SecurityEvent>, ...DataColumn<SecurityEvent>
     minWidth: 160,
     grow: 0,
     rank: 4,
-    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <None />),
+    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
   },
 ];
 
-function describeSecurityEvent({ action, key, before, after }: SecurityEvent) {
-  const [first = "", ...rest] = describeKeyEvent({ action, name: key?.name ?? null, before, after });
+function Event({ event: { action, key, before, after } }: { readonly event: SecurityEvent }): ReactElement {
+  const { session } = route.useRouteContext();
+  const workspaceNames = new Map(session.workspaces.map(({ id, name }) => [id, name]));
+  const name = key?.name ?? null;
+  const [first = "", ...rest] = describeKeyEvent({ action, name, before, after, workspaceNames });
   // The sentence has no subject here: "Created the API key …".
-  return typeof first === "string"
-    ? [first.charAt(0).toUpperCase() + first.slice(1), ...rest]
-    : [first, ...rest];
+  const start = typeof first === "string" ? first.charAt(0).toUpperCase() + first.slice(1) : first;
+  return (
+    <span className={classes.sentence}>
+      <EventSentence pieces={[start, ...rest]} />
+    </span>
+  );
 }
 
 function Actor({ actor }: { readonly actor: SecurityEvent["actor"] }): ReactElement {
@@ -96,7 +102,7 @@ const logQuery = infiniteQueryOptions({
   getNextPageParam: ({ nextCursor }) => nextCursor,
 });
 
-/** What concerns the security of the user's own account. */
+/** The security log of the user. */
 export function SecurityPage(): ReactElement {
   const log = useInfiniteQuery(logQuery);
   const failure = useLoadingFailure(log);
@@ -114,14 +120,14 @@ export function SecurityPage(): ReactElement {
             onRetry={() => void log.refetch()}
           />
         ) : events?.length === 0 ? (
-          <Nothing />
+          <EmptyLog />
         ) : events ? (
           <>
             <DataTable
               label="Security log"
               columns={columns}
               items={events}
-              isOld={false}
+              isStale={false}
               idOf={idOf}
               chosen={undefined}
             />
@@ -134,7 +140,7 @@ export function SecurityPage(): ReactElement {
                     ? `Couldn’t load more. ${describeFailure(log.error).message}`
                     : undefined
                 }
-                onMore={() => void log.fetchNextPage()}
+                onShowMore={() => void log.fetchNextPage()}
               >
                 {countOf(events.length, "event", "events")}
               </ShowMore>
@@ -152,12 +158,12 @@ function idOf({ id }: SecurityEvent): string {
   return id;
 }
 
-function Nothing(): ReactElement {
+function EmptyLog(): ReactElement {
   return (
     <section className={emptyClasses.panel}>
       <h3 className={emptyClasses.title}>No events yet</h3>
       <p className={emptyClasses.words}>
-        When an API key of yours is created, changed, rotated or deleted, the change appears here with its IP
+        When one of your API keys is created, changed, rotated or deleted, the change appears here with its IP
         address.
       </p>
       <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>

@@ -1,7 +1,7 @@
 import { TextInput, type TextInputProps } from "@mantine/core";
 import type { ReactElement } from "react";
 
-/** The address of an account. */
+/** The email address of an account. */
 export function EmailField(props: TextInputProps): ReactElement {
   return (
     <TextInput {...props} label="Email" type="email" autoComplete="username" required withAsterisk={false} />

@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
 import { checkEmail, checkName, checkNewPassword } from "./field-rules.ts";
 
-test("asks for a password of 12 to 128 characters", () => {
+test("requires a password of 12 to 128 characters", () => {
   expect(checkNewPassword("")).toBe("Choose a password.");
-  expect(checkNewPassword("a".repeat(11))).toBe("Use at least 12 characters; these are 11.");
+  expect(checkNewPassword("a".repeat(11))).toBe("Use at least 12 characters. You entered 11.");
   expect(checkNewPassword("a".repeat(12))).toBeNull();
   expect(checkNewPassword("a".repeat(128))).toBeNull();
-  expect(checkNewPassword("a".repeat(129))).toBe("Use at most 128 characters; these are 129.");
+  expect(checkNewPassword("a".repeat(129))).toBe("Use at most 128 characters. You entered 129.");
 });
 
-test("counts a password as the server does, an emoji as two", () => {
+test("counts UTF-16 code units like the server, so that an emoji counts as two", () => {
   expect(checkNewPassword("🔑".repeat(6))).toBeNull();
-  expect(checkNewPassword("🔑".repeat(65))).toBe("Use at most 128 characters; these are 130.");
+  expect(checkNewPassword("🔑".repeat(65))).toBe("Use at most 128 characters. You entered 130.");
 });
 
-test("asks for a name that is more than spaces", () => {
+test("rejects a blank name", () => {
   expect(checkName("  ")).toBe("Enter your name.");
   expect(checkName("Ada")).toBeNull();
 });
 
-test("asks for an address with a part on both sides of the @", () => {
+test("requires text on both sides of the @", () => {
   expect(checkEmail("ada")).not.toBeNull();
   expect(checkEmail("ada@")).not.toBeNull();
   expect(checkEmail(" ada@example.com ")).toBeNull();

@@ -2,7 +2,10 @@ import { passwordLength } from "@latchkey/limits";
 
 export const passwordHelp = `${passwordLength.min} to ${passwordLength.max} characters.`;
 
-/** What to do about a name, or null when it is good; the same for the rules below. */
+/**
+ * Returns the error to show for a name, or null if it is valid. The functions below do the same for
+ * other fields.
+ */
 export function checkName(name: string): string | null {
   return name.trim() ? null : "Enter your name.";
 }
@@ -11,14 +14,14 @@ export function checkEmail(email: string): string | null {
   return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an email address, for example name@example.com.";
 }
 
-/** Counts as the server does: in UTF-16 units, of which most emoji are two. */
+/** Counts UTF-16 code units like the server. Most emoji are two units. */
 export function checkNewPassword(password: string): string | null {
   const { length } = password;
   if (length === 0) return "Choose a password.";
   if (length < passwordLength.min)
-    return `Use at least ${passwordLength.min} characters; these are ${length}.`;
+    return `Use at least ${passwordLength.min} characters. You entered ${length}.`;
   if (length > passwordLength.max)
-    return `Use at most ${passwordLength.max} characters; these are ${length}.`;
+    return `Use at most ${passwordLength.max} characters. You entered ${length}.`;
   return null;
 }
 

@@ -1,6 +1,6 @@
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactElement, ReactNode } from "react";
-import { Mark } from "../../ui/mark.tsx";
+import { Logo } from "../../ui/logo.tsx";
 import classes from "./session-frame.module.css";
 
 interface SessionFrameProps {
@@ -9,13 +9,13 @@ interface SessionFrameProps {
   readonly children: ReactNode;
 }
 
-/** The frame of the pages one sees before being signed in. */
+/** The layout of the sign-in and sign-up pages. */
 export function SessionFrame({ title, explanation, children }: SessionFrameProps): ReactElement {
   useDocumentTitle(`${title} · Latchkey`);
   return (
     <main className={classes.page} id="content">
       <div className={classes.brand}>
-        <Mark size={28} />
+        <Logo size={28} />
         Latchkey
       </div>
       <div className={classes.card}>

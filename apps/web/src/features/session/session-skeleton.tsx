@@ -1,14 +1,14 @@
 import { Skeleton } from "@mantine/core";
 import type { ReactElement } from "react";
-import { Mark } from "../../ui/mark.tsx";
+import { Logo } from "../../ui/logo.tsx";
 import classes from "./session-frame.module.css";
 
-/** The frame of sign-in and sign-up while it is not known yet who visits. */
+/** The placeholder of the sign-in and sign-up pages while the session loads. */
 export function SessionSkeleton(): ReactElement {
   return (
     <main className={classes.page} aria-busy="true" aria-label="Loading">
       <div className={classes.brand}>
-        <Mark size={28} />
+        <Logo size={28} />
         Latchkey
       </div>
       <div className={classes.card}>

@@ -9,19 +9,19 @@ import { trpc } from "../../server/trpc.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
-import { describeRefusal } from "./describe-refusal.ts";
+import { describeRejection } from "./describe-rejection.ts";
 import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkPassword } from "./field-rules.ts";
 
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
-import { useEnter } from "./use-enter.ts";
+import { useCompleteSignIn } from "./use-complete-sign-in.ts";
 
 const route = getRouteApi("/sign-in");
 
 export function SignInPage(): ReactElement {
   const { next, ended } = route.useSearch();
-  const enter = useEnter(next);
+  const completeSignIn = useCompleteSignIn(next);
   const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
   const form = useForm({
     mode: "uncontrolled",
@@ -31,7 +31,7 @@ export function SignInPage(): ReactElement {
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: enter,
+      onSuccess: completeSignIn,
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError("password", "The email address or password is wrong. Check both and try again.");
@@ -57,7 +57,10 @@ export function SignInPage(): ReactElement {
         )}
       >
         {failure && !isShownUnderFields && (
-          <FormFailure message={describeRefusal(failure, signIn.submittedAt)} requestId={failure.requestId} />
+          <FormFailure
+            message={describeRejection(failure, signIn.submittedAt)}
+            requestId={failure.requestId}
+          />
         )}
         <EmailField {...form.getInputProps("email")} key={form.key("email")} autoFocus />
         <SecretField

@@ -10,13 +10,13 @@ import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
-import { describeRefusal } from "./describe-refusal.ts";
+import { describeRejection } from "./describe-rejection.ts";
 import { EmailField } from "./email-field.tsx";
 import { checkEmail, checkName, checkNewPassword, passwordHelp } from "./field-rules.ts";
 
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
-import { useEnter } from "./use-enter.ts";
+import { useCompleteSignIn } from "./use-complete-sign-in.ts";
 
 const route = getRouteApi("/sign-up");
 
@@ -24,7 +24,7 @@ export function SignUpPage(): ReactElement {
   const { next } = route.useSearch();
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
-  const toSignIn = (
+  const signInLink = (
     <Link to="/sign-in" search={next ? { next } : {}}>
       Sign in
     </Link>
@@ -35,11 +35,11 @@ export function SignUpPage(): ReactElement {
         title="Sign-up is closed"
         explanation={
           instance.registration === "invite"
-            ? "You need an invitation to sign up on this instance. Ask an administrator for one."
+            ? "You need an invitation to sign up on this instance. Ask the operator for one."
             : "Sign-up is disabled on this instance. Ask its operator for access."
         }
       >
-        <p className={classes.other}>Have an account? {toSignIn}</p>
+        <p className={classes.other}>Have an account? {signInLink}</p>
       </SessionFrame>
     );
   }
@@ -53,13 +53,13 @@ export function SignUpPage(): ReactElement {
       }
     >
       <SignUpForm next={next} />
-      <p className={classes.other}>Have an account? {toSignIn}</p>
+      <p className={classes.other}>Have an account? {signInLink}</p>
     </SessionFrame>
   );
 }
 
 function SignUpForm({ next }: { readonly next: string | undefined }): ReactElement {
-  const enter = useEnter(next);
+  const completeSignIn = useCompleteSignIn(next);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { name: "", email: "", password: "" },
@@ -68,7 +68,7 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
   const signUp = useMutation(
     trpc.session.signUp.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: enter,
+      onSuccess: completeSignIn,
       onError: (error) => {
         if (describeFailure(error).code !== "CONFLICT") return void showIssues(form, error);
         form.setFieldError(
@@ -92,7 +92,7 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
       )}
     >
       {failure && !isShownUnderFields && (
-        <FormFailure message={describeRefusal(failure, signUp.submittedAt)} requestId={failure.requestId} />
+        <FormFailure message={describeRejection(failure, signUp.submittedAt)} requestId={failure.requestId} />
       )}
       <TextInput
         {...form.getInputProps("name")}

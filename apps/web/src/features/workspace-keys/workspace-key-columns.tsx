@@ -4,9 +4,9 @@ import type { WorkspaceKey } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { describeLimit, describePermissions } from "../../ui/describe-limits.ts";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { describeStatus } from "../../ui/key-status.ts";
-import { None } from "../../ui/none.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
@@ -21,7 +21,7 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 200,
+      minWidth: 180,
       grow: 2,
       rank: 0,
       cell: ({ id, name, owner }) =>
@@ -56,7 +56,7 @@ export function workspaceKeyColumns(
     {
       id: "start",
       label: "Key",
-      minWidth: 124,
+      minWidth: 112,
       grow: 0,
       rank: 5,
       cell: ({ start }) => <code className={classes.mono}>{start}…</code>,
@@ -64,13 +64,13 @@ export function workspaceKeyColumns(
     {
       id: "restrictions",
       label: "Restrictions",
-      minWidth: 160,
+      minWidth: 148,
       isWide: true,
       rank: 6,
       cell: (key) => {
         const restrictions = describeRestrictions(key);
         return restrictions.length === 0 ? (
-          <None />
+          <EmptyCell />
         ) : (
           <span title={restrictions.join("; ")}>{restrictions.join("; ")}</span>
         );
@@ -80,7 +80,7 @@ export function workspaceKeyColumns(
       id: "expiresAt",
       label: "Expires",
       order: "expiresAt",
-      minWidth: 128,
+      minWidth: 120,
       grow: 0,
       rank: 4,
       cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
@@ -92,7 +92,7 @@ export function workspaceKeyColumns(
       minWidth: 124,
       grow: 0,
       rank: 3,
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <HourAgo startsAt={lastUsedAt} />),
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <LastUseHour startsAt={lastUsedAt} />),
     },
     {
       id: "recentUses",
@@ -124,7 +124,7 @@ function Status({ apiKey }: { readonly apiKey: WorkspaceKey }): ReactElement {
 }
 
 /** Uses in one workspace are counted by hour. */
-function HourAgo({ startsAt }: { readonly startsAt: string }): ReactElement {
+function LastUseHour({ startsAt }: { readonly startsAt: string }): ReactElement {
   const now = useNow();
   const hours = Math.floor((now.getTime() - Date.parse(startsAt)) / 3_600_000);
   if (hours < 1) return <span title="Uses in a workspace are counted by hour">This hour</span>;

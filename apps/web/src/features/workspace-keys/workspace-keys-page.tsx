@@ -16,11 +16,11 @@ import { isStatusFilter, statusFilters } from "../../ui/key-status.ts";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { TableFoot } from "../../ui/table-foot.tsx";
-import { findLastPage, readColumns, usualPageSize, writeColumns } from "../../ui/table-search.ts";
+import { TableFooter } from "../../ui/table-footer.tsx";
+import { defaultPageSize, findLastPage, readColumns, writeColumns } from "../../ui/table-search.ts";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { workspaceKeyColumns } from "./workspace-key-columns.tsx";
-import { toQuery, usualSort, type WorkspaceKeysSearch } from "./workspace-keys-search.ts";
+import { defaultSort, toQuery, type WorkspaceKeysSearch } from "./workspace-keys-search.ts";
 
 const route = getRouteApi("/app/w/$slug/api-keys");
 const refreshMilliseconds = 5_000;
@@ -48,8 +48,11 @@ export function WorkspaceKeysPage(): ReactElement {
     },
     [openPage, ownId],
   );
-  const { q = "", status, sort = usualSort, page = 1, size = usualPageSize } = search;
-  /** What is undefined is left out of the URL. Another filter or order begins at the first page. */
+  const { q = "", status, sort = defaultSort, page = 1, size = defaultPageSize } = search;
+  /**
+   * Changes the search part of the URL and removes undefined values. Goes to the first page unless
+   * `next` has a page.
+   */
   const change = (
     next: { readonly [Name in keyof WorkspaceKeysSearch]: WorkspaceKeysSearch[Name] | undefined },
   ) =>
@@ -65,16 +68,16 @@ export function WorkspaceKeysPage(): ReactElement {
     void navigate({ search: ({ page: _page, ...rest }) => rest, replace: true });
   }, [total, page, size, navigate]);
   if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const seesAll = access.may("keys:read");
+  const canSeeAllKeys = access.can("keys:read");
   const isFiltered = q !== "" || status !== undefined;
   return (
     <>
       <PageHeader
         title="API keys"
         explanation={
-          seesAll
+          canSeeAllKeys
             ? "All API keys that can reach this workspace. Their owners manage them."
             : "Your API keys that can reach this workspace. Owners and admins see the keys of all members."
         }
@@ -129,26 +132,26 @@ export function WorkspaceKeysPage(): ReactElement {
           onRetry={() => void keys.refetch()}
         />
       ) : total === 0 ? (
-        <Nothing isFiltered={isFiltered} onClear={() => change({ q: undefined, status: undefined })} />
+        <EmptyList isFiltered={isFiltered} onClear={() => change({ q: undefined, status: undefined })} />
       ) : (
         <>
           <DataTable
             label="API keys"
             columns={columns}
             items={keys.data?.items}
-            isOld={keys.isPlaceholderData}
+            isStale={keys.isPlaceholderData}
             idOf={idOf}
             chosen={readColumns(search)}
             sort={sort}
-            onSort={(next) => change({ sort: next === usualSort ? undefined : next })}
+            onSort={(next) => change({ sort: next === defaultSort ? undefined : next })}
             onOpen={open}
           />
-          <TableFoot
+          <TableFooter
             page={page}
             size={size}
             total={keys.data?.total ?? 0}
-            onPage={(next) => change({ page: next > 1 ? next : undefined })}
-            onSize={(next) => change({ size: next === usualPageSize ? undefined : next })}
+            onPageChange={(next) => change({ page: next > 1 ? next : undefined })}
+            onSizeChange={(next) => change({ size: next === defaultPageSize ? undefined : next })}
           />
         </>
       )}
@@ -160,12 +163,12 @@ function idOf({ id }: WorkspaceKey): string {
   return id;
 }
 
-interface NothingProps {
+interface EmptyListProps {
   readonly isFiltered: boolean;
   readonly onClear: () => void;
 }
 
-function Nothing({ isFiltered, onClear }: NothingProps): ReactElement {
+function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
   return (
     <section className={emptyClasses.panel}>
       <h2 className={emptyClasses.title}>{isFiltered ? "No key matches" : "No API keys yet"}</h2>

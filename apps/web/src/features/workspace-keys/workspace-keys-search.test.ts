@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseWorkspaceKeysSearch, toQuery } from "./workspace-keys-search.ts";
 
-test("reads a status, and drops an unknown one", () => {
+test("parses a status, and drops an unknown one", () => {
   expect(parseWorkspaceKeysSearch({ status: "expiring", sort: "owner" })).toEqual({
     status: "expiring",
     sort: "owner",
@@ -9,7 +9,7 @@ test("reads a status, and drops an unknown one", () => {
   expect(parseWorkspaceKeysSearch({ status: "gone" })).toEqual({});
 });
 
-test("asks the API for the newest keys by default", () => {
+test("requests the newest keys by default", () => {
   expect(toQuery({})).toEqual({ sort: "createdAt", direction: "desc" });
   expect(toQuery({ q: "ci", sort: "name", page: 2, size: 50, status: "unused" })).toEqual({
     search: "ci",

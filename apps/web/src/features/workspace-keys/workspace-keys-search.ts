@@ -4,7 +4,7 @@ import { parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 export const orders = ["name", "owner", "createdAt", "expiresAt", "lastUsedAt", "recentUses"] as const;
 export type WorkspaceKeyOrder = (typeof orders)[number];
 
-export const usualSort = "-createdAt";
+export const defaultSort = "-createdAt";
 
 /** The search part of the URL of a workspace's API keys. */
 export interface WorkspaceKeysSearch extends TableSearch {
@@ -15,17 +15,17 @@ export interface WorkspaceKeysSearch extends TableSearch {
 export function parseWorkspaceKeysSearch(search: Record<string, unknown>): WorkspaceKeysSearch {
   const { status } = search;
   return {
-    ...parseTableSearch(search, { orders, usualSort }),
+    ...parseTableSearch(search, { orders, defaultSort }),
     ...(isStatusFilter(status) && { status }),
   };
 }
 
-/** The same as the input of the API. */
-export function toQuery({ q, sort = usualSort, page, size, status }: WorkspaceKeysSearch) {
+/** Converts the search to the input of the API. */
+export function toQuery({ q, sort = defaultSort, page, size, status }: WorkspaceKeysSearch) {
   return {
     ...(q !== undefined && { search: q }),
     ...(status && { status }),
-    sort: sort.replace(/^-/, "") as WorkspaceKeyOrder, // The URL's reader accepts no other.
+    sort: sort.replace(/^-/, "") as WorkspaceKeyOrder, // parseTableSearch accepts no other.
     direction: sort.startsWith("-") ? ("desc" as const) : ("asc" as const),
     ...(page !== undefined && { page }),
     ...(size !== undefined && { pageSize: size }),

@@ -44,7 +44,7 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
   const sessionChanges = useSessionChanges();
   const members = useQuery(trpc.members.list.queryOptions({ workspaceId }));
   const form = useForm({
-    // Named, because a page may hold two forms with a field of this name.
+    // Named, because a page can contain two forms with a field of this name.
     name: "delete-workspace",
     mode: "uncontrolled",
     initialValues: { name: "" },
@@ -56,7 +56,7 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
   const remove = useMutation(
     trpc.workspaces.delete.mutationOptions({
       onSuccess: async () => {
-        await sessionChanges.leave(workspaceId);
+        await sessionChanges.remove(workspaceId);
         notifications.show({
           message: (
             <>
@@ -77,9 +77,9 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
       }, focusFirstError(form.getInputNode))}
     >
       <p className={classes.words}>
-        The workspace is deleted immediately, with its audit log
-        {members.data && <>, for {describeMembers(members.data.total)}</>}. API keys no longer reach it; their
-        owners’ accounts, keys and other workspaces are not affected. This can’t be undone.
+        The workspace and its audit log are deleted immediately
+        {members.data && <> for {describeMembers(members.data.total)}</>}. API keys can no longer access it.
+        Accounts, API keys and other workspaces are not affected. This can’t be undone.
       </p>
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <TextInput
@@ -108,5 +108,5 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
 }
 
 function describeMembers(total: number): string {
-  return total === 1 ? "you, its only member" : `all of its ${countOf(total, "member", "members")}`;
+  return total === 1 ? "you, its only member" : `all ${countOf(total, "member", "members")}`;
 }

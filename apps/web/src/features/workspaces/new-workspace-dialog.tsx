@@ -30,7 +30,7 @@ export function NewWorkspaceDialog({ isOpen, onClose }: NewWorkspaceDialogProps)
 function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">): ReactElement {
   const sessionChanges = useSessionChanges();
   const form = useForm({
-    // Named, because a page may hold two forms with a field of this name.
+    // Named, because a page can contain two forms with a field of this name.
     name: "new-workspace",
     mode: "uncontrolled",
     initialValues: { name: "" },
@@ -40,7 +40,7 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
     trpc.workspaces.create.mutationOptions({
       onSuccess: async ({ id, name, slug }) => {
         onClose();
-        await sessionChanges.enter({ id, name, slug, role: "owner" });
+        await sessionChanges.add({ id, name, slug, role: "owner" });
       },
       onError: (error) => showIssues(form, error),
     }),

@@ -1,20 +1,20 @@
 import { Button } from "@mantine/core";
 import { Fragment, type ReactElement, useEffect, useRef } from "react";
-import { None } from "../../ui/none.tsx";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import classes from "./settings-conflict.module.css";
 import { type WorkspaceValues, workspaceLabels } from "./workspace-values.ts";
 
 interface SettingsConflictProps {
   /** The fields that someone else changed, as they are now. */
-  readonly theirs: Partial<WorkspaceValues>;
+  readonly concurrentChanges: Partial<WorkspaceValues>;
   readonly onDiscard: () => void;
 }
 
-/** Says that someone else saved first, shows what they saved, and lets the person decide. */
-export function SettingsConflict({ theirs, onDiscard }: SettingsConflictProps): ReactElement {
+/** Shows what someone else saved first, and lets the user discard their own changes. */
+export function SettingsConflict({ concurrentChanges, onDiscard }: SettingsConflictProps): ReactElement {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => box.current?.focus(), []);
-  const changed = Object.entries(theirs) as [keyof WorkspaceValues, string][]; // As its type says.
+  const changed = Object.entries(concurrentChanges) as [keyof WorkspaceValues, string][]; // As its type says.
   return (
     <div className={classes.conflict} role="alert" ref={box} tabIndex={-1}>
       <p>
@@ -25,7 +25,7 @@ export function SettingsConflict({ theirs, onDiscard }: SettingsConflictProps): 
         {changed.map(([field, value]) => (
           <Fragment key={field}>
             <dt>Current {workspaceLabels[field].toLowerCase()}</dt>
-            <dd>{value === "" ? <None /> : <bdi>{value}</bdi>}</dd>
+            <dd>{value === "" ? <EmptyCell /> : <bdi>{value}</bdi>}</dd>
           </Fragment>
         ))}
       </dl>

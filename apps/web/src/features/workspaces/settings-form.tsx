@@ -13,44 +13,44 @@ import { SettingsConflict } from "./settings-conflict.tsx";
 import classes from "./settings-form.module.css";
 import {
   changesBetween,
-  tidied,
+  normalizeValues,
   valuesOf,
   type WorkspaceValues,
   workspaceLabels,
   workspaceRules,
 } from "./workspace-values.ts";
 
-/** Edits a workspace from the version that the person has seen, and no other. */
+/** Edits a workspace. Saves only if it still has the version that the user saw. */
 export function SettingsForm({ workspace }: { readonly workspace: Workspace }): ReactElement {
   const queryClient = useQueryClient();
   const query = trpc.workspaces.get.queryOptions({ workspaceId: workspace.id });
-  /** The version that the edit starts from; follows the server until something is typed. */
+  /** The version that the edit is based on. Follows the server until the user types something. */
   const [base, setBase] = useState(workspace);
-  /** What someone else saved in the meantime. */
-  const [theirs, setTheirs] = useState<Partial<WorkspaceValues>>();
+  /** The fields that someone else changed during the edit. */
+  const [concurrentChanges, setConcurrentChanges] = useState<Partial<WorkspaceValues>>();
   const form = useForm<WorkspaceValues>({
-    // Named, because a page may hold two forms with a field of this name.
+    // Named, because a page can contain two forms with a field of this name.
     name: "workspace-settings",
     mode: "uncontrolled",
     initialValues: valuesOf(workspace),
     validate: workspaceRules,
   });
-  const typedChanges = () => changesBetween(valuesOf(base), tidied(form.getValues()));
+  const typedChanges = () => changesBetween(valuesOf(base), normalizeValues(form.getValues()));
   const rebase = (latest: Workspace) => {
     setBase(latest);
-    setTheirs(undefined);
+    setConcurrentChanges(undefined);
     form.setInitialValues(valuesOf(latest));
     form.setValues(valuesOf(latest));
     form.resetDirty();
   };
   useEffect(() => {
-    if (workspace.version !== base.version && !theirs && !form.isDirty()) rebase(workspace);
+    if (workspace.version !== base.version && !concurrentChanges && !form.isDirty()) rebase(workspace);
   });
   const update = useMutation(
     trpc.workspaces.update.mutationOptions({
       onSuccess: (updated) => {
         const latest = { ...workspace, ...updated };
-        // The header and the overview read it from there too.
+        // The header and the overview read the workspace from the same query.
         queryClient.setQueryData(query.queryKey, latest);
         rebase(latest);
         notifications.show({ message: "Workspace settings saved." });
@@ -61,9 +61,10 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
         if (code !== "PRECONDITION_FAILED" && code !== "FORBIDDEN") return;
         const latest = await queryClient.fetchQuery({ ...query, staleTime: 0 });
         if (code === "FORBIDDEN") return;
-        // Fields that the person left alone show what was saved, so that saving again doesn't revert them.
+        // Fields that the user didn't edit show the saved values, so that saving again doesn't
+        // revert them.
         form.setValues({ ...valuesOf(latest), ...typedChanges() });
-        setTheirs(changesBetween(base, latest));
+        setConcurrentChanges(changesBetween(base, latest));
         setBase(latest);
       },
     }),
@@ -71,7 +72,8 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
   const save = () => {
     if (update.isPending) return;
     const changes = typedChanges();
-    // Saving would raise the version, and anyone else who is editing the workspace would get a conflict for no reason.
+    // Saving would increment the version, and anyone else who edits the workspace would get a
+    // conflict for no reason.
     if (Object.keys(changes).length === 0) {
       rebase(base);
       notifications.show({ message: "There are no changes to save." });
@@ -90,7 +92,9 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
       noValidate
       onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
     >
-      {theirs && <SettingsConflict theirs={theirs} onDiscard={() => rebase(base)} />}
+      {concurrentChanges && (
+        <SettingsConflict concurrentChanges={concurrentChanges} onDiscard={() => rebase(base)} />
+      )}
       {isShown && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <TextInput
         {...form.getInputProps("name")}

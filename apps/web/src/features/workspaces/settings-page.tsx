@@ -9,9 +9,9 @@ import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
-import { None } from "../../ui/none.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
@@ -27,10 +27,10 @@ export function SettingsPage(): ReactElement {
   const failure = useLoadingFailure(access.query);
   const [isDeleteOpen, deletion] = useDisclosure(false);
   if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.leave(workspace.id)} />;
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const mayUpdate = access.may("workspace:update");
-  const mayDelete = access.may("workspace:delete");
+  const canUpdate = access.can("workspace:update");
+  const canDelete = access.can("workspace:delete");
   const latest = access.query.data;
   return (
     <>
@@ -45,13 +45,13 @@ export function SettingsPage(): ReactElement {
         />
       ) : (
         <>
-          {mayUpdate && (
+          {canUpdate && (
             <section className={classes.section} aria-labelledby="general">
               <h2 className={classes.heading} id="general">
                 General
               </h2>
               <div className={classes.box}>
-                {/* Starts afresh in another workspace. */}
+                {/* Remounts for another workspace, so that no input is kept. */}
                 {latest ? <SettingsForm key={latest.id} workspace={latest} /> : <Skeleton h={238} />}
               </div>
             </section>
@@ -60,22 +60,22 @@ export function SettingsPage(): ReactElement {
             <h2 className={classes.heading} id="facts">
               Details
             </h2>
-            <Facts workspace={latest} hasFields={!mayUpdate} />
-            {!mayUpdate && (
+            <WorkspaceDetails workspace={latest} hasFields={!canUpdate} />
+            {!canUpdate && (
               <p className={classes.note}>
                 You are {withArticle(access.role)} here; only{" "}
                 {describeHolders(access.holders("workspace:update"))} can edit the workspace, and only{" "}
                 {describeHolders(access.holders("workspace:delete"))} can delete it.
               </p>
             )}
-            {mayUpdate && !mayDelete && (
+            {canUpdate && !canDelete && (
               <p className={classes.note}>
                 You are {withArticle(access.role)} here; only{" "}
                 {describeHolders(access.holders("workspace:delete"))} can delete the workspace.
               </p>
             )}
           </section>
-          {mayDelete && (
+          {canDelete && (
             <section className={classes.section} aria-labelledby="danger">
               <h2 className={classes.heading} id="danger">
                 Danger zone
@@ -98,13 +98,13 @@ export function SettingsPage(): ReactElement {
   );
 }
 
-interface FactsProps {
+interface WorkspaceDetailsProps {
   readonly workspace: Workspace | undefined;
-  /** Whether name and description are among them, because they can't be edited above. */
+  /** Whether to include the name and description, because no form shows them. */
   readonly hasFields: boolean;
 }
 
-function Facts({ workspace, hasFields }: FactsProps): ReactElement {
+function WorkspaceDetails({ workspace, hasFields }: WorkspaceDetailsProps): ReactElement {
   const placeholder = <Skeleton h={12} w={200} />;
   return (
     <dl className={classes.facts} aria-busy={!workspace}>
@@ -138,5 +138,5 @@ function Facts({ workspace, hasFields }: FactsProps): ReactElement {
 }
 
 function Description({ text }: { readonly text: string }): ReactElement {
-  return text === "" ? <None /> : <bdi className={classes.lines}>{text}</bdi>;
+  return text === "" ? <EmptyCell /> : <bdi className={classes.lines}>{text}</bdi>;
 }

@@ -1,27 +1,28 @@
 import { expect, test } from "vitest";
 import {
   changesBetween,
-  tidied,
+  normalizeValues,
   valuesOf,
   type WorkspaceValues,
   workspaceRules,
 } from "./workspace-values.ts";
 
-test("asks for a name that is more than spaces, of at most 100 characters", () => {
+test("rejects a blank name and a name of more than 100 characters", () => {
   expect(workspaceRules.name(" \u00a0\t")).toBe("Enter a name, for example your team’s name.");
   expect(workspaceRules.name("a".repeat(100))).toBeNull();
-  expect(workspaceRules.name("a".repeat(101))).toBe("Use at most 100 characters; these are 101.");
+  expect(workspaceRules.name("a".repeat(101))).toBe("Use at most 100 characters. You entered 101.");
 });
 
-test("takes a description of at most 500 characters, or none", () => {
+test("accepts an empty description and rejects one of more than 500 characters", () => {
   expect(workspaceRules.description("")).toBeNull();
   expect(workspaceRules.description(` ${"a".repeat(500)}\n`)).toBeNull();
-  expect(workspaceRules.description("a".repeat(501))).toBe("Use at most 500 characters; these are 501.");
+  expect(workspaceRules.description("a".repeat(501))).toBe("Use at most 500 characters. You entered 501.");
 });
 
 test("finds the fields that differ", () => {
   const before = { name: "Team", description: "Line 1\nLine 2" };
-  expect(changesBetween(before, tidied({ name: " Team ", description: "Line 1\nLine 2\n" }))).toEqual({});
+  const unchanged = normalizeValues({ name: " Team ", description: "Line 1\nLine 2\n" });
+  expect(changesBetween(before, unchanged)).toEqual({});
   expect(changesBetween(before, { name: "Team", description: "" })).toEqual({ description: "" });
   expect(changesBetween(before, { name: "Crew", description: "Why" })).toEqual({
     name: "Crew",
@@ -29,7 +30,7 @@ test("finds the fields that differ", () => {
   });
 });
 
-test("has an empty description where a node of an earlier version sends none", () => {
+test("uses an empty description if a node of an earlier version sends none", () => {
   const earlier = { name: "Team" } as WorkspaceValues; // What that node sends.
   expect(valuesOf(earlier)).toEqual({ name: "Team", description: "" });
 });

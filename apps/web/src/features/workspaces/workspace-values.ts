@@ -1,23 +1,24 @@
 import { maxLength } from "@latchkey/limits";
 import type { Workspace } from "../../server/trpc.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
-import { describeExcess } from "../../ui/describe-excess.ts";
+import { describeLengthError } from "../../ui/describe-length-error.ts";
 
-/** The fields of a workspace that people edit. */
+/** The editable fields of a workspace. */
 export type WorkspaceValues = Pick<Workspace, "name" | "description">;
 
-/** What to do about each field, or null if it is valid. */
+/** Validates each field. Returns the error to show, or null if the value is valid. */
 export const workspaceRules: { [Field in keyof WorkspaceValues]: (text: string) => string | null } = {
   name(name) {
     const { length } = collapseSpaces(name);
     return length === 0
       ? "Enter a name, for example your team’s name."
-      : describeExcess(length, maxLength.workspaceName);
+      : describeLengthError(length, maxLength.workspaceName);
   },
-  description: (description) => describeExcess(description.trim().length, maxLength.workspaceDescription),
+  description: (description) =>
+    describeLengthError(description.trim().length, maxLength.workspaceDescription),
 };
 
-/** What each field is called. */
+/** The label of each field. */
 export const workspaceLabels: { readonly [Field in keyof WorkspaceValues]: string } = {
   name: "Name",
   description: "Description",
@@ -25,14 +26,17 @@ export const workspaceLabels: { readonly [Field in keyof WorkspaceValues]: strin
 
 const fields = Object.keys(workspaceRules) as (keyof WorkspaceValues)[]; // Its keys are exactly these.
 
-/** The values of a workspace, without its other facts. */
+/** Returns the editable fields of a workspace. */
 export function valuesOf(workspace: WorkspaceValues): WorkspaceValues {
   // During a rolling upgrade, a node of an earlier version answers without a description.
   return { name: workspace.name, description: workspace.description ?? "" };
 }
 
-/** The values as the API stores them. */
-export function tidied({ name, description }: WorkspaceValues): WorkspaceValues {
+/**
+ * Returns the values as the API stores them: whitespace in the name collapsed, the description
+ * trimmed.
+ */
+export function normalizeValues({ name, description }: WorkspaceValues): WorkspaceValues {
   return { name: collapseSpaces(name), description: description.trim() };
 }
 

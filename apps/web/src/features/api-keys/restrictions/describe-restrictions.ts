@@ -10,7 +10,7 @@ export function describeExpiry(expiresAt: string | null): string {
   return expiresAt === null ? "Never" : describeExactly(new Date(expiresAt));
 }
 
-/** An expiry that is still to be saved, at a time or after a duration. */
+/** Describes an expiry that isn't saved yet: a time or a duration. */
 export function describeRequestedExpiry(expiresAt: KeySettings["expiresAt"]): string {
   if (typeof expiresAt !== "object" || expiresAt === null) return describeExpiry(expiresAt ?? null);
   const { inSeconds } = expiresAt;
@@ -25,32 +25,42 @@ export function describeLimit(limit: ApiKey["limit"]): string {
 export function describePermissions({ permissions, isReadOnly }: Pick<ApiKey, "permissions" | "isReadOnly">) {
   if (permissions === null) return isReadOnly ? "Read only" : "All permissions of your role";
   const names = list.format(permissions);
-  return isReadOnly ? `Read only, of ${names}` : names;
+  return isReadOnly ? `Read only, limited to ${names}` : names;
 }
 
-export function describeWorkspaces(ids: readonly string[] | null, own: readonly SessionWorkspace[]): string {
+export function describeWorkspaces(
+  ids: readonly string[] | null,
+  workspaces: readonly SessionWorkspace[],
+): string {
   if (ids === null) return "All workspaces, including future ones";
-  return list.format(ids.map((id) => own.find((workspace) => workspace.id === id)?.name ?? id));
+  return list.format(ids.map((id) => workspaces.find((workspace) => workspace.id === id)?.name ?? id));
 }
 
 export function describeRanges(ranges: readonly string[] | null): string {
   return ranges === null ? "Any IP address" : list.format(ranges);
 }
 
-/** A setting, as it was and as it would be. */
-export interface Widening {
+/** A setting that expands access, before and after a change. */
+export interface Expansion {
   readonly label: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** What an edit would widen: `names` are the settings that the API named. */
-export function describeWidening(
+interface ExpansionOptions {
+  /** The settings for which the API requires a confirmation. */
+  readonly names: readonly string[];
+  /** The workspaces of the user. */
+  readonly workspaces: readonly SessionWorkspace[];
+}
+
+/** Describes how a change expands the access of a key. */
+export function describeExpansions(
   key: ApiKey,
   settings: KeySettings,
-  { names, own }: { readonly names: readonly string[]; readonly own: readonly SessionWorkspace[] },
-): readonly Widening[] {
-  const describe: Readonly<Record<string, () => Widening>> = {
+  { names, workspaces }: ExpansionOptions,
+): readonly Expansion[] {
+  const describe: Readonly<Record<string, () => Expansion>> = {
     isDisabled: () => ({ label: "State", before: "Disabled", after: "Enabled" }),
     expiresAt: () => ({
       label: "Expires",
@@ -59,8 +69,8 @@ export function describeWidening(
     }),
     workspaceIds: () => ({
       label: "Workspaces",
-      before: describeWorkspaces(key.workspaceIds, own),
-      after: describeWorkspaces(settings.workspaceIds ?? null, own),
+      before: describeWorkspaces(key.workspaceIds, workspaces),
+      after: describeWorkspaces(settings.workspaceIds ?? null, workspaces),
     }),
     permissions: () => ({
       label: "Permissions",

@@ -1,4 +1,4 @@
-/** Whether a text is an IP address or a range in CIDR notation, as far as a browser can tell. The API has the last word. */
+/** Whether a text looks like an IP address or a CIDR range. The API makes the final decision. */
 export function isLikeIpRange(text: string): boolean {
   const [address = "", prefix, ...rest] = text.split("/");
   if (rest.length > 0) return false;
@@ -12,14 +12,14 @@ function isIpv4(text: string): boolean {
   return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
 }
 
-/** Browsers parse IPv6 addresses in URLs. */
+/** Uses the URL parser, which accepts an IPv6 address in brackets as a host. */
 function isIpv6(text: string): boolean {
   return /^[\da-f:.]+$/i.test(text) && text.includes(":") && URL.canParse(`http://[${text}]/`);
 }
 
 /**
- * Names each line that isn't an IP address or a range; null if there is none.
- * @param isTyping leaves out the last line, which may still be incomplete.
+ * Lists the entries that aren't IP addresses or ranges. Returns null if all are valid.
+ * @param isTyping whether to ignore the last line, which may be incomplete.
  */
 export function describeInvalidRanges(text: string, { isTyping = false } = {}): string | null {
   const lines = text.split("\n");

@@ -5,14 +5,11 @@ import { namedWindows, type RestrictionValues } from "./restriction-values.ts";
 import type { RestrictionForm } from "./use-restriction-form.ts";
 
 const windows = [
-  ...Object.entries(namedWindows).map(([value, name]) => ({
-    value,
-    label: `a ${name}`.replace("a h", "an h"),
-  })),
-  { value: "other", label: "in so many seconds" },
+  ...Object.entries(namedWindows).map(([value, name]) => ({ value, label: `per ${name}` })),
+  { value: "other", label: "custom window" },
 ];
 
-/** How many requests a key may make in a window. */
+/** The rate limit of a key: its quota and window. */
 export function LimitFields({ form }: { readonly form: RestrictionForm }): ReactElement {
   const helpId = useId();
   const { window } = form.values;
@@ -30,7 +27,7 @@ export function LimitFields({ form }: { readonly form: RestrictionForm }): React
         />
         <Select
           className={classes.unit}
-          aria-label="Window of the limit"
+          aria-label="Rate limit window"
           data={windows}
           value={window}
           onChange={(value) => form.setFieldValue("window", value as RestrictionValues["window"])} // One of the options.

@@ -26,7 +26,7 @@ export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm
         <span className={classes.words}>Permissions, workspaces, IP ranges, rate limit</span>
       </UnstyledButton>
       <div id={id} className={classes.fields} hidden={!isShown}>
-        {isShown && <RestrictionFields form={form} expiresAt={null} hasExpiryElsewhere />}
+        {isShown && <RestrictionFields form={form} expiresAt={null} isExpiryHidden />}
       </div>
     </div>
   );

@@ -5,18 +5,23 @@ import classes from "../../../ui/dialog.module.css";
 import { FormFailure } from "../../../ui/form-failure.tsx";
 import { KeyConflict } from "../key-conflict.tsx";
 import { useKeyChange } from "../use-key-change.ts";
+import { ExpandAccessDialog } from "./expand-access-dialog.tsx";
 import { RestrictionFields } from "./restriction-fields.tsx";
 import { changedSettings, readRestrictions } from "./restriction-values.ts";
-import { areRestrictionsGood, showRestrictionIssues, useRestrictionForm } from "./use-restriction-form.ts";
-import { WideningDialog } from "./widening-dialog.tsx";
+import { showRestrictionIssues, useRestrictionForm, validateRestrictions } from "./use-restriction-form.ts";
 
 interface RestrictionEditFormProps {
-  /** As it is now; what is typed is kept while it changes, and refused if it was made from another version. */
+  /**
+   * The latest version of the key. Input is kept if it changes, but the API then rejects the input
+   * with a conflict.
+   */
   readonly apiKey: ApiKey;
   readonly onDone: () => void;
 }
 
-/** Edits what a key is held to. After a conflict it starts afresh from how the key is now. */
+/**
+ * Edits the restrictions of a key. After a conflict, the form restarts from the current settings.
+ */
 export function RestrictionEditForm({ apiKey, onDone }: RestrictionEditFormProps): ReactElement {
   const [base, setBase] = useState(apiKey);
   const [conflictedVersion, setConflictedVersion] = useState<number>();
@@ -46,20 +51,20 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
   const [initialValues] = useState(() => readRestrictions(base));
   const form = useRestrictionForm(initialValues);
   const change = useKeyChange();
-  const [isAboutFields, setIsAboutFields] = useState(false);
+  const [hasFieldIssues, setHasFieldIssues] = useState(false);
   const isConflict = change.failure?.code === "PRECONDITION_FAILED";
   const save = () => {
-    if (!areRestrictionsGood(form)) return;
+    if (!validateRestrictions(form)) return;
     const settings = changedSettings(initialValues, form.values);
     if (Object.keys(settings).length === 0) return onDone();
-    setIsAboutFields(false);
+    setHasFieldIssues(false);
     change.change({
       base,
       settings,
       onSaved: onDone,
       onFailed: (error, code) => {
         if (code === "PRECONDITION_FAILED") onConflict();
-        setIsAboutFields(showRestrictionIssues(form, error));
+        setHasFieldIssues(showRestrictionIssues(form, error));
       },
     });
   };
@@ -73,7 +78,7 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
         save();
       }}
     >
-      {change.failure && !isConflict && !isAboutFields && !change.widened && (
+      {change.failure && !isConflict && !hasFieldIssues && !change.expansions && (
         <FormFailure message={change.failure.message} requestId={change.failure.requestId} />
       )}
       <RestrictionFields form={form} expiresAt={base.expiresAt} />
@@ -81,12 +86,12 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
         <Button variant="default" onClick={onDone} disabled={change.isSaving}>
           Cancel
         </Button>
-        <Button type="submit" loading={change.isSaving && !change.widened}>
+        <Button type="submit" loading={change.isSaving && !change.expansions}>
           Save restrictions
         </Button>
       </Group>
-      <WideningDialog
-        widened={change.widened}
+      <ExpandAccessDialog
+        expansions={change.expansions}
         isSaving={change.isSaving}
         failure={change.failure}
         onConfirm={change.confirm}

@@ -15,23 +15,23 @@ const app = getRouteApi("/app");
 
 interface RestrictionFieldsProps {
   readonly form: RestrictionForm;
-  /** Whether the expiry is chosen elsewhere. */
-  readonly hasExpiryElsewhere?: boolean;
-  /** When the key expires as it stands; null for never, or for a key to be made. */
+  /** Whether to hide the expiry, because the form shows it separately. */
+  readonly isExpiryHidden?: boolean;
+  /** The current expiry of the key. Null if it never expires or doesn't exist yet. */
   readonly expiresAt: string | null;
 }
 
-/** What a key may be held to, each part free unless chosen. */
+/** The fields for all restrictions of a key. Each is optional. */
 export function RestrictionFields({
   form,
   expiresAt,
-  hasExpiryElsewhere = false,
+  isExpiryHidden = false,
 }: RestrictionFieldsProps): ReactElement {
   return (
     <div className={classes.frame}>
       <div className={classes.fields}>
         <div className={classes.column}>
-          {!hasExpiryElsewhere && <ExpiryField form={form} expiresAt={expiresAt} />}
+          {!isExpiryHidden && <ExpiryField form={form} expiresAt={expiresAt} />}
           <PermissionFields form={form} />
         </div>
         <div className={classes.column}>
@@ -62,18 +62,18 @@ export function RestrictionFields({
 
 const expiries: readonly { readonly value: RestrictionValues["expiry"]; readonly label: string }[] = [
   { value: "never", label: "Never" },
-  // Keys that are whole numbers come in ascending order.
+  // JavaScript iterates integer keys in ascending order.
   ...Object.entries(lifetimes).map(([value, label]) => ({ value: value as keyof typeof lifetimes, label })), // Its keys.
   { value: "date", label: "On a date" },
 ];
 
-/** When a key expires: never, after a time, or on a date. */
+/** When a key expires: never, after a duration, or on a date. */
 export function ExpiryField({
   form,
   expiresAt,
-}: Omit<RestrictionFieldsProps, "hasExpiryElsewhere">): ReactElement {
+}: Omit<RestrictionFieldsProps, "isExpiryHidden">): ReactElement {
   const { expiry } = form.values;
-  const kept = expiresAt
+  const currentExpiry = expiresAt
     ? [{ value: "keep", label: `Current: ${describeExactly(new Date(expiresAt))}` }]
     : [];
   return (
@@ -81,7 +81,7 @@ export function ExpiryField({
       <Select
         className={classes.wide}
         label="Expires"
-        data={[...kept, ...expiries]}
+        data={[...currentExpiry, ...expiries]}
         value={expiry}
         error={expiry === "date" ? undefined : form.errors.expiryDate}
         onChange={(value) => form.setFieldValue("expiry", value as RestrictionValues["expiry"])} // One of the options.
@@ -136,7 +136,7 @@ function PermissionFields({ form }: Pick<RestrictionFieldsProps, "form">): React
               label={<code className={classes.mono}>{permission}</code>}
               help={description}
               isChosen={permissions.includes(permission)}
-              onChoose={(isChosen) => choose(withOrWithout(permissions, permission, isChosen))}
+              onChoose={(isChosen) => choose(toggleItem(permissions, permission, isChosen))}
             />
           ))}
         </div>
@@ -150,8 +150,8 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
   const name = useId();
   const { workspaceIds } = form.values;
   const choose = (chosen: RestrictionValues["workspaceIds"]) => form.setFieldValue("workspaceIds", chosen);
-  const left = form.values.workspaceIds?.filter((id) => !workspaces.some((own) => own.id === id)) ?? [];
-  const options = [...workspaces, ...left.map((id) => ({ id, name: `${id} (you have left it)` }))];
+  const formerIds = workspaceIds?.filter((id) => !workspaces.some((own) => own.id === id)) ?? [];
+  const options = [...workspaces, ...formerIds.map((id) => ({ id, name: `${id} (no longer a member)` }))];
   return (
     <Choices label="Workspaces" error={form.errors.workspaceIds}>
       <Choice
@@ -176,7 +176,7 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
               kind="checkbox"
               label={<bdi>{workspace}</bdi>}
               isChosen={workspaceIds.includes(id)}
-              onChoose={(isChosen) => choose(withOrWithout(workspaceIds, id, isChosen))}
+              onChoose={(isChosen) => choose(toggleItem(workspaceIds, id, isChosen))}
             />
           ))}
         </div>
@@ -185,6 +185,6 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
   );
 }
 
-function withOrWithout<Item>(items: readonly Item[], item: Item, isChosen: boolean): readonly Item[] {
+function toggleItem<Item>(items: readonly Item[], item: Item, isChosen: boolean): readonly Item[] {
   return isChosen ? [...items, item] : items.filter((other) => other !== item);
 }

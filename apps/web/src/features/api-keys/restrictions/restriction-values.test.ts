@@ -6,7 +6,7 @@ import {
   restrictionRules,
 } from "./restriction-values.ts";
 
-test("sends only what differs", () => {
+test("returns only the settings that changed", () => {
   expect(changedSettings(noRestrictions, noRestrictions)).toEqual({});
   expect(changedSettings(noRestrictions, { ...noRestrictions, isReadOnly: true })).toEqual({
     isReadOnly: true,
@@ -15,7 +15,7 @@ test("sends only what differs", () => {
   expect(changedSettings({ ...reordered, workspaceIds: ["ws_a", "ws_b"] }, reordered)).toEqual({});
 });
 
-test("sends a lifetime as a duration, and leaves an expiry that is kept alone", () => {
+test("converts a lifetime to a duration and omits an unchanged expiry", () => {
   expect(changedSettings(noRestrictions, { ...noRestrictions, expiry: "3600" })).toEqual({
     expiresAt: { inSeconds: 3_600 },
   });
@@ -24,14 +24,14 @@ test("sends a lifetime as a duration, and leaves an expiry that is kept alone", 
   expect(changedSettings(kept, noRestrictions)).toEqual({ expiresAt: null });
 });
 
-test("reads ranges one a line, whatever spaces and commas are pasted", () => {
+test("splits IP ranges at line breaks, spaces and commas", () => {
   const wanted = { ...noRestrictions, ipRanges: " 10.0.0.0/8\n\n2001:db8::/32, 192.0.2.1 " };
   expect(changedSettings(noRestrictions, wanted)).toEqual({
     ipRanges: ["10.0.0.0/8", "2001:db8::/32", "192.0.2.1"],
   });
 });
 
-test("makes a limit of a number and a window", () => {
+test("converts a quota and a window to a rate limit", () => {
   const perHour = { ...noRestrictions, quota: "100", window: "3600" } as const;
   expect(changedSettings(noRestrictions, perHour)).toEqual({
     limit: { quota: 100, windowSeconds: 3_600 },
@@ -41,7 +41,7 @@ test("makes a limit of a number and a window", () => {
   expect(changedSettings(perHour, noRestrictions)).toEqual({ limit: null });
 });
 
-test("says what to do about a field", () => {
+test("describes invalid values", () => {
   const limited = { ...noRestrictions, quota: "1" } as const;
   expect(restrictionRules.quota("0")).toMatch("whole number");
   expect(restrictionRules.quota("")).toBeNull();
@@ -51,7 +51,7 @@ test("says what to do about a field", () => {
   expect(restrictionRules.expiryDate("", { ...limited, expiry: "date" })).toBe("Enter a date and a time.");
 });
 
-test("finds the field that an issue is about", () => {
+test("maps the path of an issue to a form field", () => {
   expect(findRestrictionField("settings.ipRanges.3")).toBe("ipRanges");
   expect(findRestrictionField("workspaceIds.0")).toBe("workspaceIds");
   expect(findRestrictionField("settings.limit.quota")).toBe("quota");

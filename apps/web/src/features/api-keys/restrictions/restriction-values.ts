@@ -3,7 +3,7 @@ import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
 import { describeInvalidRanges } from "./ip-range-lines.ts";
 
-/** The durations after which a key may be chosen to expire, by seconds. */
+/** The lifetimes to choose from, by length in seconds. */
 export const lifetimes = {
   "3600": "In 1 hour",
   "86400": "In 24 hours",
@@ -12,28 +12,28 @@ export const lifetimes = {
   "7776000": "In 90 days",
 } as const;
 
-/** The windows of a limit that have a name, in seconds. */
+/** The rate limit windows that have a name, by length in seconds. */
 export const namedWindows = { "1": "second", "60": "minute", "3600": "hour", "86400": "day" } as const;
 
 type Expiry = "keep" | "never" | keyof typeof lifetimes | "date";
 
-/** What a person says a key is to be held to, as the form holds it. */
+/** The values of the form for restrictions. */
 export interface RestrictionValues {
-  /** "keep" for the moment it expires at now. */
+  /** "keep" for the current expiry. */
   readonly expiry: Expiry;
-  /** As a field for a local date and time has it. */
+  /** The value of a `datetime-local` input. */
   readonly expiryDate: string;
   readonly isReadOnly: boolean;
   /** Null for all. */
   readonly permissions: readonly Permission[] | null;
   /** Null for all. */
   readonly workspaceIds: readonly string[] | null;
-  /** One a line. */
+  /** One IP range per line. */
   readonly ipRanges: string;
   /** Empty for no limit. */
   readonly quota: string;
   readonly window: keyof typeof namedWindows | "other";
-  /** For another window than those that have a name. */
+  /** The length of the window, if `window` is "other". */
   readonly windowSeconds: string;
 }
 
@@ -52,10 +52,13 @@ export const noRestrictions: RestrictionValues = {
   windowSeconds: "",
 };
 
-/** What a new key begins with: a lifetime, so that a key that was forgotten stops working. */
+/**
+ * The initial restrictions of a new key. They include a lifetime, so that a forgotten key stops
+ * working.
+ */
 export const suggestedRestrictions: RestrictionValues = { ...noRestrictions, expiry: "7776000" };
 
-/** Combinations for common uses. */
+/** Restrictions for common uses. */
 export const templates = {
   custom: { label: "Custom", restrictions: () => suggestedRestrictions },
   "read-only": {
@@ -64,14 +67,14 @@ export const templates = {
   },
   "one-workspace": {
     label: "One workspace",
-    restrictions: (workspaceId) => ({ ...suggestedRestrictions, workspaceIds: only(workspaceId) }),
+    restrictions: (workspaceId) => ({ ...suggestedRestrictions, workspaceIds: toWorkspaceIds(workspaceId) }),
   },
   "ci-job": {
     label: "CI job: one workspace, 30 days, rate limited",
     restrictions: (workspaceId) => ({
       ...suggestedRestrictions,
       expiry: "2592000",
-      workspaceIds: only(workspaceId),
+      workspaceIds: toWorkspaceIds(workspaceId),
       quota: "100",
       window: "60",
     }),
@@ -80,18 +83,19 @@ export const templates = {
   string,
   {
     readonly label: string;
-    /** @param workspaceId the workspace that the user works in; undefined without one. */
+    /** @param workspaceId the current workspace of the user; undefined if there is none. */
     readonly restrictions: (workspaceId: string | undefined) => RestrictionValues;
   }
 >;
 
 export type TemplateName = keyof typeof templates;
 
-function only(workspaceId: string | undefined): readonly string[] | null {
-  return workspaceId === undefined ? null : [workspaceId];
+/** Without a workspace, the list is empty, which the form rejects. Null would allow all workspaces. */
+function toWorkspaceIds(workspaceId: string | undefined): readonly string[] {
+  return workspaceId === undefined ? [] : [workspaceId];
 }
 
-/** What a key is restricted to now. */
+/** Converts the restrictions of a key to form values. */
 export function readRestrictions(key: ApiKey): RestrictionValues {
   const windowSeconds = String(key.limit?.windowSeconds ?? 60);
   const isNamed = Object.hasOwn(namedWindows, windowSeconds);
@@ -99,22 +103,23 @@ export function readRestrictions(key: ApiKey): RestrictionValues {
     expiry: key.expiresAt ? "keep" : "never",
     expiryDate: "",
     isReadOnly: key.isReadOnly,
-    permissions: key.permissions as Permission[] | null, // The catalogue's names, all of them.
+    permissions: key.permissions as Permission[] | null, // Names of the permission catalog.
     workspaceIds: key.workspaceIds,
     ipRanges: key.ipRanges?.join("\n") ?? "",
     quota: key.limit ? String(key.limit.quota) : "",
-    window: isNamed ? (windowSeconds as keyof typeof namedWindows) : "other", // As was just asked.
+    window: isNamed ? (windowSeconds as keyof typeof namedWindows) : "other", // Checked above.
     windowSeconds: isNamed ? "" : windowSeconds,
   };
 }
 
 const { maxQuota, maxWindowSeconds } = restrictionLimits;
 
-/** What to do about each field, or null where it is good. */
+/** Validates each field. Returns the error to show, or null if the value is valid. */
 export const restrictionRules = {
   expiryDate: (date: string, { expiry }: RestrictionValues): string | null => {
     if (expiry !== "date") return null;
-    // The server decides whether it is in the future: the clock of a browser may be wrong.
+    // The server checks that the date is in the future, because the clock of a browser can be
+    // wrong.
     return Number.isNaN(new Date(date).getTime()) ? "Enter a date and a time." : null;
   },
   permissions: (permissions: readonly Permission[] | null): string | null =>
@@ -129,29 +134,29 @@ export const restrictionRules = {
   windowSeconds: (seconds: string, { window, quota }: RestrictionValues): string | null =>
     quota === "" || window !== "other" || isWholeNumber(seconds, maxWindowSeconds)
       ? null
-      : `Enter a whole number of seconds from 1 to ${formatCount(maxWindowSeconds)}, which is a day.`,
+      : `Enter a whole number of seconds from 1 to ${formatCount(maxWindowSeconds)} (1 day).`,
 };
 
 function isWholeNumber(text: string, max: number): boolean {
   return /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= max;
 }
 
-/** The settings that differ between what was and what is wanted, as the API takes them. */
+/** Returns the settings that differ between `before` and `after`, in the format of the API. */
 export function changedSettings(
   before: RestrictionValues,
-  wanted: RestrictionValues,
+  after: RestrictionValues,
 ): Omit<KeySettings, "isDisabled"> {
-  const then = toSettings(before);
-  const next = toSettings(wanted);
+  const previous = toSettings(before);
+  const next = toSettings(after);
   const names = Object.keys(next) as RestrictionName[]; // The object's keys.
   return Object.fromEntries(
     names
-      .filter((name) => JSON.stringify(then[name]) !== JSON.stringify(next[name]))
+      .filter((name) => JSON.stringify(previous[name]) !== JSON.stringify(next[name]))
       .map((name) => [name, next[name]]),
   );
 }
 
-/** The settings that the values stand for, as the API takes them. */
+/** Converts form values to settings in the format of the API. */
 export function toSettings(values: RestrictionValues): Omit<KeySettings, "isDisabled"> {
   const ipRanges = values.ipRanges.split(/[\s,]+/).filter((range) => range !== "");
   const seconds = Number(values.window === "other" ? values.windowSeconds : values.window);
@@ -165,16 +170,16 @@ export function toSettings(values: RestrictionValues): Omit<KeySettings, "isDisa
   };
 }
 
-/** A duration is sent as such, so that the server counts it from its own time. */
+/** A lifetime is sent as a duration, so that the server's clock determines the expiry. */
 function readExpiry({ expiry, expiryDate }: RestrictionValues): NonNullable<KeySettings["expiresAt"]> | null {
   if (expiry === "never") return null;
   return expiry === "date" ? new Date(expiryDate).toISOString() : { inSeconds: Number(expiry) };
 }
 
-/** The field that an issue of the API is about: "settings.ipRanges.0" is about `ipRanges`. */
+/** Returns the form field for the path of an API issue: `ipRanges` for "settings.ipRanges.0". */
 export function findRestrictionField(path: string): keyof RestrictionValues | undefined {
   const [name = ""] = path.replace(/^settings\./, "").split(".");
-  return fieldBySetting[name as RestrictionName]; // Undefined for any other.
+  return fieldBySetting[name as RestrictionName]; // Undefined for other paths.
 }
 
 const fieldBySetting: Readonly<Record<RestrictionName, keyof RestrictionValues>> = {

@@ -9,15 +9,20 @@ export function useRestrictionForm(initialValues: RestrictionValues): Restrictio
   return useForm<RestrictionValues>({ mode: "controlled", initialValues, validate: restrictionRules });
 }
 
-/** Checks the restrictions; the first field that needs work gets the focus. */
-export function areRestrictionsGood(form: RestrictionForm): boolean {
+/**
+ * Validates the restrictions and focuses the first invalid field. Returns whether they are valid.
+ */
+export function validateRestrictions(form: RestrictionForm): boolean {
   const { hasErrors, errors } = form.validate();
-  // Once it is shown.
+  // Waits for the next frame, because an error can expand the collapsed fields.
   if (hasErrors) requestAnimationFrame(() => focusFirstError(form.getInputNode)(errors));
   return !hasErrors;
 }
 
-/** Shows what a refused call says about restrictions under them; answers whether it said anything. */
+/**
+ * Shows the issues of a rejected request under their fields. Returns whether any is about a
+ * restriction.
+ */
 export function showRestrictionIssues(form: RestrictionForm, error: unknown): boolean {
   const ranges = form.values.ipRanges.split(/[\s,]+/).filter((range) => range !== "");
   let isShown = false;

@@ -7,7 +7,7 @@ interface TryItDialogProps {
   readonly onClose: () => void;
 }
 
-/** Closing it forgets the key that was pasted. */
+/** Closing the dialog unmounts the form, which discards the pasted key. */
 export function TryItDialog({ isOpen, onClose }: TryItDialogProps): ReactElement {
   return (
     <Modal opened={isOpen} onClose={onClose} title="Try a key" size={640} closeOnClickOutside={false}>

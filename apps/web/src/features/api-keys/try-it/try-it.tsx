@@ -15,18 +15,21 @@ const methods = ["GET", "POST", "PATCH", "PUT", "DELETE"] as const;
 const initialValues = { key: "", method: "GET", path: "/open/global/config", address: "" };
 
 interface TryItProps {
-  /** The key to evaluate, by its ID; without it, a key is pasted. */
+  /** The ID of the key to evaluate. Without it, the user pastes a key. */
   readonly keyId?: string;
 }
 
-/** Shows what admission would decide about a request. A pasted key is in the field and in the call, and nowhere else. */
+/**
+ * Shows what admission would decide about a request. A pasted key exists only in the field and in
+ * the request.
+ */
 export function TryIt({ keyId }: TryItProps): ReactElement {
-  const wanted = useRef<TriedRequest>(undefined);
-  const ask = useMutation({
-    // The key is not a variable of the mutation, because those stay in the mutation cache.
+  const submitted = useRef<TriedRequest>(undefined);
+  const evaluation = useMutation({
+    // The key is not a variable of the mutation, because the mutation cache keeps variables.
     mutationFn: async () => {
-      const request = wanted.current;
-      wanted.current = undefined;
+      const request = submitted.current;
+      submitted.current = undefined;
       if (!request) throw new Error("The check was not run.");
       if (keyId === undefined) return await trpcClient.keyHistory.tryOut.mutate(request);
       const { key: _key, ...rest } = request;
@@ -39,7 +42,7 @@ export function TryIt({ keyId }: TryItProps): ReactElement {
     mode: "uncontrolled",
     initialValues,
     // A verdict is about the request that was sent, not about changed input.
-    onValuesChange: () => ask.reset(),
+    onValuesChange: () => evaluation.reset(),
     validate: {
       key: (key) => (keyId === undefined && key.trim() === "" ? "Paste a key." : null),
       path: (path) =>
@@ -48,7 +51,7 @@ export function TryIt({ keyId }: TryItProps): ReactElement {
           : "Enter a path that starts with /open/, without the host name.",
     },
   });
-  const failure = ask.error ? describeFailure(ask.error) : undefined;
+  const failure = evaluation.error ? describeFailure(evaluation.error) : undefined;
   return (
     <form
       className={classes.form}
@@ -56,14 +59,14 @@ export function TryIt({ keyId }: TryItProps): ReactElement {
       autoComplete="off"
       aria-label={keyId === undefined ? "Try a key" : "Try this key"}
       onSubmit={form.onSubmit(({ key, method, path, address }) => {
-        if (ask.isPending) return;
-        wanted.current = {
+        if (evaluation.isPending) return;
+        submitted.current = {
           key: key.trim(),
           method: method as TriedRequest["method"], // One of the options.
           path: path.trim(),
           ...(address.trim() !== "" && { address: address.trim() }),
         };
-        ask.mutate(undefined, { onError: (error) => showIssues(form, error) });
+        evaluation.mutate(undefined, { onError: (error) => showIssues(form, error) });
       }, focusFirstError(form.getInputNode))}
     >
       {keyId === undefined && (
@@ -113,11 +116,11 @@ export function TryIt({ keyId }: TryItProps): ReactElement {
       {failure && !hasIssueOf(form, failure) && (
         <FormFailure message={failure.message} requestId={failure.requestId} />
       )}
-      <Button type="submit" variant="default" className={classes.submit} loading={ask.isPending}>
+      <Button type="submit" variant="default" className={classes.submit} loading={evaluation.isPending}>
         Try it
       </Button>
       <div className={classes.answer} role="status">
-        {ask.data && <Verdict verdict={ask.data} hasLink={keyId === undefined} />}
+        {evaluation.data && <Verdict verdict={evaluation.data} hasLink={keyId === undefined} />}
       </div>
     </form>
   );

@@ -4,7 +4,7 @@ import type { RequestVerdict } from "../../../server/trpc.ts";
 import { countOf } from "../../../ui/count.ts";
 import classes from "./verdict.module.css";
 
-const words: Readonly<Record<number, string>> = {
+const statusLabels: Readonly<Record<number, string>> = {
   200: "Allowed",
   401: "Not an API key",
   403: "Rejected",
@@ -30,7 +30,7 @@ export function Verdict({ verdict, hasLink }: VerdictProps): ReactElement {
           "Not one of your keys"
         ) : (
           <>
-            <span className={classes.status}>{status}</span> {words[status] ?? "Answered"}
+            <span className={classes.status}>{status}</span> {statusLabels[status] ?? "Answered"}
           </>
         )}
       </p>
@@ -56,7 +56,7 @@ export function Verdict({ verdict, hasLink }: VerdictProps): ReactElement {
               <dt>Key</dt>
               <dd>
                 <Link to="/account/api-keys/$keyId" params={{ keyId }}>
-                  Open its page
+                  View key
                 </Link>
               </dd>
             </div>
@@ -67,8 +67,8 @@ export function Verdict({ verdict, hasLink }: VerdictProps): ReactElement {
   );
 }
 
-function outcomeOf(status: number | null): "admitted" | "limited" | "refused" | "untold" {
-  if (status === null) return "untold";
+function outcomeOf(status: number | null): "admitted" | "limited" | "rejected" | "unknown" {
+  if (status === null) return "unknown";
   if (status === 429) return "limited";
-  return status === 401 || status === 403 ? "refused" : "admitted";
+  return status === 401 || status === 403 ? "rejected" : "admitted";
 }

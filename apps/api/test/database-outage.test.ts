@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(async () => {
+  await app.close();
+});
+
+async function send(path: string, init: RequestInit = {}) {
+  const startedAt = performance.now();
+  const response = await fetch(app.baseUrl + path, init);
+  const body = await response.text();
+  return {
+    status: response.status,
+    retryAfter: response.headers.get("retry-after"),
+    body,
+    milliseconds: performance.now() - startedAt,
+  };
+}
+
+test("responds with 503 within two seconds during a database outage, and recovers afterwards", async () => {
+  const { email, userId } = await app.addUser();
+  const { secret } = await app.addKey(userId);
+  const bearer = { headers: { Authorization: `Bearer ${secret}` } };
+  const credentials = {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  };
+  const session = await fetch(`${app.baseUrl}/trpc/session.signIn`, credentials);
+  const cookie = { headers: { Cookie: session.headers.getSetCookie()[0]?.split(";")[0] ?? "" } };
+  expect((await send("/open/me", bearer)).status).toBe(200);
+  expect((await send("/trpc/apiKeys.list?input={}", cookie)).status).toBe(200);
+
+  await app.setDatabaseAvailable(false);
+  for (const [path, init] of [
+    ["/open/global/config", bearer],
+    ["/open/nowhere", bearer],
+    ["/trpc/session.current", cookie],
+    ["/trpc/apiKeys.list?input={}", cookie],
+    ["/trpc/session.signIn", credentials],
+    ["/readyz", {}],
+  ] as const) {
+    const { status, retryAfter, body, milliseconds } = await send(path, init);
+    expect([path, status]).toEqual([path, 503]);
+    expect(milliseconds).toBeLessThan(2_000);
+    if (path.startsWith("/open"))
+      expect([retryAfter, JSON.parse(body).error.code]).toEqual(["1", "SERVICE_UNAVAILABLE"]);
+    if (path.startsWith("/trpc")) expect(body).toContain("SERVICE_UNAVAILABLE");
+  }
+  expect((await send("/healthz")).status).toBe(200);
+  expect((await send("/open/me", { headers: { Authorization: "Bearer typo" } })).status).toBe(403);
+
+  await app.setDatabaseAvailable(true);
+  // The node retries to connect after at most one second.
+  for (const [path, init] of [
+    ["/open/me", bearer],
+    ["/trpc/apiKeys.list?input={}", cookie],
+    ["/readyz", {}],
+  ] as const)
+    await expect
+      .poll(async () => (await send(path, init)).status, { interval: 20, timeout: 1_500 })
+      .toBe(200);
+});

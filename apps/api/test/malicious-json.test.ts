@@ -1,0 +1,114 @@
+// Bodies that exploit JSON parsers. /open rejects each with a specific error, and none causes a server error.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+let key: string;
+let cookie: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  const { userId } = await app.addUser();
+  key = (await app.addKey(userId)).secret;
+  const { cookies } = await app.instance.sessions.open(userId, new Headers());
+  cookie = cookies[0]?.split(";")[0] ?? "";
+});
+afterAll(() => app.close());
+
+async function post(path: string, body: string | Uint8Array<ArrayBuffer>, authorization = `Bearer ${key}`) {
+  const response = await fetch(app.baseUrl + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: authorization, Cookie: cookie },
+    body,
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const deep = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth);
+const named = (value: string): string => `{"name":${value}}`;
+
+/** A description, a body, its status on `/open/workspaces`, and the path of the issue in the response. */
+const rows: readonly (readonly [string, string | Uint8Array<ArrayBuffer>, number, string?])[] = [
+  ["arrays 100,000 deep", deep(100_000, "[", "]"), 413],
+  ["arrays 50,000 deep", deep(50_000, "[", "]"), 400],
+  ["arrays 50,000 deep in a member", named(deep(50_000, "[", "]")), 400],
+  ["objects 10,000 deep", deep(10_000, '{"a":', "}").replace(":}", ":0}"), 400],
+  ["arrays 50,000 deep that never close", "[".repeat(50_000), 400],
+  ["33 nested arrays", deep(33, "[", "]"), 400],
+  ["a member __proto__", '{"name":"x","__proto__":{"role":"owner"}}', 400],
+  ["a member __proto__ with escapes", '{"name":"x","\\u005f_proto__":{"role":"owner"}}', 400],
+  ["a member constructor.prototype", '{"name":"x","constructor":{"prototype":{"a":1}}}', 400],
+  ["a duplicate member", '{"name":"x","name":"y"}', 400, "name"],
+  ["a duplicate member, once with escapes", '{"name":"x","n\\u0061me":"y"}', 400, "name"],
+  ["a duplicate member with the same value", '{"name":"x","name":"x"}', 400, "name"],
+  ["a nested duplicate member", '{"name":{"a":[1,{"b":0,"b":1}]}}', 400, "name.a.1.b"],
+  ["an unknown duplicate member", '{"name":"x","role":"viewer","role":"owner"}', 400, "role"],
+  ["U+0000 in a string", named('"a\\u0000b"'), 400, "name"],
+  ["a bare NUL in a string", named('"a\0b"'), 400],
+  ["a lone high surrogate", named('"a\\ud800b"'), 400, "name"],
+  ["a lone low surrogate", named('"\\udc00"'), 400, "name"],
+  ["surrogates in the wrong order", named('"\\udc00\\ud800"'), 400, "name"],
+  ["a string with a right-to-left override", named('"a\\u202eb"'), 400, "name"],
+  ["U+0000 in a member's name", '{"name":"x","\\u0000":1}', 400, "\u0000"],
+  ["a comment", '{"name":"x"/* y */}', 400],
+  ["a trailing comma", '{"name":"x",}', 400],
+  ["single quotes", "{'name':'x'}", 400],
+  ["NaN", named("NaN"), 400],
+  ["a number out of range", named("1e999"), 400, "name"],
+  ["a number of 90,000 digits", named("9".repeat(90_000)), 400, "name"],
+  ["a string of 90,000 letters", named(`"${"a".repeat(90_000)}"`), 400, "name"],
+  ["two bodies", '{"name":"x"}{"name":"y"}', 400],
+  ["90,000 spaces", " ".repeat(90_000), 400],
+  ["bytes that aren't UTF-8", new Uint8Array([0xff, 0xfe, 0x7b, 0x00]), 400],
+  ["9,000 members", `{${Array.from({ length: 9_000 }, (_, index) => `"${index}":0`).join()}}`, 400],
+];
+
+const bodies = rows.map(([description, body, status, path]) => ({ description, body, status, path }));
+
+describe("the open API", () => {
+  test.each(bodies)("rejects $description", async ({ body, status, path }) => {
+    const response = await post("/open/workspaces", body);
+    expect(response.status).toBe(status);
+    const { error } = JSON.parse(response.text);
+    expect(error.message).toEqual(expect.any(String));
+    if (path !== undefined)
+      expect(error.issues).toContainEqual({ path, code: expect.any(String), message: expect.any(String) });
+  });
+
+  test.each(bodies)("responds with 401 to $description without a key", async ({ body }) => {
+    expect((await post("/open/workspaces", body, "")).status).toBe(401);
+  });
+
+  test.each([
+    ["32 nested arrays", named(deep(31, "[", "]"))],
+    ["the same member name in different objects", '{"name":[{"a":1},{"a":1},{"b":{"a":2}}]}'],
+  ])("parses %s", async (_what, body) => {
+    const { error } = JSON.parse((await post("/open/workspaces", body)).text);
+    expect(error.issues).toEqual([
+      { path: "name", code: "invalid_type", message: expect.stringContaining("expected string") },
+    ]);
+  });
+
+  test("accepts a string that only looks dangerous", async () => {
+    const name = "__proto__ “name” \\ 👩‍👩‍👧 {[/* */]}";
+    const response = await post("/open/workspaces", JSON.stringify({ name }));
+    expect([response.status, JSON.parse(response.text).name]).toEqual([201, name]);
+  });
+});
+
+describe("the web app's calls", () => {
+  test.each(bodies)("$description doesn't cause a server error", async ({ body }) => {
+    const response = await post("/trpc/workspaces.create", body);
+    expect(response.status === 200 || (response.status >= 400 && response.status < 500)).toBe(true);
+    expect(JSON.parse(response.text)).not.toHaveProperty("error.data.stack");
+  });
+
+  test("no body has changed Object.prototype", () => {
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    expect(({} as Record<string, unknown>).role).toBeUndefined();
+  });
+});
+
+test("no body has caused an error in the log", () => {
+  expect(app.readLog()).not.toContain('"level":50');
+});

@@ -1,0 +1,172 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import type { Origin } from "@latchkey/db/audit-actions";
+import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
+import { insertUserWithPassword } from "@latchkey/db/users";
+import { createKey } from "../../src/domain/api-keys.ts";
+import { addMember, removeMember } from "../../src/domain/members.ts";
+import { defaultQuotas } from "../../src/domain/quotas.ts";
+import { createWorkspace } from "../../src/domain/workspaces.ts";
+import { password, type TestApp } from "../test-app.ts";
+import type { Caller } from "./table.ts";
+
+export interface Person {
+  readonly userId: UserId;
+  /** The ID in API responses. */
+  readonly id: string;
+  readonly email: string;
+}
+
+export interface FixtureWorkspace {
+  readonly workspaceId: WorkspaceId;
+  /** The ID in API responses. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Two workspaces without a common member, in the state that each test case starts from. */
+export interface TenantFixture {
+  readonly ours: FixtureWorkspace;
+  readonly theirs: FixtureWorkspace;
+  /** The stranger and the foreigner are members of `theirs`. All others are, or were, members of `ours`. */
+  readonly people: Readonly<Record<Exclude<Caller, "nobody"> | "target" | "coOwner" | "foreigner", Person>>;
+  /** A key of the owner of `ours`. Only the owner, and admins in the lists of the workspace, can see it. */
+  readonly ownersKey: {
+    readonly id: string;
+    readonly name: string;
+    readonly keyId: KeyId;
+    readonly secret: string;
+  };
+  /** The IDs, names and email addresses of each tenant, which no member of the other tenant can see. */
+  readonly identifiers: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
+}
+
+const commandOrigin: Origin = { actor: { kind: "command" }, address: null, requestId: null };
+/** The {@link password}, hashed with minimal argon2id parameters, because tests sign in hundreds of times. */
+const passwordHash =
+  "$argon2id$v=19$m=8,t=1,p=1$IxXWeiHhgFB5CpiJfNbcXw$cijKxEx2LpNc4flo/31JT5G9Fu6a1JAAD8BWCA5nNGs";
+
+/** Fixtures that the last test of an app did not change. */
+const unchangedFixtures = new WeakMap<TestApp, TenantFixture>();
+
+/**
+ * Lets the next test reuse this fixture, because creating one takes longer than most tests. Call it only
+ * after verifying that no row has changed.
+ */
+export function keepFixture(app: TestApp, fixture: TenantFixture): void {
+  unchangedFixtures.set(app, fixture);
+}
+
+/** Replaces the rows of earlier tests, so that no test affects another and reading all rows stays fast. */
+export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
+  const reused = unchangedFixtures.get(app);
+  unchangedFixtures.delete(app);
+  if (!reused) return await createFixture(app);
+  // Deletes the sessions and keys of the previous test.
+  await app.owner.deleteFrom("sessions").execute();
+  const { keyId } = reused.ownersKey;
+  await app.owner.deleteFrom("api_keys").where("id", "!=", keyId).execute();
+  await app.owner.deleteFrom("security_events").where("key_id", "!=", keyId).execute();
+  await app.owner
+    .deleteFrom("audit_events")
+    .where("target_kind", "=", "key")
+    .where("target_id", "!=", keyId)
+    .execute();
+  return reused;
+}
+
+async function createFixture({ instance: { db }, owner }: TestApp): Promise<TenantFixture> {
+  // All compared rows belong to a workspace or a user, and are deleted with it.
+  await owner.deleteFrom("workspaces").execute();
+  await owner.deleteFrom("users").execute();
+  const suffix = crypto.randomUUID().slice(0, 8);
+  return await db
+    .transaction()
+    .execute(async (trx) => {
+      const add = (name: string): Promise<Person> =>
+        addPerson(trx, `${name}-${suffix}@example.com`, passwordHash);
+      const people = {
+        stranger: await add("stranger"),
+        foreigner: await add("foreigner"),
+        removed: await add("removed"),
+        viewer: await add("viewer"),
+        member: await add("member"),
+        admin: await add("admin"),
+        owner: await add("owner"),
+        target: await add("target"),
+        coOwner: await add("co-owner"),
+      };
+      const ours = await addWorkspace(trx, `Ours ${suffix}`, people.owner);
+      const oursEdit = { scope: openAsOperator(ours.workspaceId), origin: commandOrigin };
+      for (const role of ["admin", "member", "viewer"] as const)
+        await addMember(trx, oursEdit, { userId: people[role].userId, role }, defaultQuotas);
+      await addMember(trx, oursEdit, { userId: people.target.userId, role: "viewer" }, defaultQuotas);
+      await addMember(trx, oursEdit, { userId: people.coOwner.userId, role: "owner" }, defaultQuotas);
+      // A former owner.
+      await addMember(trx, oursEdit, { userId: people.removed.userId, role: "owner" }, defaultQuotas);
+      await removeMember(trx, oursEdit, people.removed);
+      const theirs = await addWorkspace(trx, `Theirs ${suffix}`, people.stranger);
+      const theirsEdit = { scope: openAsOperator(theirs.workspaceId), origin: commandOrigin };
+      await addMember(trx, theirsEdit, { userId: people.foreigner.userId, role: "viewer" }, defaultQuotas);
+      return { ours, theirs, people, identifiers: listIdentifiers({ ours, theirs, people }) };
+    })
+    .then(async (fixture) => {
+      const name = `Owner’s ${suffix}`;
+      const key = { userId: fixture.people.owner.userId, name, description: "", origin: commandOrigin };
+      const { id: keyId, secret } = await db
+        .transaction()
+        .execute((trx) => createKey(trx, key, defaultQuotas));
+      return { ...fixture, ownersKey: { id: encodeId("key", keyId), name, keyId, secret } };
+    });
+}
+
+async function addPerson(trx: Trx, email: string, hash: string): Promise<Person> {
+  const userId = await insertUserWithPassword(trx, { email, name: email, passwordHash: hash });
+  if (!userId) throw new Error(`${email} is taken.`);
+  return { userId, id: encodeId("user", userId), email };
+}
+
+async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<FixtureWorkspace> {
+  const { id } = await createWorkspace(
+    trx,
+    { name, ownerId: owner.userId, origin: commandOrigin },
+    defaultQuotas,
+  );
+  return { workspaceId: id, id: encodeId("workspace", id), name };
+}
+
+function listIdentifiers({
+  ours,
+  theirs,
+  people,
+}: Pick<TenantFixture, "ours" | "theirs" | "people">): TenantFixture["identifiers"] {
+  const { stranger, foreigner, removed: _removed, ...members } = people;
+  const list = (workspace: FixtureWorkspace, persons: readonly Person[]): readonly string[] => [
+    workspace.id,
+    workspace.name,
+    ...persons.flatMap(({ id, email }) => [id, email]),
+  ];
+  return { ours: list(ours, Object.values(members)), theirs: list(theirs, [stranger, foreigner]) };
+}
+
+/**
+ * Lists what no response to this caller may contain.
+ * @param showsKeys whether the response shows admins the keys that can reach their workspace.
+ */
+export function listHiddenText(
+  caller: Caller,
+  { identifiers, ownersKey }: TenantFixture,
+  { showsKeys = false }: { readonly showsKeys?: boolean | undefined } = {},
+): readonly string[] {
+  const seesKey = caller === "owner" || (caller === "admin" && showsKeys);
+  const hiddenKey = seesKey ? [] : [ownersKey.name, ownersKey.id];
+  switch (caller) {
+    case "nobody":
+      return [...identifiers.ours, ...identifiers.theirs, ...hiddenKey];
+    case "stranger":
+    case "removed":
+      return [...identifiers.ours, ...hiddenKey, ...(caller === "removed" ? identifiers.theirs : [])];
+    default:
+      return [...identifiers.theirs, ...hiddenKey];
+  }
+}

@@ -1,0 +1,156 @@
+import { Select, Skeleton } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { type ReactElement, useState } from "react";
+import type { KeyRejection } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import cardClasses from "../../ui/cards.module.css";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { EventCard } from "../../ui/event-card.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { outcomeTitle } from "../../ui/outcome-titles.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { RequestId } from "../../ui/request-id.tsx";
+import { Section } from "../../ui/section.tsx";
+import tableClasses from "../../ui/table.module.css";
+import { TableFooter } from "../../ui/table-footer.tsx";
+import { findLastPage } from "../../ui/table-search.ts";
+import pageClasses from "./key-page.module.css";
+import classes from "./rejected-requests-section.module.css";
+import { useRejectedRequests } from "./use-key-page.ts";
+
+const pageSize = 10;
+const anyReason = { value: "any", label: "Any reason" };
+
+/** The last 100 rejected requests with a key, and why they were rejected. */
+export function RejectedRequestsSection({ keyId }: { readonly keyId: string }): ReactElement {
+  const query = useRejectedRequests(keyId);
+  const failure = useLoadingFailure(query);
+  const [reason, setReason] = useState<string>();
+  const [page, setPage] = useState(1);
+  const isNarrow = useMediaQuery("(max-width: 959px)", undefined, { getInitialValueInEffect: false });
+  const rejections = query.data;
+  const matching = rejections?.filter((rejection) => reason === undefined || rejection.reason === reason);
+  const lastPage = findLastPage(matching?.length ?? 0, pageSize);
+  const current = Math.min(page, lastPage);
+  const shown = matching?.slice((current - 1) * pageSize, current * pageSize);
+  const reasons = [...new Set(rejections?.map((rejection) => rejection.reason))];
+  const List = isNarrow ? Cards : Table;
+  return (
+    <Section
+      title="Rejected requests"
+      action={
+        reasons.length > 1 && (
+          <Select
+            w={240}
+            aria-label="Reason"
+            allowDeselect={false}
+            data={[anyReason, ...reasons.map((value) => ({ value, label: outcomeTitle(value) }))]}
+            value={reason ?? anyReason.value}
+            onChange={(value) => {
+              setReason(value === null || value === anyReason.value ? undefined : value);
+              setPage(1);
+            }}
+          />
+        )
+      }
+    >
+      {failure ? (
+        <FailurePanel
+          title="Couldn’t load rejected requests"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={query.isFetching}
+          onRetry={() => void query.refetch()}
+        />
+      ) : !rejections ? (
+        <Skeleton h={120} />
+      ) : rejections.length === 0 ? (
+        <div className={pageClasses.box}>
+          <p className={pageClasses.empty}>
+            No request with this key was rejected. The last 100 rejected requests appear here, each with its
+            reason. The reason isn’t sent to callers.
+          </p>
+        </div>
+      ) : (
+        <>
+          <List rejections={shown ?? []} />
+          <TableFooter page={current} size={pageSize} total={matching?.length ?? 0} onPageChange={setPage} />
+        </>
+      )}
+    </Section>
+  );
+}
+
+interface ListProps {
+  readonly rejections: readonly KeyRejection[];
+}
+
+function Table({ rejections }: ListProps): ReactElement {
+  return (
+    <div className={tableClasses.frame}>
+      <table
+        className={`${tableClasses.table} ${tableClasses.wrapping} ${classes.table}`}
+        aria-label="Rejected requests"
+      >
+        <thead>
+          <tr>
+            <th scope="col" className={classes.time}>
+              Time
+            </th>
+            <th scope="col">Reason</th>
+            <th scope="col" className={classes.request}>
+              Request
+            </th>
+            <th scope="col" className={classes.address}>
+              IP address
+            </th>
+            <th scope="col" className={classes.id}>
+              Request ID
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rejections.map(({ id, occurredAt, explanation, method, path, address, requestId }) => (
+            <tr key={id}>
+              <td>
+                <RelativeTime at={occurredAt} />
+              </td>
+              <td>{explanation}</td>
+              <td>
+                <code className={pageClasses.mono}>
+                  {method} {path}
+                </code>
+              </td>
+              <td>{address ? <code className={pageClasses.mono}>{address}</code> : <EmptyCell />}</td>
+              <td>
+                <RequestId requestId={requestId} isExplained />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cards({ rejections }: ListProps): ReactElement {
+  return (
+    <ul className={cardClasses.list} aria-label="Rejected requests">
+      {rejections.map(({ id, occurredAt, explanation, method, path, address, requestId }) => (
+        <EventCard
+          key={id}
+          head={
+            <code className={pageClasses.mono}>
+              {method} {path}
+            </code>
+          }
+          occurredAt={occurredAt}
+          address={address}
+          requestId={requestId}
+        >
+          {explanation}
+        </EventCard>
+      ))}
+    </ul>
+  );
+}

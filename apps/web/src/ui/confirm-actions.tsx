@@ -1,0 +1,38 @@
+import { Button, Group } from "@mantine/core";
+import type { ReactElement, ReactNode } from "react";
+import classes from "./dialog.module.css";
+import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
+
+export interface ConfirmActionsProps {
+  /** The label of the button that confirms. */
+  readonly action: ReactNode;
+  /** The failure of the last attempt. */
+  readonly failure: FormFailureProps | undefined;
+  readonly isBusy: boolean;
+  /** False for an action that removes nothing; true by default. */
+  readonly isDangerous?: boolean;
+  readonly onCancel: () => void;
+  readonly onConfirm: () => void;
+}
+
+/** The buttons of a confirmation dialog. The focus starts on Cancel, which changes nothing. */
+export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
+  const { action, failure, isBusy, isDangerous = true, onCancel, onConfirm } = props;
+  return (
+    <>
+      {failure && (
+        <div className={classes.failure}>
+          <FormFailure message={failure.message} requestId={failure.requestId} />
+        </div>
+      )}
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
+          Cancel
+        </Button>
+        <Button {...(isDangerous && { className: classes.danger })} loading={isBusy} onClick={onConfirm}>
+          {action}
+        </Button>
+      </Group>
+    </>
+  );
+}

@@ -1,0 +1,7 @@
+/**
+ * Returns an error with the limit and the length of a text that is too long; null if it is short
+ * enough.
+ */
+export function describeLengthError(length: number, maxLength: number): string | null {
+  return length > maxLength ? `Use at most ${maxLength} characters. You entered ${length}.` : null;
+}

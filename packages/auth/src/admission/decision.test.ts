@@ -1,0 +1,106 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
+import { defaultSettings, type KeySettings } from "@latchkey/db/key-settings";
+import { describe, expect, test } from "vitest";
+import { permissions, roleHolds, roles } from "../permissions.ts";
+import { compileRestrictions } from "../restrictions.ts";
+import { decide, type KeyFacts, type Requirement } from "./decision.ts";
+import { validFacts } from "./facts.test-kit.ts";
+
+const ours = "w" as WorkspaceId;
+const theirs = "x" as WorkspaceId;
+const allowed = { kind: "allowed" };
+const rejected = (reason: string) => ({ kind: "rejected", reason });
+
+const restrict = (change: Partial<KeySettings>) => compileRestrictions({ ...defaultSettings, ...change });
+
+function decideWith(change: Partial<KeyFacts>, requirement?: Requirement, address?: string) {
+  return decide({ ...validFacts, ...change }, { requirement, address });
+}
+
+describe("the key", () => {
+  test.each([
+    ["a valid key", {}, allowed],
+    ["a deleted key", { isDeleted: true }, rejected("deleted")],
+    ["a key of a disabled user", { isUserDisabled: true }, rejected("user-disabled")],
+    ["a deleted key of a disabled user", { isDeleted: true, isUserDisabled: true }, rejected("deleted")],
+    ["a disabled key", { isDisabled: true }, rejected("disabled")],
+    ["an expired key", { isExpired: true }, rejected("expired")],
+    ["a former secret in its overlap", { isFormerSecret: true }, allowed],
+    [
+      "a former secret after its overlap",
+      { isFormerSecret: true, isOverlapOver: true },
+      rejected("rotated-out"),
+    ],
+  ] as const)("is decided the same for every requirement: %s", (_what, change, decision) => {
+    expect(decideWith(change)).toEqual(decision);
+    const requirement = { workspaceId: ours, permission: "workspace:read" } as const;
+    expect(decideWith({ ...change, roles: new Map([[ours, "owner"]]) }, requirement)).toEqual(decision);
+  });
+
+  test("is allowed only from its IP ranges, and not from an unknown address", () => {
+    const restrictions = restrict({ ipRanges: ["10.0.0.0/8", "2001:db8::/32"] });
+    expect(decideWith({ restrictions })).toEqual(rejected("address"));
+    expect(decideWith({ restrictions }, undefined, "10.1.2.3")).toEqual(allowed);
+    expect(decideWith({ restrictions }, undefined, "2001:db8::1")).toEqual(allowed);
+    expect(decideWith({ restrictions }, undefined, "11.0.0.1")).toEqual(rejected("address"));
+    expect(decideWith({ restrictions }, undefined, "2001:db9::1")).toEqual(rejected("address"));
+    expect(decideWith({ restrictions })).toEqual(rejected("address"));
+  });
+});
+
+describe("the requirement", () => {
+  test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
+    "is decided by the permissions of the role %s: %s",
+    (role, permission) => {
+      const change = { roles: new Map([[ours, role]]) };
+      const requirement = { workspaceId: ours, permission };
+      const byRole = roleHolds(role, permission) ? allowed : rejected("no-permission");
+      expect(decideWith(change, requirement)).toEqual(byRole);
+      expect(decideWith(change, { ...requirement, workspaceId: theirs })).toEqual(rejected("no-member"));
+    },
+  );
+
+  const owner = { roles: new Map([ours, theirs].map((id) => [id, "owner"] as const)) };
+
+  test("a restricted key can access only its selected workspaces", () => {
+    const restricted = { ...owner, restrictions: restrict({ workspaceIds: [ours] }) };
+    const permission = "workspace:delete";
+    expect(decideWith(restricted, { workspaceId: ours, permission })).toEqual(allowed);
+    expect(decideWith(restricted, { workspaceId: theirs, permission })).toEqual(
+      rejected("workspace-not-in-key"),
+    );
+  });
+
+  test.each(permissions)("is decided for read-only keys and keys with one permission: %s", (permission) => {
+    const requirement = { workspaceId: ours, permission };
+    const readOnly = { ...owner, restrictions: restrict({ isReadOnly: true }) };
+    const restricted = { ...owner, restrictions: restrict({ permissions: ["members:manage"] }) };
+    const notInKey = rejected("permission-not-in-key");
+    expect(decideWith(readOnly, requirement)).toEqual(permission.endsWith(":read") ? allowed : notInKey);
+    expect(decideWith(restricted, requirement)).toEqual(permission === "members:manage" ? allowed : notInKey);
+  });
+
+  test("a key never has more permissions than its user", () => {
+    const restricted = {
+      roles: new Map([[ours, "viewer"] as const]),
+      restrictions: restrict({ permissions: ["members:manage"] }),
+    };
+    const requirement = { workspaceId: ours, permission: "members:manage" } as const;
+    expect(decideWith(restricted, requirement)).toEqual(rejected("no-permission"));
+  });
+
+  test("for an unrestricted key is met only by keys without limited access", () => {
+    expect(decideWith({}, "unrestricted")).toEqual(allowed);
+    const anyAddress = restrict({ ipRanges: ["0.0.0.0/0"] });
+    expect(decideWith({ restrictions: anyAddress }, "unrestricted", "192.0.2.1")).toEqual(allowed);
+    for (const change of [
+      { workspaceIds: [ours] },
+      { permissions: [...permissions] },
+      { isReadOnly: true },
+    ]) {
+      expect(decideWith({ restrictions: restrict(change) }, "unrestricted")).toEqual(rejected("narrowed"));
+      const both = restrict({ ...change, ipRanges: ["0.0.0.0/0"] });
+      expect(decideWith({ restrictions: both }, "unrestricted", "192.0.2.1")).toEqual(rejected("narrowed"));
+    }
+  });
+});

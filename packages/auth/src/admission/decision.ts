@@ -1,0 +1,131 @@
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { Role } from "@latchkey/db/schema";
+import { type Permission, roleHolds } from "../permissions.ts";
+import {
+  allowsAddress,
+  allowsPermission,
+  allowsWorkspace,
+  limitsAccess,
+  type Restrictions,
+} from "../restrictions.ts";
+
+/** Everything that decides whether a key is valid, as stored in the database at one instant. */
+export interface KeyFacts {
+  readonly keyId: KeyId;
+  readonly userId: UserId;
+  /** Changes with every change of the facts. A use is counted only if the version is still the same. */
+  readonly version: number;
+  readonly isDeleted: boolean;
+  readonly isUserDisabled: boolean;
+  readonly isDisabled: boolean;
+  readonly isExpired: boolean;
+  /** Whether the presented secret is a former secret of the key. */
+  readonly isFormerSecret: boolean;
+  /** Whether the overlap of the former secret has ended. */
+  readonly isOverlapOver: boolean;
+  /** Whether the presented secret is new after a rotation and no request has used it. */
+  readonly isUnusedSecret: boolean;
+  /** When the key expires or the former secret's overlap ends, by the database's clock; null for never. */
+  readonly goodUntil: string | null;
+  readonly limit: Limit | null;
+  /** The restrictions that the node enforces; undefined for none. */
+  readonly restrictions: Restrictions | undefined;
+  /** Whether the key has any restriction, including those that the database enforces. */
+  readonly isRestricted: boolean;
+  /** The user's roles by workspace. A missing workspace was not looked up, or the user is no member of it. */
+  readonly roles: ReadonlyMap<WorkspaceId, Role>;
+}
+
+/** A rate limit: at most `quota` uses per window. */
+export interface Limit {
+  readonly quota: number;
+  readonly windowSeconds: number;
+}
+
+/** A permission that a request needs in a workspace. */
+export interface WorkspaceRequirement {
+  readonly workspaceId: WorkspaceId;
+  readonly permission: Permission;
+}
+
+/** What a request needs besides a valid key: a permission in a workspace, or a key without restrictions of its access. */
+export type Requirement = WorkspaceRequirement | "unrestricted";
+
+/** Why a request was rejected. It is shown in logs and to the key's owner; the caller learns only that the request was rejected. */
+export type RejectionReason =
+  | "malformed"
+  | "unknown"
+  | "deleted"
+  | "user-disabled"
+  | "disabled"
+  | "expired"
+  | "rotated-out"
+  | "address"
+  | "narrowed"
+  | "workspace-not-in-key"
+  | "no-member"
+  | "no-permission"
+  | "permission-not-in-key";
+
+export type Decision =
+  | { readonly kind: "allowed" }
+  | { readonly kind: "rejected"; readonly reason: RejectionReason };
+
+/** The context of a request that a decision depends on. */
+export interface RequestContext {
+  readonly requirement: Requirement | undefined;
+  /** The caller's IP address; undefined if it is not known. */
+  readonly address: string | undefined;
+}
+
+/**
+ * Decides whether facts that were read earlier allow a request. Pure: uses no clock and no database.
+ *
+ * Expiry, the end of an overlap and rate limits are enforced by the statement that counts the use (`statement.ts`), by the
+ * database's clock. A request that changes data checks the key and its user again after it has taken its locks
+ * (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
+ */
+export function decide(facts: KeyFacts, { requirement, address }: RequestContext): Decision {
+  const decision = checkKey(facts);
+  if (decision.kind === "rejected") return decision;
+  const { restrictions } = facts;
+  if (!allowsAddress(restrictions, address)) return rejections.address;
+  if (!requirement) return allowed;
+  if (requirement === "unrestricted") return limitsAccess(restrictions) ? rejections.narrowed : allowed;
+  const { workspaceId, permission } = requirement;
+  if (!allowsWorkspace(restrictions, workspaceId)) return rejections["workspace-not-in-key"];
+  const role = facts.roles.get(workspaceId);
+  if (!role) return rejections["no-member"];
+  if (!roleHolds(role, permission)) return rejections["no-permission"];
+  return allowsPermission(restrictions, permission) ? allowed : rejections["permission-not-in-key"];
+}
+
+/** Decides whether a key is valid, whatever the request needs. */
+export function checkKey(facts: KeyFacts): Decision {
+  if (facts.isDeleted) return rejections.deleted;
+  if (facts.isUserDisabled) return rejections["user-disabled"];
+  if (facts.isOverlapOver) return rejections["rotated-out"];
+  if (facts.isDisabled) return rejections.disabled;
+  return facts.isExpired ? rejections.expired : allowed;
+}
+
+const allowed = { kind: "allowed" } as const satisfies Decision;
+
+/** One shared object per reason, so that a rejection allocates nothing. */
+const rejections = Object.fromEntries(
+  (
+    [
+      "deleted",
+      "user-disabled",
+      "disabled",
+      "expired",
+      "rotated-out",
+      "address",
+      "narrowed",
+      "workspace-not-in-key",
+      "no-member",
+      "no-permission",
+      "permission-not-in-key",
+    ] as const
+  ).map((reason) => [reason, { kind: "rejected", reason }] as const),
+) as Record<Exclude<RejectionReason, "malformed" | "unknown">, Decision & { kind: "rejected" }>; // One for each.

@@ -1,0 +1,76 @@
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { settingColumns, settingsAsJson } from "@latchkey/db/key-settings";
+import type { Role } from "@latchkey/db/schema";
+import { compileRestrictions, isRestricted, type StoredSettings } from "../restrictions.ts";
+import type { KeyFacts } from "./decision.ts";
+
+/**
+ * SQL for one JSON object with everything that decides about a key. It needs `key` from {@link keyOfSecret}, its `counter`,
+ * its user's `account` and the workspace of the `lookup`.
+ */
+export const factsAsJson = `
+  json_build_object(
+    'keyId', key.id,
+    'userId', key.user_id,
+    'version', counter.version,
+    'isDeleted', key.deleted_at is not null,
+    'isUserDisabled', account.disabled_at is not null,
+    'isExpired', coalesce(key.expires_at <= clock_timestamp(), false),
+    'isFormerSecret', key.good_until is not null,
+    'isOverlapOver', coalesce(key.good_until <= clock_timestamp(), false),
+    'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
+    'goodUntil', least(key.expires_at, key.good_until),
+    ${settingsAsJson("key")},
+    'role', (select role from members where workspace_id = lookup.workspace_id and user_id = key.user_id)
+  )`;
+
+/** The columns of a key that admission may read. */
+const columns = ["id", "user_id", "deleted_at", ...settingColumns].map((column) => `key.${column}`).join();
+
+/** SQL for the key of the `lookup`'s secret: its current secret, or a former secret with its `good_until`. */
+export const keyOfSecret = `
+  select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = lookup.hash
+  union all
+  select ${columns}, former.good_until
+  from retired_secrets former
+  join api_keys key on key.id = former.key_id
+  where former.hash = lookup.hash`;
+
+/** The JSON object of {@link factsAsJson}. */
+export interface StoredFacts extends StoredSettings {
+  readonly keyId: KeyId;
+  readonly userId: UserId;
+  readonly version: number;
+  readonly isDeleted: boolean;
+  readonly isUserDisabled: boolean;
+  readonly isExpired: boolean;
+  readonly isFormerSecret: boolean;
+  readonly isOverlapOver: boolean;
+  readonly isUnusedSecret: boolean;
+  /** ISO 8601, to the microsecond. */
+  readonly goodUntil: string | null;
+  readonly role: Role | null;
+}
+
+/** @param workspaceId the workspace lookup for. */
+export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
+  const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
+  const { isFormerSecret, isOverlapOver, isUnusedSecret, goodUntil, limit, role } = found;
+  return {
+    keyId,
+    userId,
+    version,
+    isDeleted,
+    isUserDisabled,
+    isDisabled,
+    isExpired,
+    isFormerSecret,
+    isOverlapOver,
+    isUnusedSecret,
+    goodUntil,
+    limit,
+    restrictions: compileRestrictions(found),
+    isRestricted: isRestricted(found),
+    roles: new Map(workspaceId && role ? [[workspaceId, role]] : []),
+  };
+}

@@ -1,0 +1,304 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { insertApiKey } from "./api-key-changes.ts";
+import { appendAudit } from "./audit-events.ts";
+import { clientConfig, openDatabase, startupOptions } from "./connection.ts";
+import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
+import { insertMember, listMembers } from "./members.ts";
+import type { Db } from "./schema.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { insertUserWithPassword } from "./users.ts";
+import { asUser, inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
+import { findWorkspace, insertWorkspace, listMemberships } from "./workspaces.ts";
+
+let database: TestDatabase;
+let ours: Tenant;
+let theirs: Tenant;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  [ours, theirs] = [await addTenant(), await addTenant()];
+});
+afterAll(() => database.drop());
+
+interface Tenant {
+  readonly userId: UserId;
+  readonly scope: WorkspaceScope;
+}
+
+const origin = { actor: { kind: "command" }, address: null, requestId: null } as const;
+
+async function addTenant(): Promise<Tenant> {
+  const email = `${randomUUID()}@example.com`;
+  return await database.db.transaction().execute(async (trx) => {
+    const user = { email, name: "Ada", passwordHash: "hash" };
+    const userId = (await insertUserWithPassword(trx, user)) as UserId; // The address is new.
+    const workspace = { name: "Workspace", slug: randomUUID(), ownerId: userId };
+    const made = await insertWorkspace(trx, workspace);
+    const scope = made?.scope as WorkspaceScope; // The slug is new.
+    await appendAudit(trx as never, scope, origin, {
+      action: "workspace.created",
+      targetId: scope.workspaceId,
+    });
+    return { userId, scope };
+  });
+}
+
+/** Every table of tenant data, with the column that contains the workspace ID. */
+const tables = [
+  ["workspaces", "id"],
+  ["members", "workspace_id"],
+  ["audit_events", "workspace_id"],
+] as const;
+
+test.each(tables)(
+  "a query of %s without its condition sees only the rows of one tenant",
+  async (table, column) => {
+    const rows = await inWorkspace(database.db, ours.scope, (trx) =>
+      trx
+        .selectFrom(table)
+        .select(sql<string>`${sql.ref(column)}`.as("owner"))
+        .execute(),
+    );
+    expect(rows).toEqual([{ owner: ours.scope.workspaceId }]);
+  },
+);
+
+test.each(tables)(
+  "a change of %s without its condition does not affect the rows of other tenants",
+  async (table, column) => {
+    const foreign = { owner: theirs.scope.workspaceId };
+    const read = () =>
+      database.owner
+        .selectFrom(table)
+        .select(sql<string>`${sql.ref(column)}`.as("owner"))
+        .where(sql<boolean>`${sql.ref(column)} = ${foreign.owner}`)
+        .execute();
+    await inWorkspace(database.db, ours.scope, async (trx) => {
+      if (table !== "audit_events") await sql`update ${sql.table(table)} set version = 99`.execute(trx);
+      await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
+      await sql`select 1`.execute(trx);
+      throw new Rollback();
+    }).catch(ignoreRollback);
+    expect(await read()).toEqual([foreign]);
+  },
+);
+
+class Rollback extends Error {}
+
+function ignoreRollback(error: unknown): void {
+  if (!(error instanceof Rollback)) throw error;
+}
+
+test("audit events can't be changed or deleted", async () => {
+  for (const change of [
+    sql`update audit_events set action = 'member.added'`,
+    sql`delete from audit_events`,
+  ]) {
+    await expect(inWorkspace(database.db, ours.scope, (trx) => change.execute(trx))).rejects.toThrow(
+      "permission denied for table audit_events",
+    );
+  }
+});
+
+test.each(tables)("no row of %s is visible without a named workspace", async (table) => {
+  expect(await database.db.selectFrom(table).selectAll().execute()).toEqual([]);
+});
+
+test("compares the workspace of a row of key_usage_hours before it calls the function of another policy", async () => {
+  const plan = sql<{ "QUERY PLAN": string }>`explain select from key_usage_hours where hour >= now()`;
+  const { rows } = await inWorkspace(database.db, ours.scope, (trx) => plan.execute(trx));
+  const text = rows.map((row) => row["QUERY PLAN"]).join("\n");
+  expect(text).toMatch(/Filter: \(\(workspace_id = .* OR is_own_key\(key_id\) OR /);
+});
+
+test("the named workspace or user applies only to its own transaction", async () => {
+  const one = openDatabase(database.connection, { applicationName: "test", maxConnections: 1 });
+  try {
+    await inWorkspace(one, ours.scope, (trx) => findWorkspace(trx, ours.scope));
+    expect(await one.selectFrom("members").selectAll().execute()).toEqual([]);
+    await asUser(one, ours.userId, (trx) =>
+      listMemberships(trx, ours.userId, { limit: 1, direction: "asc" }),
+    );
+    expect(await one.selectFrom("members").selectAll().execute()).toEqual([]);
+  } finally {
+    await one.destroy();
+  }
+});
+
+test("no row can be inserted into or moved to a workspace other than the named one", async () => {
+  const foreign = theirs.scope.workspaceId;
+  const smuggled = inWorkspace(database.db, ours.scope, (trx) =>
+    trx
+      .insertInto("members")
+      .values({ workspace_id: foreign, user_id: ours.userId, role: "owner" })
+      .execute(),
+  );
+  await expect(smuggled).rejects.toThrow("violates row-level security policy");
+  const moved = inWorkspace(database.db, ours.scope, (trx) =>
+    trx.updateTable("members").set({ workspace_id: foreign }).execute(),
+  );
+  await expect(moved).rejects.toThrow("violates row-level security policy");
+  const written = inWorkspace(database.db, ours.scope, (trx) =>
+    appendAudit(trx, theirs.scope, origin, { action: "workspace.renamed", targetId: foreign }),
+  );
+  await expect(written).rejects.toThrow("violates row-level security policy");
+});
+
+test("a user sees the workspaces that they are a member of, and no other member of them", async () => {
+  const guest = await addTenant();
+  await inWorkspace(database.db, ours.scope, (trx) =>
+    insertMember(trx, ours.scope, { userId: guest.userId, role: "viewer" }),
+  );
+  await asUser(database.db, guest.userId, async (trx) => {
+    const seen = await trx.selectFrom("workspaces").select("id").orderBy("id").execute();
+    const own = [ours.scope.workspaceId, guest.scope.workspaceId].sort();
+    expect(seen.map(({ id }) => id)).toEqual(own);
+    const members = await trx.selectFrom("members").select("user_id").execute();
+    expect(new Set(members.map(({ user_id }) => user_id))).toEqual(new Set([guest.userId]));
+    const { numUpdatedRows } = await trx.updateTable("members").set({ role: "owner" }).executeTakeFirst();
+    expect(numUpdatedRows).toBe(0n);
+  });
+});
+
+test("a query of key usage without its condition sees only one workspace, or only one user's keys", async () => {
+  const hour = new Date("2026-03-02T12:00:00Z");
+  const add = (key_id: KeyId, workspace_id: WorkspaceId | null) =>
+    database.owner
+      .insertInto("key_usage_hours")
+      .values({ key_id, hour, workspace_id, outcome: "admitted", count: 1 })
+      .execute();
+  const key = { name: "key", description: "", start: "lk_abcdef" };
+  const addKey = (userId: UserId) =>
+    database.db
+      .transaction()
+      .execute((trx) => insertApiKey(trx, { ...key, userId, hash: randomBytes(32) })) as Promise<KeyId>; // The user is not disabled.
+  const [ourKey, theirKey] = [await addKey(ours.userId), await addKey(theirs.userId)];
+  await add(ourKey, ours.scope.workspaceId);
+  await add(ourKey, theirs.scope.workspaceId);
+  await add(ourKey, null);
+  await add(theirKey, ours.scope.workspaceId);
+  await add(theirKey, theirs.scope.workspaceId);
+  const read = (trx: Db) =>
+    trx.selectFrom("key_usage_hours").select(["key_id", "workspace_id"]).orderBy("key_id").execute();
+  const inOurs = await inWorkspace(database.db, ours.scope, read);
+  expect(inOurs).toEqual([
+    { key_id: ourKey, workspace_id: ours.scope.workspaceId },
+    { key_id: theirKey, workspace_id: ours.scope.workspaceId },
+  ]);
+  const asOurs = await asUser(database.db, ours.userId, read);
+  expect(new Set(asOurs.map(({ key_id }) => key_id))).toEqual(new Set([ourKey]));
+  expect(asOurs).toHaveLength(3);
+});
+
+test("every table with a workspace_id, and workspaces itself, has forced row-level security, a policy, and a policy for backups", async () => {
+  const { rows } = await sql<{ name: string; isForced: boolean; policies: number; backups: number }>`
+    select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as "isForced",
+      (select count(*) from pg_policy where polrelid = c.oid and polname = 'named_workspace') as policies,
+      (select count(*) from pg_policy where polrelid = c.oid and polname = 'backup') as backups
+    from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and (
+      c.relname = 'workspaces'
+      or exists (select from pg_attribute where attrelid = c.oid and attname = 'workspace_id' and not attisdropped)
+    )
+    order by 1`.execute(database.owner);
+  expect(rows).toEqual(
+    [...tables.map(([name]) => name), "key_usage_hours"]
+      .sort()
+      .map((name) => ({ name, isForced: true, policies: 1, backups: 1 })),
+  );
+});
+
+/**
+ * Finds foreign keys between tables of tenant data that don't include the workspace, so that a row could refer to
+ * another tenant's.
+ */
+async function findLooseKeys(db: Db): Promise<unknown[]> {
+  const { rows } = await sql`
+    select c.conrelid::regclass::text as source, c.conname as name from pg_constraint c
+    where c.contype = 'f' and c.connamespace = 'public'::regnamespace
+      and exists (select from pg_attribute where attrelid = c.conrelid and attname = 'workspace_id')
+      and exists (select from pg_attribute where attrelid = c.confrelid and attname = 'workspace_id')
+      and not exists (
+        select from unnest(c.conkey, c.confkey) as pair (source, target)
+        join pg_attribute s on s.attrelid = c.conrelid and s.attnum = pair.source and s.attname = 'workspace_id'
+        join pg_attribute t on t.attrelid = c.confrelid and t.attnum = pair.target and t.attname = 'workspace_id'
+      )`.execute(db);
+  return rows;
+}
+
+test("no foreign key allows a row to refer to another tenant's row", async () => {
+  expect(await findLooseKeys(database.owner)).toEqual([]);
+  const rollback = database.owner.transaction().execute(async (trx) => {
+    await sql`create table things (workspace_id uuid, id uuid unique, primary key (workspace_id, id))`.execute(
+      trx,
+    );
+    await sql`create table good (workspace_id uuid, thing_id uuid,
+      foreign key (workspace_id, thing_id) references things)`.execute(trx);
+    await sql`create table bad (workspace_id uuid, thing_id uuid references things (id))`.execute(trx);
+    expect(await findLooseKeys(trx)).toEqual([{ source: "bad", name: "bad_thing_id_fkey" }]);
+    throw new Rollback();
+  });
+  await rollback.catch(ignoreRollback);
+});
+
+test("a connection has its role from the first statement", async () => {
+  const { rows } = await sql`select current_user::text as name, session_user::text as login`.execute(
+    database.db,
+  );
+  expect(rows).toEqual([{ name: "latchkey_tenant", login: database.connection.user }]);
+});
+
+test("the tenant role can neither count uses nor read the table of migrations", async () => {
+  await expect(sql`update key_counters set use_count = 0`.execute(database.db)).rejects.toThrow(
+    "permission denied",
+  );
+  await expect(sql`delete from key_counters`.execute(database.db)).rejects.toThrow("permission denied");
+  await expect(sql`select from migrations`.execute(database.db)).rejects.toThrow("permission denied");
+});
+
+test("the admission role sees only the columns that decide about keys, of all tenants, and can't change versions", async () => {
+  const client = new pg.Client({
+    ...clientConfig(database.connection, "test"),
+    options: startupOptions("latchkey_admission"),
+  });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ user_id: UserId }>(
+      "select workspace_id, user_id, role from members",
+    );
+    expect(rows.map(({ user_id }) => user_id)).toEqual(expect.arrayContaining([ours.userId, theirs.userId]));
+    for (const rejected of [
+      "select name from api_keys",
+      "select email from users",
+      "select name from workspaces",
+      "select from audit_events",
+      "select from sessions",
+      "select password from accounts",
+      "update members set role = 'owner'",
+      "update key_counters set version = 1",
+      "update users set disabled_at = null",
+    ])
+      await expect(client.query(rejected), rejected).rejects.toThrow("permission denied");
+  } finally {
+    await client.end();
+  }
+});
+
+test("code without a scope does not compile", () => {
+  // Never called: the compiler checks it.
+  const uncompiled = (): unknown => [
+    // @ts-expect-error A workspace ID is not a scope.
+    inWorkspace(database.db, { workspaceId: ours.scope.workspaceId }, async () => undefined),
+    // @ts-expect-error A plain transaction is not limited to a workspace.
+    database.db.transaction().execute((trx) => findWorkspace(trx, ours.scope)),
+    // @ts-expect-error A query on tenant data requires a scope.
+    inWorkspace(database.db, ours.scope, (trx) => findWorkspace(trx)),
+    // @ts-expect-error Even in a transaction of the workspace.
+    inWorkspace(database.db, ours.scope, (trx) => listMembers(trx, undefined, {})),
+    // @ts-expect-error An audit event belongs to the transaction of its change.
+    appendAudit(database.db, ours.scope, origin, { action: "member.added", targetId: ours.userId }),
+  ];
+  expect(uncompiled).toBeTypeOf("function");
+});

@@ -1,0 +1,144 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import type { OpenPage } from "../support/browser.ts";
+import { createKey, signUp } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+let visit: OpenPage;
+
+const shiftAtMost = 0.02;
+/** Long enough for every placeholder to appear before its content. */
+const answerDelayMs = 400;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
+  visit = await browser.open();
+  await signUp(visit.page, baseUrl);
+});
+
+// Counts every layout shift, including shifts shortly after a click, which the standard metric leaves out.
+const observeShifts = `
+  globalThis.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) globalThis.layoutShift += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+
+/** Opens a URL with slow responses, waits until `words` appear, and returns how far the page shifted. */
+async function measureShift(page: Page, path: string, words: string): Promise<unknown> {
+  await page.goto(`${environment.baseUrl}${path}`);
+  await page.getByText(words).first().waitFor();
+  await page.evaluate("document.fonts.ready.then(() => undefined)");
+  // After two frames, the observer has received everything that was painted.
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  return await page.evaluate("layoutShift");
+}
+
+async function slowDown(page: Page): Promise<void> {
+  await page.addInitScript(observeShifts);
+  await page.route("**/trpc/**", async (route) => {
+    await new Promise((done) => setTimeout(done, answerDelayMs));
+    await route.continue();
+  });
+}
+
+test("shifts nothing while pages for visitors load", async () => {
+  const { page, complaints } = await environment.browser.open();
+  await slowDown(page);
+  expect(await measureShift(page, "/sign-in", "Use your email address and password")).toBeLessThan(
+    shiftAtMost,
+  );
+  expect(await measureShift(page, "/sign-up", "12 to 128 characters")).toBeLessThan(shiftAtMost);
+  expect(complaints).toEqual([]);
+});
+
+test("shifts nothing while pages of a signed-in user load, empty and full", async () => {
+  const { page, complaints } = visit;
+  await slowDown(page);
+  expect(await measureShift(page, "/", "This step is completed automatically")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/account/api-keys", "No API keys yet")).toBeLessThan(shiftAtMost);
+  await Promise.all(Array.from({ length: 30 }, (_, number) => createKey(page, `Robot ${number}`)));
+  expect(await measureShift(page, "/account/api-keys", "1–25 of 30 keys")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/account/api-keys?page=2", "26–30 of 30 keys")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/", "You have 30 keys.")).toBeLessThan(shiftAtMost);
+  expect(complaints).toEqual([]);
+  expect(await measureShift(page, "/nowhere", "Page not found")).toBeLessThan(shiftAtMost);
+});
+
+/** Records the content of the navigation on each change. */
+const watchNavigation = `
+  globalThis.navigations = [];
+  const look = () => {
+    const links = [...document.querySelectorAll('nav[aria-label="Main"] a')].map((link) => link.textContent);
+    const navigation = links.join(", ");
+    if (links.length > 0 && navigation !== navigations.at(-1)) navigations.push(navigation);
+    requestAnimationFrame(look);
+  };
+  look();
+`;
+
+test("keeps the navigation while a page reloads, for each role", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "grace@example.com");
+  const own = await getWorkspace(page);
+  const other = await getWorkspace(visit.page);
+  const membership = ["--workspace", other.id, "--user", "grace@example.com", "--role", "viewer"];
+  await environment.command(["member", "add", ...membership]);
+  const open = async (path: string) => {
+    await page.goto(`${environment.baseUrl}${path}`);
+    await page.getByRole("button", { name: "Account menu" }).waitFor();
+    // After two frames, the observer has seen what was painted.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    return await page.evaluate("navigations");
+  };
+  await slowDown(page);
+  await page.addInitScript(watchNavigation);
+  await open(`/w/${other.slug}`);
+  const asViewer = ["Overview, API keys, Members, Settings, Your API keys, Security"];
+  expect(await open(`/w/${other.slug}/members`)).toEqual(asViewer);
+  expect(await open("/account/api-keys")).toEqual(asViewer);
+  expect(await open(`/w/${own.slug}`)).toEqual([
+    "Overview, API keys, Members, Audit log, Settings, Your API keys, Security",
+  ]);
+  expect(await open(`/w/${other.slug}`)).toEqual(asViewer);
+
+  await environment.command(["member", "remove", ...membership.slice(0, 4)]);
+  await proceduresOf(page).workspaces.delete.mutate({ workspaceId: own.id });
+  await open("/account/api-keys");
+  expect(await open("/account/api-keys")).toEqual(["Your API keys, Security"]);
+});
+
+test.each([
+  { chosen: "dark", system: "light" },
+  { chosen: "light", system: "dark" },
+] as const)(
+  "paints a $chosen page first if $chosen was chosen on a $system system",
+  async ({ chosen, system }) => {
+    const { page } = await environment.browser.open({ colorScheme: system });
+    await page.goto(`${environment.baseUrl}/sign-in`);
+    await page.evaluate((value) => localStorage.setItem("latchkey.appearance", value), chosen);
+    // Only the document, its style sheet and the script for the color scheme arrive.
+    await page.route("**/*.js", (route) =>
+      route.request().url().endsWith("/color-scheme.js") ? route.continue() : route.abort(),
+    );
+    await page.reload();
+    const background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    expect(background).toBe(chosen === "dark" ? "rgb(14, 17, 21)" : "rgb(255, 255, 255)");
+    const ofFrame = await page.evaluate(
+      `[...document.querySelectorAll('meta[name="theme-color"]')].map((meta) => meta.content)`,
+    );
+    expect(new Set(ofFrame as string[])).toEqual(new Set([chosen === "dark" ? "#13171c" : "#f8f9fb"]));
+  },
+);
+
+test("loads fonts, scripts and styles only from its own origin", async () => {
+  const { page } = await environment.browser.open();
+  const foreign: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${environment.baseUrl}/`)) foreign.push(request.url());
+  });
+  await page.goto(`${environment.baseUrl}/sign-in`);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  expect(foreign).toEqual([]);
+  expect(await page.evaluate('document.fonts.check("14px Inter")')).toBe(true);
+});

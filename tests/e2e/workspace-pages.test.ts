@@ -1,0 +1,126 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// The pages about a workspace that has been used, and one's own security log: with axe, and by keyboard alone.
+
+let page: Page;
+let slug: string;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+  ({ page } = await browser.open({ viewport: { width: 1280, height: 800 } }));
+  await signUp(page, baseUrl);
+  const workspace = await getWorkspace(page);
+  ({ slug } = workspace);
+  const email = "grace@example.com";
+  await command(
+    ["user", "create", "--email", email, "--name", "Grace Hopper", "--password-stdin"],
+    visitor.password,
+  );
+  await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "admin"]);
+  const { apiKeys } = proceduresOf(page);
+  const { key } = await apiKeys.create.mutate({
+    name: "Deploy",
+    settings: { expiresAt: { inSeconds: 86_400 } },
+  });
+  await callOpenApi(baseUrl, key);
+  await fetch(`${baseUrl}/open/workspaces/${workspace.id}`, { headers: { Authorization: `Bearer ${key}` } });
+  await apiKeys.create.mutate({ name: "Backup", settings: { isDisabled: true } });
+  const { id } = await apiKeys.create.mutate({ name: "Rotating" });
+  await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
+});
+
+async function readFocus(): Promise<string> {
+  const snapshot = await page.locator(":focus").ariaSnapshot();
+  return snapshot.split("\n")[0] ?? "";
+}
+
+/** Presses Tab, at most 60 times, until the focused element's role and name include `name`. */
+async function tabTo(name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let count = 0; count < 60; count += 1) {
+    await page.keyboard.press("Tab");
+    const focus = await readFocus();
+    if (focus.includes(name)) return;
+    passed.push(focus);
+  }
+  throw new Error(`Tab does not reach ${name}, only:\n${passed.join("\n")}`);
+}
+
+test.each([
+  ["the overview", (): string => `/w/${slug}`, "Busiest API keys"],
+  ["the keys of the workspace", (): string => `/w/${slug}/api-keys`, "Rotating"],
+  ["the members", (): string => `/w/${slug}/members`, "Grace Hopper"],
+  ["the security log", (): string => "/account/security", "Rotated the API key"],
+] as const)("axe finds nothing on %s, in light and dark, wide and narrow", async (_name, path, text) => {
+  await page.goto(environment.baseUrl + path());
+  await page.getByText(text).first().waitFor();
+  await page.waitForLoadState("networkidle");
+  const found: Record<number, readonly string[]> = {};
+  for (const width of [1280, 375]) {
+    await page.setViewportSize({ width, height: 800 });
+    const problems = await findProblemsInBothSchemes(page);
+    if (problems.length > 0) found[width] = problems;
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  expect(found).toEqual({});
+});
+
+test("shows exact times after a choice made by keyboard", async () => {
+  await page.goto(`${environment.baseUrl}/w/${slug}/audit`);
+  await page.getByText("created the workspace").first().waitFor();
+  await page.getByRole("button", { name: "Account menu" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: "Your API keys" }).and(page.locator(":focus")).waitFor();
+  const choice = page.getByRole("menuitemcheckbox", { name: "Exact times" });
+  for (let count = 0; count < 8; count += 1) {
+    if (await choice.and(page.locator(":focus")).count()) break;
+    await page.keyboard.press("ArrowDown");
+  }
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  const year = String(new Date().getFullYear());
+  await expect.poll(() => page.getByRole("main").locator("time").first().textContent()).toContain(year);
+  await page.reload();
+  await expect.poll(() => page.getByRole("main").locator("time").first().textContent()).toContain(year);
+  await page.evaluate("localStorage.removeItem('latchkey.exact-times')");
+});
+
+test("searches and sorts the keys of the workspace, and chooses columns, by keyboard", async () => {
+  await page.goto(`${environment.baseUrl}/w/${slug}/api-keys`);
+  await page.getByText("Rotating").first().waitFor();
+  await page.getByRole("searchbox").focus();
+  await page.keyboard.type("deploy");
+  await page.getByRole("main").getByRole("link", { name: "Rotating" }).waitFor({ state: "detached" });
+  await tabTo("Columns");
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitemcheckbox").first().and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Escape");
+  await expect.poll(readFocus).toContain("Columns");
+  await tabTo("Expires");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/sort=/);
+});
+
+test("disables several keys by keyboard, and continues in the list", async () => {
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
+  await page.getByRole("checkbox", { name: "Select Deploy" }).focus();
+  await page.keyboard.press("Space");
+  await page.getByText("1 key selected").waitFor();
+  await page.getByRole("checkbox", { name: "Select Rotating" }).focus();
+  await page.keyboard.press("Space");
+  await page.getByText("2 keys selected").waitFor();
+  await page.getByRole("button", { name: "Disable", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Disable 2 keys?" });
+  await dialog.waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await tabTo("Disable 2 keys");
+  await page.keyboard.press("Enter");
+  await page.getByText("2 keys were disabled.").waitFor();
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.evaluate("document.activeElement.id")).toBe("content");
+});

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { Admission } from "@latchkey/auth/admission";
+import { createApiKey } from "@latchkey/auth/key-format";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
+import { callOpen } from "../support/open-call.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+
+// A Postgres that stops responding when no caller waits for its response.
+
+let environment: FaultEnvironment;
+beforeAll(async () => {
+  environment = await createFaultEnvironment();
+});
+afterAll(async () => {
+  await environment?.close();
+});
+
+test("abandons a statement without a response after all of its callers have been answered", async () => {
+  const { connection } = environment.cluster;
+  const proxy = await startTcpProxy(join(connection.host, ".s.PGSQL.5432"));
+  onTestFinished(() => proxy.close());
+  let strandsNext = false;
+  const node = new Admission({
+    connection: { ...connection, database: "product", host: "127.0.0.1", port: proxy.port },
+    deadlineMs: 500,
+    onStatement: () => {
+      if (strandsNext) proxy.strand();
+      strandsNext = false;
+    },
+  });
+  onTestFinished(() => node.close());
+  const { key } = await environment.knownKey("unwatched");
+  expect(await node.admit(key)).toMatchObject({ kind: "admitted" });
+  // A known key and an unknown one: two statements, the second of which is sent when their time is over.
+  proxy.hold();
+  const both = Promise.all([node.admit(key), node.admit(createApiKey().secret)]);
+  strandsNext = true;
+  expect((await both).map(({ kind }) => kind)).toEqual(["unavailable", "unavailable"]);
+  proxy.release();
+  await expect.poll(async () => (await node.admit(key)).kind, { timeout: 5_000 }).toBe("admitted");
+});
+
+test("a node whose Postgres has fallen silent stops when it is told to", async () => {
+  const { node, proxy } = environment;
+  const { key } = await environment.knownKey("stopping");
+  proxy.hold();
+  expect((await callOpen(node.baseUrl, key)).status).toBe(503);
+  const signalledAt = performance.now();
+  expect(await node.stop("SIGTERM")).toBe(0);
+  const tookMs = performance.now() - signalledAt;
+  console.info(`SIGTERM while Postgres is silent: gone within ${Math.round(tookMs)} ms`);
+  expect(tookMs).toBeLessThan(5_000);
+});

@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { findFreePort } from "@latchkey/db/testing/free-port";
+import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { statusOf } from "../support/open-call.ts";
+import { authSecret, spawnNode } from "../support/product.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+
+// A node that starts before its database is up.
+
+let instance: TestInstance;
+let cluster: TestCluster;
+let proxy: TcpProxy;
+
+beforeAll(async () => {
+  [instance, cluster] = await Promise.all([createTestInstance(), startTestCluster()]);
+  proxy = await startTcpProxy(join(cluster.connection.host, ".s.PGSQL.5432"));
+  await createDatabase(cluster.connection, "late");
+});
+
+afterAll(async () => {
+  await instance?.close();
+  await proxy?.close();
+  await cluster?.stop();
+});
+
+test("it waits, reports it without the password, and starts as soon as the database is up", async () => {
+  proxy.cut();
+  const { user, password } = cluster.connection;
+  const variables = {
+    DATABASE_URL_FILE: join(instance.directory, "database-url"),
+    AUTH_SECRET_FILE: join(instance.directory, "auth-secret"),
+    DATABASE_URI: "postgres://misspelled.example.com/latchkey",
+  };
+  await writeFile(
+    variables.DATABASE_URL_FILE,
+    `postgres://${user}:${password}@127.0.0.1:${proxy.port}/late\n`,
+  );
+  await writeFile(variables.AUTH_SECRET_FILE, `${authSecret}\n`);
+  const onLine = (line: string): void => {
+    if (line.includes("is not up yet")) proxy.mend();
+  };
+  const node = await instance.start(variables, { onLine });
+  expect(node.output()).toContain(
+    `The Postgres of DATABASE_URL (postgres://127.0.0.1:${proxy.port}/late) is not up yet: `,
+  );
+  expect(node.output()).toContain("Waiting for up to 30 s.");
+  expect(node.output()).toContain("DATABASE_URI has no effect; did you mean DATABASE_URL?");
+  expect(node.output()).not.toContain(password);
+  expect(node.output()).not.toContain("misspelled");
+  expect(await statusOf(node.baseUrl, "/readyz")).toBe(200);
+  expect(await node.stop()).toBe(0);
+});
+
+test("it stops on a signal while it waits", async () => {
+  const url = `postgres://latchkey@127.0.0.1:${await findFreePort()}/latchkey`;
+  const child = spawnNode({ DATA_DIR: instance.dataDirectory, DATABASE_URL: url, AUTH_SECRET: authSecret });
+  const closed = once(child, "close");
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface(stream).on("line", (line) => {
+      lines.push(line);
+      if (line.includes("ECONNREFUSED")) child.kill("SIGTERM");
+    });
+  }
+  expect(await closed).toEqual([0, null]);
+  expect(lines.join("\n")).not.toContain("cannot start");
+});

@@ -1,0 +1,98 @@
+import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey, signUp } from "../support/account.ts";
+import { callOpen } from "../support/open-call.ts";
+import { authSecret, type ProductNode, type Variables } from "../support/product.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+
+// A database whose user isn't a superuser, as managed Postgres services provide it.
+
+const password = "a password for tests";
+let instance: TestInstance;
+let cluster: TestCluster;
+let superuser: pg.Client;
+
+beforeAll(async () => {
+  [instance, cluster] = await Promise.all([createTestInstance(), startTestCluster()]);
+  superuser = new pg.Client({ ...cluster.connection, database: "postgres" });
+  await superuser.connect();
+});
+
+afterAll(async () => {
+  await superuser?.end();
+  await instance?.close();
+  await cluster?.stop();
+});
+
+/** Creates a user with these attributes, and a database that the user owns. */
+async function addOwner(name: string, attributes: string): Promise<Variables> {
+  await superuser.query(`create role ${name} login ${attributes} password '${password}'`);
+  await createDatabase(cluster.connection, name);
+  await superuser.query(`alter database ${name} owner to ${name}`);
+  const host = encodeURIComponent(cluster.connection.host);
+  return {
+    DATABASE_URL: `postgres://${name}:${encodeURIComponent(password)}@${host}/${name}`,
+    AUTH_SECRET: authSecret,
+  };
+}
+
+async function expectInUse(node: ProductNode): Promise<void> {
+  const account = await signUp(node.baseUrl);
+  const { key } = await createKey(node.baseUrl, account, "first");
+  expect((await callOpen(node.baseUrl, key)).status).toBe(200);
+  expect((await callOpen(node.baseUrl, key, "/open/workspaces")).status).toBe(200);
+}
+
+test("an owner that can't create roles gets the statements for a superuser, which suffice", async () => {
+  const variables = await addOwner("plain", "");
+  const refused = await instance.run(variables);
+  expect(refused.status).toBe(1);
+  const advice = /Have a superuser run, once: (.*;) \(a role/.exec(refused.stderr)?.[1];
+  expect(advice).toBe(
+    'create role latchkey_tenant nologin; create role latchkey_admission nologin; grant latchkey_tenant, latchkey_admission to "plain";',
+  );
+  expect(refused.stderr).toContain('The database user "plain" can\'t assume');
+  expect(refused.stderr).not.toContain(password);
+  expect(refused.stderr).not.toContain("    at ");
+  await superuser.query(advice ?? "");
+  await expectInUse(await instance.start(variables));
+});
+
+test("uses roles that another database's owner created, once they are granted", async () => {
+  const variables = await addOwner("newcomer", "createrole");
+  const refused = await instance.run(variables);
+  expect(refused.status).toBe(1);
+  expect(refused.stderr).toContain('grant latchkey_tenant, latchkey_admission to "newcomer";');
+  await superuser.query("grant latchkey_tenant, latchkey_admission to newcomer");
+  await expectInUse(await instance.start(variables));
+});
+
+test("an owner that can create roles needs no superuser, and is subject to row-level security", async () => {
+  const other = await startTestCluster();
+  try {
+    const admin = new pg.Client({ ...other.connection, database: "postgres" });
+    await admin.connect();
+    await admin.query(`create role maker login createrole password '${password}'`);
+    await admin.query("create database maker owner maker");
+    await admin.end();
+    const host = encodeURIComponent(other.connection.host);
+    const url = `postgres://maker:${encodeURIComponent(password)}@${host}/maker`;
+    const node = await instance.start({ DATABASE_URL: url, AUTH_SECRET: authSecret });
+    await expectInUse(node);
+    const owner = new pg.Client({ ...other.connection, user: "maker", password, database: "maker" });
+    await owner.connect();
+    try {
+      expect((await owner.query("select current_user::text as name")).rows).toEqual([{ name: "maker" }]);
+      for (const table of ["workspaces", "members", "audit_events"])
+        await expect(owner.query(`select from ${table}`), table).rejects.toThrow(
+          "row-level security hides the rows of tenants from the owner of the database",
+        );
+    } finally {
+      await owner.end();
+    }
+    expect(await node.stop()).toBe(0);
+  } finally {
+    await other.stop();
+  }
+});

@@ -1,0 +1,69 @@
+import { openDatabase } from "@latchkey/db/connection";
+import fc from "fast-check";
+import { expect } from "vitest";
+import { connectionTo } from "../postmaster.ts";
+import { installSteppedClock } from "../stepped-clock.ts";
+import { startTwoNodes } from "../two-nodes.ts";
+import { type NodesUnderTest, runScenario } from "./run-scenario.ts";
+import { type ScenarioCounts, zeroCounts } from "./scenario-counts.ts";
+import { scenarios } from "./steps.ts";
+
+/**
+ * Runs random scenarios on two nodes with one database, and checks each against the model. Prints how much was
+ * checked, and expects that it was enough.
+ *
+ * @param options Runs `runs` scenarios, and repeats that until `seconds` have passed.
+ * @throws an Error with the seed, the path and the shortest failing scenario. Pass both to `fc.assert` to repeat the
+ *   same steps; the order of concurrent requests can differ.
+ */
+export async function checkScenarios({
+  runs,
+  seconds = 0,
+}: {
+  readonly runs: number;
+  readonly seconds?: number;
+}): Promise<void> {
+  const nodes = await startTwoNodes();
+  try {
+    const baseUrls = [nodes.left.baseUrl, nodes.right.baseUrl];
+    const clock = await installSteppedClock(nodes.instance.cluster);
+    const db = openDatabase(await connectionTo(nodes.instance.cluster), { applicationName: "model" });
+    try {
+      const until = performance.now() + seconds * 1_000;
+      const total: ScenarioCounts = { ...zeroCounts };
+      let count = 0;
+      do {
+        await runScenarios({ baseUrls, db, clock }, runs, total);
+        count += runs;
+      } while (performance.now() < until);
+      console.info(`${count} random scenarios: ${JSON.stringify(total)}`);
+      expectEnough(total, count);
+    } finally {
+      await db.destroy();
+      await clock.close();
+    }
+  } finally {
+    await nodes.close();
+  }
+}
+
+async function runScenarios(stage: NodesUnderTest, runs: number, total: ScenarioCounts): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(scenarios, async (steps) => {
+      const figures = await runScenario(stage, steps);
+      for (const name of Object.keys(total) as (keyof ScenarioCounts)[]) total[name] += figures[name]; // The keys of `total` are those of the counts.
+    }),
+    { numRuns: runs, includeErrorInReport: true },
+  );
+}
+
+/** Expects enough of each kind of event. */
+function expectEnough(total: ScenarioCounts, count: number): void {
+  const { admitted, rejected, open, unknown, ...done } = total;
+  expect(admitted).toBeGreaterThan(20 * count);
+  expect(rejected).toBeGreaterThan(10 * count);
+  expect(open).toBeGreaterThan(count);
+  expect(unknown).toBeLessThanOrEqual(admitted / 100);
+  // Every kind of change, and lists.
+  for (const [kind, count] of Object.entries(done)) expect(count, kind).toBeGreaterThan(0);
+}

@@ -1,0 +1,54 @@
+/** How much was checked. A run without concurrent requests would prove little. */
+export interface ScenarioCounts {
+  admitted: number;
+  rejected: number;
+  /** Uses without a response, or with 503, which may have been counted. */
+  unknown: number;
+  /** Uses during a change, for which either decision was correct. */
+  open: number;
+  /** Successful changes by kind, without those that changed nothing. */
+  creations: number;
+  renamings: number;
+  deletions: number;
+  disablings: number;
+  enablings: number;
+  additions: number;
+  roleChanges: number;
+  removals: number;
+  listings: number;
+  /** Uses that exceeded their key's rate limit. */
+  limited: number;
+  /** Uses that were rejected only because of the key's restrictions or a former secret. */
+  rejectedByKey: number;
+  restrictions: number;
+  rotations: number;
+  endings: number;
+  clockSteps: number;
+  /** Uses that the role decided. */
+  admittedByRole: number;
+  rejectedByRole: number;
+}
+
+export const zeroCounts: Readonly<ScenarioCounts> = {
+  admitted: 0,
+  rejected: 0,
+  unknown: 0,
+  open: 0,
+  creations: 0,
+  renamings: 0,
+  deletions: 0,
+  disablings: 0,
+  enablings: 0,
+  additions: 0,
+  roleChanges: 0,
+  removals: 0,
+  listings: 0,
+  limited: 0,
+  rejectedByKey: 0,
+  restrictions: 0,
+  rotations: 0,
+  endings: 0,
+  clockSteps: 0,
+  admittedByRole: 0,
+  rejectedByRole: 0,
+};

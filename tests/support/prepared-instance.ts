@@ -1,0 +1,34 @@
+import { copyData } from "@latchkey/db/testing/copy-data";
+import { inject } from "vitest";
+import type { Variables } from "./product.ts";
+import { createTestInstance, type TestInstance } from "./test-instance.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** A data directory with the newest schema and without users, which tests copy. */
+    preparedData: string;
+  }
+}
+
+/** Creates an instance whose database exists, for tests of everything except the first start. */
+export async function createPreparedInstance(variables: Variables = {}): Promise<TestInstance> {
+  const instance = await createTestInstance(variables);
+  await copyData(inject("preparedData"), instance.dataDirectory);
+  return instance;
+}
+
+/** A node with a temporary data directory, which `stop` deletes. */
+export interface Product {
+  readonly baseUrl: string;
+  readonly dataDirectory: string;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startProduct(variables: Variables = {}): Promise<Product> {
+  await using stack = new AsyncDisposableStack();
+  const instance = await createPreparedInstance(variables);
+  stack.defer(() => instance.close());
+  const { baseUrl } = await instance.start();
+  stack.move();
+  return { baseUrl, dataDirectory: instance.dataDirectory, stop: instance.close };
+}
