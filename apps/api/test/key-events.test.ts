@@ -2,6 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
+import { listSecurityEvents } from "@latchkey/db/security-events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey, deleteKey, rotateKey, updateKey } from "../src/domain/api-keys.ts";
@@ -110,8 +111,8 @@ test("every change of a key is in the logs of the workspaces that it can reach, 
   const { items } = await client.securityLog.list.query({});
   expect(items.map(({ action }) => action)).toEqual(actions.toReversed());
   expect(items.at(-1)).toMatchObject({
-    actor: { kind: "session", keyId: null },
-    key: { id, name: "Deploys", isDeleted: true },
+    actor: { kind: "session", keyId: null, isKeyDeleted: false },
+    key: { id, name: "Deploys" },
     after: { name: "CI", isReadOnly: true, workspaceIds: encodeId("workspace", first) },
     address: "127.0.0.1",
     requestId: expect.any(String),
@@ -155,6 +156,17 @@ test("the deletion of a key by itself, and a reissued secret, are in the audit l
     ["key.rotated", "key"],
     ["key.secret-reissued", "key"],
     ["key.deleted", "key"],
+  ]);
+  const events = await listSecurityEvents(app.owner, userId, {
+    sort: "occurredAt",
+    direction: "desc",
+    limit: 10,
+  });
+  expect(events.map(({ actorKeyId, isActorKeyDeleted }) => [actorKeyId, isActorKeyDeleted])).toEqual([
+    [keyId, true],
+    [keyId, true],
+    [keyId, true],
+    [null, false],
   ]);
 });
 

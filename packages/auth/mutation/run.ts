@@ -20,6 +20,14 @@ const mutants = await new Stryker({
   ...(modules.length > 0 ? { mutate: modules } : {}),
 }).runMutationTest();
 
+const mutated = new Set(mutants.map(({ fileName }) => relative(process.cwd(), fileName)));
+for (const module of modules.length > 0 ? modules : config.mutate) {
+  if (mutated.has(module)) continue;
+  // Stryker ignores a module that was renamed or deleted.
+  process.stderr.write(`${module}: no mutants were found. Check the name of the module.\n`);
+  process.exitCode = 1;
+}
+
 for (const [file, ofFile] of Map.groupBy(mutants, ({ fileName }) => fileName)) {
   const detected = ofFile.filter(({ status }) => status === "Killed" || status === "Timeout").length;
   const missed = ofFile.filter(({ status }) => status === "Survived" || status === "NoCoverage").length;

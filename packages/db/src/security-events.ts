@@ -11,10 +11,10 @@ export interface SecurityEvent {
   readonly actorKind: Origin["actor"]["kind"];
   /** The key that made the change; null for the web app and the command. */
   readonly actorKeyId: KeyId | null;
+  readonly isActorKeyDeleted: boolean;
   readonly keyId: KeyId | null;
   /** The current name of the key; null once it has been purged. */
   readonly keyName: string | null;
-  readonly isKeyDeleted: boolean;
   readonly before: Details | null;
   readonly after: Details | null;
   readonly address: string | null;
@@ -63,7 +63,14 @@ export async function listSecurityEvents(
   const query = db
     .selectFrom("security_events")
     .leftJoin("api_keys", "api_keys.id", "security_events.key_id")
-    .select((eb) => [
+    .leftJoin("api_keys as actor_keys", "actor_keys.id", "security_events.actor_key_id")
+    .select([
+      (eb) =>
+        // A purged key has no row.
+        eb("actor_keys.deleted_at", "is not", null)
+          .or(eb("security_events.actor_key_id", "is not", null).and("actor_keys.id", "is", null))
+          .$castTo<boolean>()
+          .as("isActorKeyDeleted"),
       "security_events.id",
       "security_events.occurred_at as occurredAt",
       "security_events.action",
@@ -71,7 +78,6 @@ export async function listSecurityEvents(
       "security_events.actor_key_id as actorKeyId",
       "security_events.key_id as keyId",
       "api_keys.name as keyName",
-      eb("api_keys.deleted_at", "is not", null).$castTo<boolean>().as("isKeyDeleted"),
       "security_events.before",
       "security_events.after",
       "security_events.address",

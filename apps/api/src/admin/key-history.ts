@@ -76,9 +76,9 @@ export const keyHistoryRouter = createRouter({
     }),
 
   /** The last 100 rejected requests, newest first. */
-  refusals: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
-    const refusals = await ctx.read((db) => listKeyRejections(db, ctx.keyId));
-    return refusals.map(presentRejection);
+  rejections: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
+    const rejections = await ctx.read((db) => listKeyRejections(db, ctx.keyId));
+    return rejections.map(presentRejection);
   }),
 
   /** The last five distinct addresses, newest first, with times accurate to a minute. */
@@ -91,13 +91,13 @@ export const keyHistoryRouter = createRouter({
   explainRequest: sessionProcedure
     .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request id.").max(128) }))
     .query(async ({ ctx, input: { requestId } }) => {
-      const refusals = await ctx.read((db) => findOwnRejections(db, ctx.user.id, requestId));
-      return refusals.map((refusal) => ({
-        ...presentRejection(refusal),
+      const rejections = await ctx.read((db) => findOwnRejections(db, ctx.user.id, requestId));
+      return rejections.map((rejection) => ({
+        ...presentRejection(rejection),
         key: {
-          id: encodeId("key", refusal.keyId),
-          name: refusal.keyName,
-          isDeleted: refusal.isKeyDeleted,
+          id: encodeId("key", rejection.keyId),
+          name: rejection.keyName,
+          isDeleted: rejection.isKeyDeleted,
         },
       }));
     }),

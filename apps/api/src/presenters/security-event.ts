@@ -10,11 +10,11 @@ export function presentSecurityEvent(event: SecurityEvent) {
     actor: {
       kind: event.actorKind,
       keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
+      isKeyDeleted: event.isActorKeyDeleted,
     },
     key: event.keyId && {
       id: encodeId("key", event.keyId),
       name: event.keyName,
-      isDeleted: event.isKeyDeleted || event.keyName === null,
     },
     before: event.before,
     after: event.after,

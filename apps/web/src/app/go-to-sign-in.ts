@@ -12,7 +12,7 @@ interface Destination {
  * Opens the sign-in page after a session ended, and discards the user's cached queries and
  * notifications.
  */
-export async function leave(
+export async function goToSignIn(
   router: Pick<RegisteredRouter, "navigate">,
   destination: Destination = {},
 ): Promise<void> {

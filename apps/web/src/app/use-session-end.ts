@@ -2,7 +2,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { onSessionEnded, queryClient } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
-import { leave } from "./go-to-sign-in.ts";
+import { goToSignIn } from "./go-to-sign-in.ts";
 
 /**
  * Redirects to the sign-in page when a call is rejected because the session ended, and back after
@@ -17,7 +17,7 @@ export function useSessionEnd(): void {
         // Concurrent calls, and calls in flight during a sign-out, are rejected too. Only the first
         // one redirects.
         if (queryClient.getQueryData(current) === null) return;
-        void leave(router, { next: router.state.location.href, ended: "yes" });
+        void goToSignIn(router, { next: router.state.location.href, ended: "yes" });
       }),
     [router],
   );

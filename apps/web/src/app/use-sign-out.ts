@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { describeFailure } from "../server/failure.ts";
 import { trpc } from "../server/trpc.ts";
-import { leave } from "./go-to-sign-in.ts";
+import { goToSignIn } from "./go-to-sign-in.ts";
 import { useAppearance } from "./shell/appearance.ts";
 
 /**
@@ -18,7 +18,7 @@ export function useSignOut(): () => void {
     trpc.session.signOut.mutationOptions({
       onSuccess: () => {
         setAppearance(appearance);
-        return leave(router);
+        return goToSignIn(router);
       },
       onError: (error) =>
         notifications.show({ title: "You are still signed in", message: describeFailure(error).message }),

@@ -116,10 +116,10 @@ export class UsageRecorder {
         return;
       }
       case "limited":
-        this.#refuse(verdict.presented, verdict.kind, request);
+        this.#recordRejection(verdict.presented, verdict.kind, request);
         return;
       case "rejected":
-        if (verdict.presented) this.#refuse(verdict.presented, verdict.reason as Outcome, request); // A key was found.
+        if (verdict.presented) this.#recordRejection(verdict.presented, verdict.reason as Outcome, request); // A key was found.
         return;
       case "unavailable":
         return;
@@ -140,14 +140,14 @@ export class UsageRecorder {
     clearInterval(this.#timer);
     this.#readClock();
     const written = this.#enqueue(async () => {
-      for (let round = 0; round < maxRounds && this.#hasWaiting(); round += 1)
+      for (let round = 0; round < maxRounds && this.#hasPendingWrites(); round += 1)
         if (!(await this.#write())) return;
     });
     await Promise.race([written, delay(lastFlushMs, undefined, { ref: false })]);
     await Promise.race([this.#db.destroy(), delay(disconnectMs, undefined, { ref: false })]);
   }
 
-  #refuse({ keyId, formerSecret }: Presented, reason: Outcome, request: RecordedRequest): void {
+  #recordRejection({ keyId, formerSecret }: Presented, reason: Outcome, request: RecordedRequest): void {
     const workspaceId = memberOutcomes.has(reason) ? request.workspaceId : undefined;
     this.#counters.count(keyId, workspaceId, reason);
     const { method, path, requestId } = request;
@@ -201,7 +201,7 @@ export class UsageRecorder {
     await task;
   }
 
-  #hasWaiting(): boolean {
+  #hasPendingWrites(): boolean {
     return (
       this.#counters.pendingCount +
         this.#addresses.pendingCount +
@@ -214,7 +214,7 @@ export class UsageRecorder {
 
   /** Performs one write. Returns false if it must be tried again. */
   async #write(): Promise<boolean> {
-    if (!this.#hasWaiting()) return true;
+    if (!this.#hasPendingWrites()) return true;
     const usage = this.#counters.take(maxCountsPerWrite);
     const addresses = this.#addresses.take(maxSightingsPerWrite);
     const uses = this.#secretUses.take(maxSightingsPerWrite);

@@ -22,7 +22,7 @@ export interface ClusterLocation {
 }
 
 /** The record in a data directory of a cluster outside of it. */
-interface PlaceRecord {
+interface LocationRecord {
   readonly directory: string;
   readonly reason: string;
 }
@@ -46,10 +46,10 @@ export async function findClusterLocation(dataDirectory: string): Promise<Cluste
     return await moveOut(dataDirectory, account);
   }
   const record = await readRecord(dataDirectory);
-  if (record) return await placeOf(dataDirectory, record);
+  if (record) return await readLocation(dataDirectory, record);
   const account = await findServerAccount();
   if (await canHost(dataDirectory, account)) return { home: dataDirectory, cluster: inside, account };
-  return await placeOf(dataDirectory, await recordPlace(dataDirectory, account));
+  return await readLocation(dataDirectory, await recordLocation(dataDirectory, account));
 }
 
 /** Whether a data directory contains a cluster, or a record of one. Changes nothing. */
@@ -96,7 +96,7 @@ function recordPath(dataDirectory: string): string {
   return join(dataDirectory, "postgres.place.json");
 }
 
-async function readRecord(dataDirectory: string): Promise<PlaceRecord | undefined> {
+async function readRecord(dataDirectory: string): Promise<LocationRecord | undefined> {
   try {
     return JSON.parse(await readFile(recordPath(dataDirectory), "utf8"));
   } catch (error) {
@@ -105,7 +105,7 @@ async function readRecord(dataDirectory: string): Promise<PlaceRecord | undefine
   }
 }
 
-async function placeOf(dataDirectory: string, record: PlaceRecord): Promise<ClusterLocation> {
+async function readLocation(dataDirectory: string, record: LocationRecord): Promise<ClusterLocation> {
   const home = record.directory;
   if (!(await stat(home).catch(() => undefined))) {
     throw new EmbeddedPostgresError(
@@ -126,7 +126,10 @@ async function placeOf(dataDirectory: string, record: PlaceRecord): Promise<Clus
  * Creates a home outside the data directory, and records it in the data directory. If several processes do so at the
  * same time, the first record wins.
  */
-async function recordPlace(dataDirectory: string, account: ServerAccount | undefined): Promise<PlaceRecord> {
+async function recordLocation(
+  dataDirectory: string,
+  account: ServerAccount | undefined,
+): Promise<LocationRecord> {
   const suffix = randomBytes(4).toString("hex");
   const hash = createHash("sha256").update(dataDirectory).digest("hex").slice(0, 8);
   // With the hash of the path alone, a data directory that was removed and recreated would get the data of the removed
@@ -137,7 +140,7 @@ async function recordPlace(dataDirectory: string, account: ServerAccount | undef
   await createSharedDirectory();
   await mkdir(directory, { mode: 0o700 });
   try {
-    const record: PlaceRecord = { directory, reason };
+    const record: LocationRecord = { directory, reason };
     await writeFile(draft, `${JSON.stringify(record)}\n`, { flag: "wx", mode: 0o600, flush: true });
     await link(draft, recordPath(dataDirectory));
     return record;
@@ -156,23 +159,23 @@ async function recordPlace(dataDirectory: string, account: ServerAccount | undef
  * access.
  */
 async function moveOut(dataDirectory: string, account: ServerAccount): Promise<ClusterLocation> {
-  const place = await placeOf(
+  const location = await readLocation(
     dataDirectory,
-    (await readRecord(dataDirectory)) ?? (await recordPlace(dataDirectory, account)),
+    (await readRecord(dataDirectory)) ?? (await recordLocation(dataDirectory, account)),
   );
   try {
-    await rename(clusterBelow(dataDirectory), place.cluster);
+    await rename(clusterBelow(dataDirectory), location.cluster);
   } catch (error) {
     // ENOENT means that another process has just moved it.
     if (errorCode(error) !== "ENOENT") {
       throw new EmbeddedPostgresError(
         "not-reachable",
-        `The database in ${dataDirectory} cannot be used, because ${place.reason}; give that user access.`,
+        `The database in ${dataDirectory} cannot be used, because ${location.reason}; give that user access.`,
         { cause: error },
       );
     }
   }
-  return place;
+  return location;
 }
 
 async function canEnter(directory: string, account: ServerAccount): Promise<boolean> {

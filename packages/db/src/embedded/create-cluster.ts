@@ -28,17 +28,19 @@ const initialSettings = {
  * create it at the same time, the first one wins.
  * @throws EmbeddedPostgresError `start-failed`, `data-directory-not-writable`
  */
-export async function createCluster(place: ClusterLocation, binaries: Binaries): Promise<void> {
-  await removeStale(place.home);
-  const temporary = await translateWriteErrors(place.home, () => mkdtemp(join(place.home, temporaryPrefix)));
+export async function createCluster(location: ClusterLocation, binaries: Binaries): Promise<void> {
+  await removeStale(location.home);
+  const temporary = await translateWriteErrors(location.home, () =>
+    mkdtemp(join(location.home, temporaryPrefix)),
+  );
   try {
-    await initialize(temporary, place, binaries);
-    await rename(join(temporary, "cluster"), place.cluster);
-    await sync(place.home);
+    await initialize(temporary, location, binaries);
+    await rename(join(temporary, "cluster"), location.cluster);
+    await sync(location.home);
   } catch (error) {
     // Another process has just created the cluster. Ours is removed.
     const isTaken = ["ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "");
-    if (!isTaken || !(await hasCluster(place.cluster))) throw error;
+    if (!isTaken || !(await hasCluster(location.cluster))) throw error;
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
@@ -55,8 +57,8 @@ export async function requireVersion(cluster: string): Promise<void> {
   );
 }
 
-async function initialize(temporary: string, place: ClusterLocation, binaries: Binaries): Promise<void> {
-  const { account } = place;
+async function initialize(temporary: string, location: ClusterLocation, binaries: Binaries): Promise<void> {
+  const { account } = location;
   const cluster = join(temporary, "cluster");
   const passwordFile = join(temporary, "password");
   const password = `${randomBytes(32).toString("base64url")}\n`;
@@ -75,7 +77,7 @@ async function initialize(temporary: string, place: ClusterLocation, binaries: B
     // The lines after the failure are consequences of it or report the cleanup.
     const lines = made.output.split("\n");
     const line = lines.find((text) => /ERROR|FATAL|PANIC|error:/.test(text)) ?? lines.at(-1);
-    throw new EmbeddedPostgresError("start-failed", `initdb failed in ${place.home} (${line}).`);
+    throw new EmbeddedPostgresError("start-failed", `initdb failed in ${location.home} (${line}).`);
   }
   await rename(passwordFile, passwordPath(cluster));
   await sync(cluster);

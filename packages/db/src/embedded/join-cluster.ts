@@ -9,7 +9,7 @@ import { readPidFile, type ServerProcess, startServer } from "./server-process.t
 
 /** A cluster that can be joined, and started if it is not running. */
 export interface Cluster {
-  readonly place: ClusterLocation;
+  readonly location: ClusterLocation;
   readonly binaries: Binaries;
   readonly superuser: ClusterConnection;
 }
@@ -47,13 +47,13 @@ export async function joinCluster(cluster: Cluster): Promise<Membership> {
       server = undefined;
       if (!transientFailure.test(failure)) break;
     } else if (attempt.kind === "absent" && !server) {
-      server = await startServer(cluster.place, cluster.binaries);
+      server = await startServer(cluster.location, cluster.binaries);
     }
     await settlesWithin(pause, server?.exited);
   }
   throw new EmbeddedPostgresError(
     "start-failed",
-    `The embedded Postgres did not start: ${failure}; its log is ${logPath(cluster.place.cluster)}.`,
+    `The embedded Postgres did not start: ${failure}; its log is ${logPath(cluster.location.cluster)}.`,
   );
 }
 
@@ -63,7 +63,7 @@ async function membership(
   server: ServerProcess | undefined,
 ): Promise<Membership> {
   // If another process was faster, our Postgres is about to exit.
-  const running = server && (await readPidFile(cluster.place.cluster));
+  const running = server && (await readPidFile(cluster.location.cluster));
   return server && running?.pid === server.pid ? { presence, server } : { presence };
 }
 

@@ -44,7 +44,7 @@ export async function openCluster(options: {
   let closed: Promise<void> | undefined;
   return {
     superuser: cluster.superuser,
-    location: { directory: cluster.place.home, ...(reason && { reason }) },
+    location: { directory: cluster.location.home, ...(reason && { reason }) },
     kind: membership.server ? "started" : "found",
     close() {
       closed ??= supervision.end().then((last) => last && leaveCluster(cluster, last));
@@ -55,18 +55,18 @@ export async function openCluster(options: {
 
 async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster; reason: string }> {
   const directory = await createDataDirectory(dataDirectory);
-  let place = await findClusterLocation(directory);
-  const binaries = await getBinaries(place.account);
-  if (!(await hasCluster(place.cluster))) {
-    await createCluster(place, binaries);
+  let location = await findClusterLocation(directory);
+  const binaries = await getBinaries(location.account);
+  if (!(await hasCluster(location.cluster))) {
+    await createCluster(location, binaries);
     // Looks again, because another process may have been faster, and may use another account if useradd ran in both at
     // the same time.
-    place = await findClusterLocation(directory);
+    location = await findClusterLocation(directory);
   }
-  await requireVersion(place.cluster);
-  const superuser = await readSuperuserConnection(place.cluster);
-  const reason = [place.reason, binaries.reason].filter(Boolean).join("; ");
-  return { cluster: { place, binaries, superuser }, reason };
+  await requireVersion(location.cluster);
+  const superuser = await readSuperuserConnection(location.cluster);
+  const reason = [location.reason, binaries.reason].filter(Boolean).join("; ");
+  return { cluster: { location, binaries, superuser }, reason };
 }
 
 async function leaveCluster(cluster: Cluster, { presence, server }: Membership): Promise<void> {
@@ -77,7 +77,7 @@ async function leaveCluster(cluster: Cluster, { presence, server }: Membership):
       5000,
       presence.end().catch(() => {}),
     );
-  await stopServer(cluster.place);
+  await stopServer(cluster.location);
   await settlesWithin(
     5000,
     Promise.all([presence.ended, server?.exited]).then(() => {}),

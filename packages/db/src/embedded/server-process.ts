@@ -48,8 +48,8 @@ const fixedSettings = {
  * process: where nothing reaps orphans (a container without an init), an orphan would remain as a zombie, and Postgres
  * would take the zombie for a running owner of the cluster.
  */
-export async function startServer(place: ClusterLocation, binaries: Binaries): Promise<ServerProcess> {
-  const { account, cluster } = place;
+export async function startServer(location: ClusterLocation, binaries: Binaries): Promise<ServerProcess> {
+  const { account, cluster } = location;
   await createSocketDirectory(cluster, account);
   const socketDirectory = socketDirectoryOf(cluster);
   const settings = {
@@ -59,7 +59,7 @@ export async function startServer(place: ClusterLocation, binaries: Binaries): P
     unix_socket_directories: socketDirectory === cluster ? "." : socketDirectory,
   };
   const log = logPath(cluster);
-  await rotateLog(place);
+  await rotateLog(location);
   const logStart = (await stat(log).catch(() => undefined))?.size ?? 0;
   const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
   // The shell opens the log as the account: root must not follow a link that another user created.

@@ -84,10 +84,10 @@ async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership
  * after any other loss.
  */
 function hastenShutdowns(cluster: Cluster): () => void {
-  const path = join(cluster.place.cluster, "postmaster.pid");
+  const path = join(cluster.location.cluster, "postmaster.pid");
   const look = async (): Promise<void> => {
-    if ((await readPidFile(cluster.place.cluster))?.status !== "stopping") return;
-    await stopServer(cluster.place).catch(() => {});
+    if ((await readPidFile(cluster.location.cluster))?.status !== "stopping") return;
+    await stopServer(cluster.location).catch(() => {});
   };
   watchFile(path, { interval: lookEveryMilliseconds, persistent: false }, look);
   return () => unwatchFile(path, look);
@@ -95,8 +95,8 @@ function hastenShutdowns(cluster: Cluster): () => void {
 
 /** Rotates the log of a Postgres that keeps running. */
 function boundLog(cluster: Cluster): () => void {
-  const path = logPath(cluster.place.cluster);
-  const look = (): void => void rotateLog(cluster.place);
+  const path = logPath(cluster.location.cluster);
+  const look = (): void => void rotateLog(cluster.location);
   watchFile(path, { interval: measureLogEveryMilliseconds, persistent: false }, look);
   return () => unwatchFile(path, look);
 }

@@ -114,7 +114,7 @@ async function translating<Result>(path: string, work: () => Promise<Result>): P
   }
 }
 
-/** The operating system's refusals as a `BackupError`; everything else as it is. */
+/** Converts errors of the file system to a `BackupError`; returns other errors unchanged. */
 function translate(path: string, error: unknown): unknown {
   if (!isSystemError(error)) return error;
   if (error.code === "EEXIST") return fileExists(path);

@@ -14,8 +14,9 @@ import { isStatusFilter, type StatusFilter, statusFilters } from "../../ui/key-s
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, findLastPage, readColumns, writeColumns } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns } from "../../ui/table-search.ts";
 import toolbarClasses from "../../ui/toolbar.module.css";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import { apiKeyColumns } from "./api-key-columns.tsx";
 import { type ApiKeysSearch, defaultSort } from "./api-keys-search.ts";
@@ -34,8 +35,6 @@ interface OpenDialog {
   readonly kind: "edit" | "delete";
   readonly apiKey: ListedApiKey;
 }
-
-type SearchChange = { readonly [Name in keyof ApiKeysSearch]: ApiKeysSearch[Name] | undefined };
 
 export function ApiKeysPage(): ReactElement {
   const search = route.useSearch();
@@ -56,16 +55,12 @@ export function ApiKeysPage(): ReactElement {
     if (openDialog?.kind !== kind) return undefined;
     return keys.data?.items.find(({ id }) => id === openDialog.apiKey.id) ?? openDialog.apiKey;
   };
-  /**
-   * Changes the search part of the URL and removes undefined values. Goes to the first page unless
-   * `next` has a page.
-   */
-  const change = (next: SearchChange) => {
-    if (!("columns" in next)) setSelected(new Set());
-    void navigate({
-      search: ({ page: _page, ...before }) => ({ ...before, ...next }) as ApiKeysSearch,
-      replace: !("page" in next),
-    });
+  const total = keys.isPlaceholderData ? undefined : keys.data?.total;
+  const table = useTableNavigation<ApiKeysSearch>({ navigate, page, size, total });
+  const clearSelection = () => setSelected(new Set());
+  const change: typeof table.change = (next) => {
+    clearSelection();
+    table.change(next);
   };
   const open = useCallback(
     ({ id }: ListedApiKey) => void openPage({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
@@ -82,19 +77,9 @@ export function ApiKeysPage(): ReactElement {
     [],
   );
 
-  const total = keys.isPlaceholderData ? undefined : keys.data?.total;
   const failure = useLoadingFailure(keys);
   const loadedFilter = useLoadedFilter({ q, status }, total !== undefined);
   const isEmpty = total === 0 && q === "" && status === undefined;
-  const lastPage = findLastPage(total ?? 0, size);
-  useEffect(() => {
-    // The last key of the last page was deleted, or the URL names a page that doesn't exist.
-    if (total === undefined || page <= lastPage) return;
-    void navigate({
-      search: ({ page: _, ...rest }) => (lastPage > 1 ? { ...rest, page: lastPage } : rest),
-      replace: true,
-    });
-  }, [total, page, lastPage, navigate]);
 
   return (
     <>
@@ -147,7 +132,7 @@ export function ApiKeysPage(): ReactElement {
               <ColumnMenu
                 columns={apiKeyColumns}
                 chosen={readColumns(search)}
-                onChoose={(chosen) => change({ columns: writeColumns(chosen), page: search.page })}
+                onChoose={table.chooseColumns}
               />
             </div>
           </div>
@@ -169,7 +154,7 @@ export function ApiKeysPage(): ReactElement {
             <>
               <BulkBar
                 apiKeys={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
-                onClear={() => setSelected(new Set())}
+                onClear={clearSelection}
               />
               <DataTable
                 label="API keys"
@@ -188,7 +173,10 @@ export function ApiKeysPage(): ReactElement {
                 page={page}
                 size={size}
                 total={keys.data?.total ?? 0}
-                onPageChange={(next) => change({ page: next > 1 ? next : undefined })}
+                onPageChange={(next) => {
+                  clearSelection();
+                  table.openPage(next);
+                }}
                 onSizeChange={(next) => change({ size: next === defaultPageSize ? undefined : next })}
               />
             </>

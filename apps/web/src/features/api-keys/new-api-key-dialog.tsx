@@ -1,11 +1,16 @@
 import { Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { findHomeWorkspace } from "../../server/remembered-workspace.ts";
 import { trpc } from "../../server/trpc.ts";
 import { ApiKeyForm } from "./api-key-form.tsx";
-import { suggestedRestrictions, type TemplateName, templates } from "./restrictions/restriction-values.ts";
+import {
+  changeTemplate,
+  suggestedRestrictions,
+  type TemplateName,
+  templates,
+} from "./restrictions/restriction-values.ts";
 import { useRestrictionForm } from "./restrictions/use-restriction-form.ts";
 import { SecretDialog, type SecretFormProps } from "./secret-dialog.tsx";
 
@@ -40,6 +45,14 @@ function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
   const restrictions = useRestrictionForm(suggestedRestrictions);
   const { workspaces } = app.useRouteContext().session;
   const workspaceId = findHomeWorkspace(workspaces)?.id;
+  const [template, setTemplate] = useState<TemplateName>("custom");
+  const applyTemplate = (name: TemplateName) => {
+    const before = templates[template].restrictions(workspaceId);
+    const after = templates[name].restrictions(workspaceId);
+    restrictions.setValues(changeTemplate(restrictions.getValues(), before, after));
+    restrictions.clearErrors();
+    setTemplate(name);
+  };
   const create = useMutation(
     trpc.apiKeys.create.mutationOptions({
       // The response contains the secret and must not stay in the mutation cache.
@@ -58,14 +71,11 @@ function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
       template={
         <Select
           label="Template"
-          description="Fills in restrictions for a common use. You can change each of them."
+          description="Fills in restrictions for a common use. Values that you entered are kept."
           allowDeselect={false}
           data={Object.entries(templates).map(([value, { label }]) => ({ value, label }))}
-          defaultValue="custom"
-          onChange={(name) => {
-            restrictions.setValues(templates[name as TemplateName].restrictions(workspaceId)); // One of the options.
-            restrictions.clearErrors();
-          }}
+          value={template}
+          onChange={(name) => applyTemplate(name as TemplateName)} // One of the options.
         />
       }
       onSave={(values, settings) => create.mutateAsync({ ...values, ...(settings && { settings }) })}

@@ -87,7 +87,7 @@ function Event({ event: { action, key, before, after } }: { readonly event: Secu
 }
 
 function Actor({ actor }: { readonly actor: SecurityEvent["actor"] }): ReactElement {
-  if (!actor.keyId) return <>{actorTitles[actor.kind]}</>;
+  if (!actor.keyId || actor.isKeyDeleted) return <>{actorTitles[actor.kind]}</>;
   return (
     <Link to="/account/api-keys/$keyId" params={{ keyId: actor.keyId }} title={actor.keyId}>
       {actorTitles.key}

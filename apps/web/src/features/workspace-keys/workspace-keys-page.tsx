@@ -2,7 +2,7 @@ import { maxLength } from "@latchkey/limits";
 import { Button, Select } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate as useAppNavigate } from "@tanstack/react-router";
-import { type ReactElement, useCallback, useEffect, useMemo } from "react";
+import { type ReactElement, useCallback, useMemo } from "react";
 import { trpc, type WorkspaceKey } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
@@ -17,8 +17,9 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, findLastPage, readColumns, writeColumns } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns } from "../../ui/table-search.ts";
 import toolbarClasses from "../../ui/toolbar.module.css";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { workspaceKeyColumns } from "./workspace-key-columns.tsx";
 import { defaultSort, toQuery, type WorkspaceKeysSearch } from "./workspace-keys-search.ts";
 
@@ -49,24 +50,8 @@ export function WorkspaceKeysPage(): ReactElement {
     [openPage, ownId],
   );
   const { q = "", status, sort = defaultSort, page = 1, size = defaultPageSize } = search;
-  /**
-   * Changes the search part of the URL and removes undefined values. Goes to the first page unless
-   * `next` has a page.
-   */
-  const change = (
-    next: { readonly [Name in keyof WorkspaceKeysSearch]: WorkspaceKeysSearch[Name] | undefined },
-  ) =>
-    void navigate({
-      search: ({ page: _page, ...before }) => ({ ...before, ...next }) as WorkspaceKeysSearch,
-      replace: true,
-      resetScroll: "page" in next,
-    });
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
-  useEffect(() => {
-    // The last key of the last page was deleted, or the URL names a page that doesn't exist.
-    if (total === undefined || page <= findLastPage(total, size)) return;
-    void navigate({ search: ({ page: _page, ...rest }) => rest, replace: true });
-  }, [total, page, size, navigate]);
+  const table = useTableNavigation<WorkspaceKeysSearch>({ navigate, page, size, total });
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
@@ -98,7 +83,7 @@ export function WorkspaceKeysPage(): ReactElement {
             placeholder="Search keys and owners"
             maxLength={maxLength.search}
             search={q}
-            onSearch={(text) => change({ q: text.trim() === "" ? undefined : text })}
+            onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
           />
           <Select
             className={toolbarClasses.filter}
@@ -107,7 +92,7 @@ export function WorkspaceKeysPage(): ReactElement {
             allowDeselect={false}
             data={[anyStatus, ...Object.entries(statusFilters).map(([value, label]) => ({ value, label }))]}
             value={status ?? anyStatus.value}
-            onChange={(value) => change({ status: isStatusFilter(value) ? value : undefined })}
+            onChange={(value) => table.change({ status: isStatusFilter(value) ? value : undefined })}
           />
         </div>
         <div className={toolbarClasses.results}>
@@ -116,11 +101,7 @@ export function WorkspaceKeysPage(): ReactElement {
               ? "Loading…"
               : !failure && total !== undefined && describeResults({ page, size, total }, "key", "keys")}
           </span>
-          <ColumnMenu
-            columns={columns}
-            chosen={readColumns(search)}
-            onChoose={(chosen) => change({ columns: writeColumns(chosen), page: search.page })}
-          />
+          <ColumnMenu columns={columns} chosen={readColumns(search)} onChoose={table.chooseColumns} />
         </div>
       </div>
       {failure ? (
@@ -132,7 +113,10 @@ export function WorkspaceKeysPage(): ReactElement {
           onRetry={() => void keys.refetch()}
         />
       ) : total === 0 ? (
-        <EmptyList isFiltered={isFiltered} onClear={() => change({ q: undefined, status: undefined })} />
+        <EmptyList
+          isFiltered={isFiltered}
+          onClear={() => table.change({ q: undefined, status: undefined })}
+        />
       ) : (
         <>
           <DataTable
@@ -143,15 +127,15 @@ export function WorkspaceKeysPage(): ReactElement {
             idOf={idOf}
             chosen={readColumns(search)}
             sort={sort}
-            onSort={(next) => change({ sort: next === defaultSort ? undefined : next })}
+            onSort={(next) => table.change({ sort: next === defaultSort ? undefined : next })}
             onOpen={open}
           />
           <TableFooter
             page={page}
             size={size}
             total={keys.data?.total ?? 0}
-            onPageChange={(next) => change({ page: next > 1 ? next : undefined })}
-            onSizeChange={(next) => change({ size: next === defaultPageSize ? undefined : next })}
+            onPageChange={table.openPage}
+            onSizeChange={(next) => table.change({ size: next === defaultPageSize ? undefined : next })}
           />
         </>
       )}

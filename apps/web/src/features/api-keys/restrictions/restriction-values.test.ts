@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import {
   changedSettings,
+  changeTemplate,
   findRestrictionField,
   noRestrictions,
   restrictionRules,
+  templates,
 } from "./restriction-values.ts";
 
 test("returns only the settings that changed", () => {
@@ -56,4 +58,12 @@ test("maps the path of an issue to a form field", () => {
   expect(findRestrictionField("workspaceIds.0")).toBe("workspaceIds");
   expect(findRestrictionField("settings.limit.quota")).toBe("quota");
   expect(findRestrictionField("name")).toBeUndefined();
+});
+
+test("another template replaces the values of the previous one and keeps what the user entered", () => {
+  const [custom, ciJob] = [templates.custom.restrictions(), templates["ci-job"].restrictions("ws_1")];
+  const edited = { ...custom, ipRanges: "203.0.113.0/24", expiry: "3600" } as const;
+  const changed = changeTemplate(edited, custom, ciJob);
+  expect(changed).toEqual({ ...ciJob, ipRanges: "203.0.113.0/24", expiry: "3600" });
+  expect(changeTemplate(changed, ciJob, custom)).toEqual(edited);
 });

@@ -90,6 +90,17 @@ export const templates = {
 
 export type TemplateName = keyof typeof templates;
 
+/** Replaces the values of one template with those of another, and keeps the values that the user changed. */
+export function changeTemplate(
+  values: RestrictionValues,
+  before: RestrictionValues,
+  after: RestrictionValues,
+): RestrictionValues {
+  const names = Object.keys(values) as (keyof RestrictionValues)[]; // The object's keys.
+  const changed = names.filter((name) => JSON.stringify(values[name]) !== JSON.stringify(before[name]));
+  return { ...after, ...Object.fromEntries(changed.map((name) => [name, values[name]])) };
+}
+
 /** Without a workspace, the list is empty, which the form rejects. Null would allow all workspaces. */
 function toWorkspaceIds(workspaceId: string | undefined): readonly string[] {
   return workspaceId === undefined ? [] : [workspaceId];
