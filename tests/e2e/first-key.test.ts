@@ -159,10 +159,22 @@ test("shows the newest key first, and the others on further pages", async () => 
   await page.getByText("26–31 of 31 keys").first().waitFor();
   expect(new URL(page.url()).search).toBe("?page=2");
   await row("Backup").waitFor();
+  // The choice of columns keeps the page, and adds nothing to the browser's history.
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Expires" }).click();
+  await page.waitForURL("**?page=2&columns=*");
+  await page.keyboard.press("Escape");
   await page.goBack();
   await page.getByText("1–25 of 31 keys").first().waitFor();
+  expect(new URL(page.url()).search).toBe("");
   await page.goForward();
   await page.getByText("26–31 of 31 keys").first().waitFor();
+});
+
+test("opens the last page if the URL has a later one", async () => {
+  await page.goto(`${environment.baseUrl}/account/api-keys?page=9`);
+  await page.getByText("26–31 of 31 keys").first().waitFor();
+  await page.waitForURL("**?page=2");
 });
 
 test("names the consequences and the last use before a deletion", async () => {
