@@ -4,8 +4,11 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Plugin } from "vite";
 
-/** Compresses almost as well as the maximum, 11, in a tenth of the time. */
-const brotliQuality = 9;
+/**
+ * The maximum makes files 7 % smaller than quality 9 and takes ten times as long: 2 s for the files of the first load.
+ * The library of the API reference, 4 MB, would take 10 s.
+ */
+const qualityOf = (bytes: number) => (bytes < 1_000_000 ? 11 : 9);
 
 /**
  * Writes a `.br` and a `.gz` file for every script and style sheet. The server sends them to
@@ -25,7 +28,7 @@ export function compressAssets(): Plugin {
 
 async function compress(path: string): Promise<void> {
   const text = await readFile(path);
-  const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality };
+  const params = { [constants.BROTLI_PARAM_QUALITY]: qualityOf(text.length) };
   await Promise.all([
     promisify(brotliCompress)(text, { params }).then((bytes) => writeFile(`${path}.br`, bytes)),
     promisify(gzip)(text, { level: 9 }).then((bytes) => writeFile(`${path}.gz`, bytes)),

@@ -102,8 +102,8 @@ test.each(["/openapi.json", "/docs", "/docs/errors"])(
   "%s is compressed, and gets 304 on a conditional request",
   async (path) => {
     const plain = await send(path, {});
-    const packed = await send(path, { "Accept-Encoding": "br, gzip" });
-    expect(packed.headers["content-encoding"]).toMatch(/^(br|gzip)$/);
+    const packed = await send(path, { "Accept-Encoding": "gzip, br" });
+    expect(packed.headers["content-encoding"]).toBe("br");
     for (const { headers } of [plain, packed]) {
       expect(headers["cache-control"]).toBe("no-cache");
       expect(headers.vary).toContain("Accept-Encoding");

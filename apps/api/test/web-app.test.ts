@@ -46,9 +46,16 @@ test("files with a hash in their name are immutable for caches", async () => {
   expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
 });
 
-test.each(["br", "gzip", "identity"])("sends a script as %s if the client accepts it", async (encoding) => {
+test.each([
+  ["br", "br"],
+  ["gzip", "gzip"],
+  ["identity", "identity"],
+  ["gzip;q=0.5, br;q=0", "gzip"],
+  // What Chromium and Firefox send.
+  ["gzip, deflate, br, zstd", "br"],
+])("a client that accepts %s gets a script as %s", async (accepted, encoding) => {
   const url = `${app.baseUrl}/assets/app-1a2b3c.js`;
-  const response = await fetch(url, { headers: { "Accept-Encoding": encoding } });
+  const response = await fetch(url, { headers: { "Accept-Encoding": accepted } });
   expect(response.headers.get("content-encoding") ?? "identity").toBe(encoding);
   expect(response.headers.get("vary")).toContain("Accept-Encoding");
   expect(response.headers.get("content-type")).toMatch(/^(text|application)\/javascript/);

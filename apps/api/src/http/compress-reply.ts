@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Context } from "koa";
+import { preferredEncoding } from "./preferred-encoding.ts";
 import type { Reply } from "./reply.ts";
 
 /**
@@ -23,8 +24,8 @@ const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 }, level: 6 };
  */
 export async function compressReply(ctx: Context, { status, headers, body }: Reply): Promise<Reply> {
   const headersWithVary = [...headers, "Vary", "Accept-Encoding"];
-  const encoding = ctx.acceptsEncodings("br", "gzip", "identity");
-  if (body === undefined || body.length < minLength || (encoding !== "br" && encoding !== "gzip")) {
+  const encoding = preferredEncoding(ctx, ["br", "gzip"] as const);
+  if (body === undefined || body.length < minLength || encoding === undefined) {
     return { status, headers: headersWithVary, body };
   }
   const compressed = await compressors[encoding](body, options);

@@ -3,11 +3,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Context } from "koa";
 import { StartError } from "../start-error.ts";
+import { preferredEncoding } from "./preferred-encoding.ts";
 
 /** A file, uncompressed and in each available encoding. */
 export interface StaticFile {
   readonly etag: string;
   readonly plain: Buffer;
+  /** The best encoding first. */
   readonly compressed: ReadonlyMap<string, Buffer>;
 }
 
@@ -53,14 +55,13 @@ export function sendFile(ctx: Context, path: string, file: StaticFile): void {
   ctx.status = 200;
   ctx.type = path.slice(path.lastIndexOf("."));
   ctx.vary("Accept-Encoding");
-  const encoding = ctx.acceptsEncodings([...file.compressed.keys(), "identity"]) || "identity";
+  const encoding = preferredEncoding(ctx, file.compressed.keys());
   // An entity tag identifies the bytes that are sent, so each encoding has its own.
-  ctx.etag = encoding === "identity" ? file.etag : `${file.etag}-${encoding}`;
+  ctx.etag = encoding ? `${file.etag}-${encoding}` : file.etag;
   if (ctx.fresh) {
     ctx.status = 304;
     return;
   }
-  const content = file.compressed.get(encoding);
-  if (content) ctx.set("Content-Encoding", encoding);
-  ctx.body = content ?? file.plain;
+  if (encoding) ctx.set("Content-Encoding", encoding);
+  ctx.body = (encoding && file.compressed.get(encoding)) ?? file.plain;
 }
