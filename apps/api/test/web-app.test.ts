@@ -46,6 +46,14 @@ test("files with a hash in their name are immutable for caches", async () => {
   expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
 });
 
+test("only documents, and files that a browser could open as one, have the headers of a page", async () => {
+  const headerOf = async (path: string) =>
+    (await fetch(app.baseUrl + path)).headers.get("content-security-policy");
+  expect(await headerOf("/assets/app-1a2b3c.js")).toBeNull();
+  for (const path of ["/sign-in", "/favicon.svg", "/assets/none.js", "/openapi.json"])
+    expect(await headerOf(path)).toContain("script-src 'self'");
+});
+
 test.each([
   ["br", "br"],
   ["gzip", "gzip"],

@@ -26,8 +26,21 @@ export function securityHeaders(baseUrl: string): Middleware {
     strictTransportSecurity: isSecure ? { maxAge: 31_536_000 } : false,
     referrerPolicy: { policy: "same-origin" },
     crossOriginOpenerPolicy: { policy: "same-origin" },
+    // Current browsers ignore these headers.
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
   });
 }
+
+/** The headers that have no effect on scripts, style sheets and fonts; 340 bytes of each of the dozen files of a page. */
+export const pageOnlyHeaders = [
+  "Content-Security-Policy",
+  "Cross-Origin-Opener-Policy",
+  "Origin-Agent-Cluster",
+  "X-Frame-Options",
+] as const;
 
 /** Makes browsers use the declared type of every response, also of those without {@link securityHeaders}. */
 export function noSniff(): Middleware {

@@ -2,6 +2,7 @@ import { AppError } from "@latchkey/errors";
 import type { Context, Middleware } from "koa";
 import { z } from "zod";
 import { documentationPages } from "./documentation.ts";
+import { pageOnlyHeaders } from "./security-headers.ts";
 import { type StaticFile, type StaticFiles, sendFile } from "./static-files.ts";
 
 const yearInSeconds = 365 * 86_400;
@@ -39,6 +40,8 @@ export function webApp(built: StaticFiles): Middleware {
     // Names under assets/ contain a hash of the content. Everything else is revalidated on each request.
     const isHashed = found.name.startsWith("assets/");
     ctx.set("Cache-Control", isHashed ? `public, max-age=${yearInSeconds}, immutable` : "no-cache");
+    // The build writes only scripts, style sheets and fonts to assets/.
+    if (isHashed) for (const header of pageOnlyHeaders) ctx.remove(header);
     sendFile(ctx, found.name, found.file);
   };
 }

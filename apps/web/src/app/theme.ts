@@ -3,11 +3,12 @@ import {
   Button,
   type CSSVariablesResolver,
   createTheme,
+  type ExtendComponent,
   Input,
   InputWrapper,
   type MantineColorsTuple,
   Menu,
-  Modal,
+  type ModalFactory,
   Notification,
   Select,
   Skeleton,
@@ -111,7 +112,8 @@ export const theme = createTheme({
         itemIndicator: classes.menuIndicator ?? "",
       },
     }),
-    Modal: Modal.extend({
+    // Not `Modal.extend`, which would make dialogs part of the first load.
+    Modal: {
       defaultProps: {
         centered: true,
         shadow: "none",
@@ -130,7 +132,7 @@ export const theme = createTheme({
         title: classes.dialogTitle ?? "",
         body: classes.dialogBody ?? "",
       },
-    }),
+    } satisfies ExtendComponent<ModalFactory>,
     Notification: Notification.extend({
       defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } },
       classNames: {

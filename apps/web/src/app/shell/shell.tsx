@@ -1,7 +1,6 @@
-import { Drawer } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { getRouteApi, Outlet, useLocation, useParams } from "@tanstack/react-router";
-import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 import {
   findHomeWorkspace,
   noSlug,
@@ -9,6 +8,7 @@ import {
   rememberWorkspace,
 } from "../../server/remembered-workspace.ts";
 import { ExactTimes } from "../../ui/exact-times.ts";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { useSessionEnd } from "../use-session-end.ts";
 import { useThemeColor } from "./appearance.ts";
 import { ConnectionBanner } from "./connection-banner.tsx";
@@ -20,14 +20,19 @@ import { useExactTimes } from "./use-exact-times.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 
 const route = getRouteApi("/app");
-const CommandPalette = lazy(() =>
-  import("./command-palette.tsx").then((module) => ({ default: module.CommandPalette })),
-);
-const NewWorkspaceDialog = lazy(() =>
-  import("../../features/workspaces/new-workspace-dialog.tsx").then((module) => ({
-    default: module.NewWorkspaceDialog,
-  })),
-);
+const navigationDrawer = {
+  load: () => import("./navigation-drawer.tsx").then((module) => module.NavigationDrawer),
+  closed: { isOpen: false },
+};
+const commandPalette = {
+  load: () => import("./command-palette.tsx").then((module) => module.CommandPalette),
+  closed: { isOpen: false },
+};
+const newWorkspaceDialog = {
+  load: () =>
+    import("../../features/workspaces/new-workspace-dialog.tsx").then((module) => module.NewWorkspaceDialog),
+  closed: { isOpen: false },
+};
 
 /** The frame around every page of a signed-in user. */
 export function Shell(): ReactElement {
@@ -70,18 +75,7 @@ export function Shell(): ReactElement {
       <div className={classes.side}>
         <Navigation pages={pages} isCollapsed={isCollapsed} onToggle={onToggle} />
       </div>
-      <Drawer
-        opened={isDrawerOpen}
-        onClose={drawer.close}
-        size={264}
-        title="Navigation"
-        closeButtonProps={{ "aria-label": "Close" }}
-        transitionProps={{ duration: 0 }}
-        removeScrollProps={{ removeScrollBar: false }}
-        attributes={{ header: { role: "none" } }}
-      >
-        <Navigation pages={pages} isCollapsed={false} onNavigate={drawer.close} />
-      </Drawer>
+      <LazyDialog source={navigationDrawer} props={{ pages, isOpen: isDrawerOpen, onClose: drawer.close }} />
       <main className={classes.main} id="content" ref={main} tabIndex={-1}>
         <div className={classes.content}>
           <ExactTimes value={hasExactTimes}>
@@ -90,16 +84,20 @@ export function Shell(): ReactElement {
         </div>
       </main>
       <ConnectionBanner />
-      <Suspense>
-        <CommandPalette
-          session={session}
-          workspace={workspace}
-          isOpen={isSearchOpen}
-          onClose={search.close}
-          onNewWorkspace={newWorkspace.open}
-        />
-        <NewWorkspaceDialog isOpen={isNewWorkspaceOpen} onClose={newWorkspace.close} />
-      </Suspense>
+      <LazyDialog
+        source={commandPalette}
+        props={{
+          session,
+          workspace,
+          isOpen: isSearchOpen,
+          onClose: search.close,
+          onNewWorkspace: newWorkspace.open,
+        }}
+      />
+      <LazyDialog
+        source={newWorkspaceDialog}
+        props={{ isOpen: isNewWorkspaceOpen, onClose: newWorkspace.close }}
+      />
     </div>
   );
 }

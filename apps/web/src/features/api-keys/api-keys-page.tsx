@@ -11,6 +11,7 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { describeResults } from "../../ui/describe-results.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { isStatusFilter, type StatusFilter, statusFilters } from "../../ui/key-status.ts";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
@@ -21,15 +22,27 @@ import { ApiKeyActions } from "./api-key-actions.tsx";
 import { apiKeyColumns } from "./api-key-columns.tsx";
 import { type ApiKeysSearch, defaultSort } from "./api-keys-search.ts";
 import { BulkBar } from "./bulk-bar.tsx";
-import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
-import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
-import { NewApiKeyDialog } from "./new-api-key-dialog.tsx";
 import { NoApiKeys } from "./no-api-keys.tsx";
 import { NoMatch } from "./no-match.tsx";
-import { TryItDialog } from "./try-it/try-it-dialog.tsx";
 import { useApiKeys } from "./use-api-keys.ts";
 
 const route = getRouteApi("/app/account/api-keys");
+const tryItDialog = {
+  load: () => import("./try-it/try-it-dialog.tsx").then((module) => module.TryItDialog),
+  closed: { isOpen: false },
+};
+const newApiKeyDialog = {
+  load: () => import("./new-api-key-dialog.tsx").then((module) => module.NewApiKeyDialog),
+  closed: { isOpen: false },
+};
+const editApiKeyDialog = {
+  load: () => import("./edit-api-key-dialog.tsx").then((module) => module.EditApiKeyDialog),
+  closed: { apiKey: undefined },
+};
+const deleteApiKeyDialog = {
+  load: () => import("./delete-api-key-dialog.tsx").then((module) => module.DeleteApiKeyDialog),
+  closed: { apiKey: undefined },
+};
 
 interface OpenDialog {
   readonly kind: "edit" | "delete";
@@ -183,10 +196,13 @@ export function ApiKeysPage(): ReactElement {
           )}
         </>
       )}
-      <TryItDialog isOpen={isTryItOpen} onClose={tryIt.close} />
-      <NewApiKeyDialog isOpen={isNewOpen} onClose={closeNew} />
-      <EditApiKeyDialog apiKey={findDialogKey("edit")} onClose={closeDialog} />
-      <DeleteApiKeyDialog apiKey={findDialogKey("delete")} onClose={closeDialog} />
+      <LazyDialog source={tryItDialog} props={{ isOpen: isTryItOpen, onClose: tryIt.close }} />
+      <LazyDialog source={newApiKeyDialog} props={{ isOpen: isNewOpen, onClose: closeNew }} />
+      <LazyDialog source={editApiKeyDialog} props={{ apiKey: findDialogKey("edit"), onClose: closeDialog }} />
+      <LazyDialog
+        source={deleteApiKeyDialog}
+        props={{ apiKey: findDialogKey("delete"), onClose: closeDialog }}
+      />
     </>
   );
 }

@@ -1,36 +1,16 @@
-import { Button, Modal } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
-import { useQueryClient } from "@tanstack/react-query";
+import { Button } from "@mantine/core";
 import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
-import { type ListedApiKey, trpc, trpcClient } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
-import { ConfirmActions } from "../../ui/confirm-actions.tsx";
+import type { ListedApiKey } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import classes from "./bulk-bar.module.css";
+import type { BulkAction } from "./bulk-dialog.tsx";
 
-type BulkAction = "disable" | "delete";
-
-const actions = {
-  disable: {
-    verb: "Disable",
-    done: "disabled",
-    consequence:
-      "Scripts and services that use the selected keys are rejected from their next request until you enable the keys again.",
-    run: (id: string) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
-  },
-  delete: {
-    verb: "Delete",
-    done: "deleted",
-    consequence:
-      "Scripts and services that use the selected keys are rejected from their next request. This can’t be undone.",
-    run: (id: string) => trpcClient.apiKeys.delete.mutate({ id }),
-  },
-} as const satisfies Record<BulkAction, object>;
-
-/** The number of concurrent requests. The API processes the changes of one user sequentially. */
-const chunkSize = 10;
+const bulkDialog = {
+  load: () => import("./bulk-dialog.tsx").then((module) => module.BulkDialog),
+  closed: { action: undefined },
+};
 
 interface BulkBarProps {
   /** The selected keys. */
@@ -57,102 +37,15 @@ export function BulkBar({ apiKeys, onClear }: BulkBarProps): ReactElement | null
           Clear selection
         </Button>
       </div>
-      {action && (
-        <BulkDialog
-          action={action}
-          apiKeys={action === "disable" ? apiKeys.filter(({ isDisabled }) => !isDisabled) : apiKeys}
-          onClose={() => setAction(undefined)}
-          onDone={onClear}
-        />
-      )}
+      <LazyDialog
+        source={bulkDialog}
+        props={{
+          action,
+          apiKeys: action === "disable" ? apiKeys.filter(({ isDisabled }) => !isDisabled) : apiKeys,
+          onClose: () => setAction(undefined),
+          onDone: onClear,
+        }}
+      />
     </div>
   );
-}
-
-interface BulkDialogProps {
-  readonly action: BulkAction;
-  readonly apiKeys: readonly ListedApiKey[];
-  readonly onClose: () => void;
-  /** Called when all keys were changed. */
-  readonly onDone: () => void;
-}
-
-function BulkDialog({ action, apiKeys: selected, onClose, onDone }: BulkDialogProps): ReactElement {
-  // The selection shrinks while its keys are deleted, because the list is refetched.
-  const [apiKeys] = useState(selected);
-  const { verb, done, consequence } = actions[action];
-  const { run, doneCount, failure, isBusy } = useBulkChange(action);
-  const keys = countOf(apiKeys.length, "key", "keys");
-  const [first, second, third] = apiKeys;
-  const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
-  const confirm = async () => {
-    if (!(await run(apiKeys))) return;
-    onClose();
-    onDone();
-    notifications.show({ message: `${countOf(apiKeys.length, "key was", "keys were")} ${done}.` });
-    // The button that opened the dialog was removed, so the focus moves to the page.
-    document.getElementById("content")?.focus();
-  };
-  return (
-    <Modal opened {...closeUnlessBusy(isBusy, onClose)} title={`${verb} ${keys}?`} size={480}>
-      <p className={dialogClasses.words}>{consequence}</p>
-      <p className={dialogClasses.words}>
-        <bdi>{[first, second, third].flatMap((key) => key?.name ?? []).join(", ")}</bdi>
-        {apiKeys.length > 3 && ` and ${apiKeys.length - 3} more`}. {describeUse(usedCount, apiKeys.length)}
-      </p>
-      {isBusy && (
-        <p role="status" className={dialogClasses.words}>
-          {doneCount} of {keys} {done}
-        </p>
-      )}
-      <ConfirmActions
-        action={`${verb} ${keys}`}
-        failure={failure}
-        isBusy={isBusy}
-        onCancel={onClose}
-        onConfirm={() => void confirm()}
-      />
-    </Modal>
-  );
-}
-
-function describeUse(usedCount: number, total: number): string {
-  if (total === 1) return usedCount === 0 ? "It has never been used." : "It has been used.";
-  return usedCount === 0
-    ? "None of them has ever been used."
-    : `${usedCount} of them ${usedCount === 1 ? "has" : "have"} been used.`;
-}
-
-/**
- * Changes keys in chunks. If a change fails, the other keys are still changed, and the first
- * failure is shown.
- */
-function useBulkChange(action: BulkAction) {
-  const queryClient = useQueryClient();
-  const [state, setState] = useState<{ done: number; isBusy: boolean; error?: unknown }>({
-    done: 0,
-    isBusy: false,
-  });
-  const run = async (apiKeys: readonly ListedApiKey[]): Promise<boolean> => {
-    setState({ done: 0, isBusy: true });
-    const errors: unknown[] = [];
-    for (let start = 0; start < apiKeys.length; start += chunkSize) {
-      const chunk = apiKeys.slice(start, start + chunkSize);
-      const results = await Promise.allSettled(chunk.map(({ id }) => actions[action].run(id)));
-      // A key that was already deleted needs no change.
-      errors.push(
-        ...results.flatMap((result) =>
-          result.status === "rejected" && describeFailure(result.reason).code !== "NOT_FOUND"
-            ? [result.reason]
-            : [],
-        ),
-      );
-      setState({ done: start + chunk.length, isBusy: true });
-    }
-    await queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
-    setState({ done: 0, isBusy: false, ...(errors.length > 0 && { error: errors[0] }) });
-    return errors.length === 0;
-  };
-  const failure = state.error === undefined ? undefined : describeFailure(state.error);
-  return { run, doneCount: state.done, failure, isBusy: state.isBusy };
 }

@@ -11,22 +11,36 @@ import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
-import { AddMemberDialog } from "./add-member-dialog.tsx";
 import { memberColumns } from "./member-columns.tsx";
 import { MemberToolbar } from "./member-toolbar.tsx";
 import classes from "./members-page.module.css";
 import { defaultSort, isSort, type MembersSearch } from "./members-search.ts";
 import { NoMatch } from "./no-match.tsx";
-import { RemoveMemberDialog } from "./remove-member-dialog.tsx";
-import { type RoleChoice, RoleDialog } from "./role-dialog.tsx";
+import type { RoleChoice } from "./role-dialog.tsx";
 import { RoleField } from "./role-field.tsx";
-import { RolesDialog } from "./roles-dialog.tsx";
 import { useMembers } from "./use-members.ts";
 
 const route = getRouteApi("/app/w/$slug/members");
+const addMemberDialog = {
+  load: () => import("./add-member-dialog.tsx").then((module) => module.AddMemberDialog),
+  closed: { isOpen: false },
+};
+const rolesDialog = {
+  load: () => import("./roles-dialog.tsx").then((module) => module.RolesDialog),
+  closed: { isOpen: false },
+};
+const removeMemberDialog = {
+  load: () => import("./remove-member-dialog.tsx").then((module) => module.RemoveMemberDialog),
+  closed: { member: undefined },
+};
+const roleDialog = {
+  load: () => import("./role-dialog.tsx").then((module) => module.RoleDialog),
+  closed: { choice: undefined },
+};
 
 export function MembersPage(): ReactElement {
   const { session, workspace } = route.useRouteContext();
@@ -37,7 +51,7 @@ export function MembersPage(): ReactElement {
   const members = useMembers(workspace.id, search);
   const failure = useLoadingFailure(members);
   const [isAddOpen, add] = useDisclosure(false);
-  const [isRolesOpen, rolesDialog] = useDisclosure(false);
+  const [isRolesOpen, rolesDisclosure] = useDisclosure(false);
   const [memberToRemove, setMemberToRemove] = useState<Member>();
   const [choice, setChoice] = useState<RoleChoice>();
   const filter = (change: { readonly [Name in keyof MembersSearch]: MembersSearch[Name] | undefined }) =>
@@ -68,7 +82,7 @@ export function MembersPage(): ReactElement {
         explanation={
           <>
             Who belongs to this workspace, and{" "}
-            <UnstyledButton className={classes.roles} onClick={rolesDialog.open}>
+            <UnstyledButton className={classes.roles} onClick={rolesDisclosure.open}>
               what each role can do
             </UnstyledButton>
             .
@@ -134,15 +148,16 @@ export function MembersPage(): ReactElement {
           )}
         </>
       )}
-      <AddMemberDialog workspace={workspace} isOpen={isAddOpen} onClose={add.close} />
-      <RolesDialog isOpen={isRolesOpen} onClose={rolesDialog.close} />
-      <RemoveMemberDialog
-        workspace={workspace}
-        ownId={ownId}
-        member={memberToRemove}
-        onClose={() => setMemberToRemove(undefined)}
+      <LazyDialog source={addMemberDialog} props={{ workspace, isOpen: isAddOpen, onClose: add.close }} />
+      <LazyDialog source={rolesDialog} props={{ isOpen: isRolesOpen, onClose: rolesDisclosure.close }} />
+      <LazyDialog
+        source={removeMemberDialog}
+        props={{ workspace, ownId, member: memberToRemove, onClose: () => setMemberToRemove(undefined) }}
       />
-      <RoleDialog workspace={workspace} ownId={ownId} choice={choice} onClose={() => setChoice(undefined)} />
+      <LazyDialog
+        source={roleDialog}
+        props={{ workspace, ownId, choice, onClose: () => setChoice(undefined) }}
+      />
     </>
   );
 }

@@ -11,14 +11,18 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
-import { DeleteWorkspaceDialog } from "./delete-workspace-dialog.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 
 const route = getRouteApi("/app/w/$slug/settings");
+const deleteWorkspaceDialog = {
+  load: () => import("./delete-workspace-dialog.tsx").then((module) => module.DeleteWorkspaceDialog),
+  closed: { isOpen: false },
+};
 
 export function SettingsPage(): ReactElement {
   const { workspace } = route.useRouteContext();
@@ -93,7 +97,10 @@ export function SettingsPage(): ReactElement {
           )}
         </>
       )}
-      <DeleteWorkspaceDialog workspace={workspace} isOpen={isDeleteOpen} onClose={deletion.close} />
+      <LazyDialog
+        source={deleteWorkspaceDialog}
+        props={{ workspace, isOpen: isDeleteOpen, onClose: deletion.close }}
+      />
     </>
   );
 }
