@@ -1,26 +1,29 @@
 import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
-import { getWorkspace } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // What a browser with an empty cache loads for each page.
 
 const environment = prepareEnvironment();
 
-test("each page loads with at most 20 requests and 400 kB", async () => {
+test("each page loads with at most 20 requests and 300 kB, and the page of a key with 320 kB", async () => {
   const { page: visitor } = await environment.browser.open();
   await enter(visitor, environment.baseUrl);
   const { slug } = await getWorkspace(visitor);
+  const { id: keyId } = await proceduresOf(visitor).apiKeys.create.mutate({ name: "CI" });
   const cookies = await visitor.context().cookies();
   const loads: Record<string, { readonly requests: number; readonly bytes: number }> = {};
   for (const path of [
     "/account/api-keys",
+    `/account/api-keys/${keyId}`,
     "/account/security",
     `/w/${slug}`,
     `/w/${slug}/api-keys`,
     `/w/${slug}/members`,
     `/w/${slug}/audit`,
     `/w/${slug}/settings`,
+    "/account/requests/none",
   ]) {
     const { page } = await environment.browser.open();
     await page.context().addCookies(cookies);
@@ -37,7 +40,11 @@ test("each page loads with at most 20 requests and 400 kB", async () => {
     loads[path] = { requests, bytes };
     await page.context().close();
   }
-  const tooMuch = Object.entries(loads).filter(([, { requests, bytes }]) => requests > 20 || bytes > 400_000);
-  expect(tooMuch).toEqual([]);
+  // The page of a key has two forms that other pages load with a dialog.
+  const limitOf = (path: string) => (path.endsWith(keyId) ? 320_000 : 300_000);
+  const tooMuch = Object.entries(loads).filter(
+    ([path, { requests, bytes }]) => requests > 20 || bytes > limitOf(path),
+  );
   console.info(`first load: ${JSON.stringify(loads)}`);
+  expect(tooMuch).toEqual([]);
 });

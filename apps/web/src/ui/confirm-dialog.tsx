@@ -1,37 +1,16 @@
-import { Modal } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
-import { closeUnlessBusy } from "./close-unless-busy.ts";
-import { ConfirmActions, type ConfirmActionsProps } from "./confirm-actions.tsx";
+import type { ComponentType, ReactElement } from "react";
+import type { ConfirmDialogProps } from "./confirm-modal.tsx";
+import { LazyDialog } from "./lazy-dialog.tsx";
 
-interface ConfirmDialogProps extends ConfirmActionsProps {
-  readonly isOpen: boolean;
-  readonly title: ReactNode;
-  /** What the action does, and to what. */
-  readonly children: ReactNode;
-  /**
-   * Called when the dialog is hidden. Reset the failure here, so that the dialog doesn't show it
-   * when it opens again.
-   */
-  readonly onClosed?: () => void;
-}
+type ConfirmModalProps = ConfirmDialogProps & { readonly onClose: () => void };
 
-/**
- * Asks for confirmation. The caller performs the action. If a dialog stays mounted for different
- * items, mount the call and a `ConfirmActions` per item instead, so that the failure of one item
- * isn't shown for another.
- */
+const confirmModal = {
+  load: async (): Promise<ComponentType<ConfirmModalProps>> =>
+    (await import("./confirm-modal.tsx")).ConfirmModal,
+  closed: { isOpen: false },
+};
+
+/** Asks for confirmation of an action. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactElement {
-  const { isOpen, title, children, onClosed, ...answer } = props;
-  return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(answer.isBusy, answer.onCancel)}
-      {...(onClosed ? { onExitTransitionEnd: onClosed } : {})}
-      title={title}
-      size={480}
-    >
-      {children}
-      <ConfirmActions {...answer} />
-    </Modal>
-  );
+  return <LazyDialog source={confirmModal} props={{ ...props, onClose: props.onCancel }} />;
 }

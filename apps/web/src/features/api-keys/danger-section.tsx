@@ -5,14 +5,19 @@ import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import classes from "./danger-section.module.css";
-import { DeleteApiKeyDialog } from "./delete-api-key-dialog.tsx";
 import { DisableDialog } from "./disable-dialog.tsx";
 import { ExpandAccessDialog } from "./restrictions/expand-access-dialog.tsx";
 import { useKeyChange } from "./use-key-change.ts";
+
+const deleteApiKeyDialog = {
+  load: () => import("./delete-api-key-dialog.tsx").then((module) => module.DeleteApiKeyDialog),
+  closed: { apiKey: undefined },
+};
 
 /** The actions that disable, enable and delete a key. */
 export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
@@ -58,10 +63,13 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
         </div>
       </div>
       <DisableDialog apiKey={apiKey} isOpen={isDisableOpen} onClose={disabling.close} />
-      <DeleteApiKeyDialog
-        apiKey={isDeleteOpen ? apiKey : undefined}
-        onClose={deletion.close}
-        onDeleted={() => void navigate({ to: "/account/api-keys" })}
+      <LazyDialog
+        source={deleteApiKeyDialog}
+        props={{
+          apiKey: isDeleteOpen ? apiKey : undefined,
+          onClose: deletion.close,
+          onDeleted: () => void navigate({ to: "/account/api-keys" }),
+        }}
       />
       <ExpandAccessDialog
         title={

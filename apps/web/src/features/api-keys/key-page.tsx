@@ -7,16 +7,15 @@ import type { ApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import emptyClasses from "../../ui/empty.module.css";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { AddressesSection } from "./addresses-section.tsx";
 import { DangerSection } from "./danger-section.tsx";
 import { DetailsSection } from "./details-section.tsx";
-import { EditApiKeyDialog } from "./edit-api-key-dialog.tsx";
 import { KeyBanner } from "./key-banner.tsx";
 import { KeyStatusBadges } from "./key-status-badges.tsx";
 import { RejectedRequestsSection } from "./rejected-requests-section.tsx";
 import { RestrictionsSection } from "./restrictions-section.tsx";
-import { RotateDialog } from "./rotate-dialog.tsx";
 import { RotatedOutNotice } from "./rotated-out-notice.tsx";
 import { SecretsSection } from "./secrets-section.tsx";
 import { TryItSection } from "./try-it/try-it-section.tsx";
@@ -24,6 +23,14 @@ import { UsageSection } from "./usage-section.tsx";
 import { isKeyNotFound, useKey } from "./use-key-page.ts";
 
 const route = getRouteApi("/app/account/api-keys/$keyId");
+const editApiKeyDialog = {
+  load: () => import("./edit-api-key-dialog.tsx").then((module) => module.EditApiKeyDialog),
+  closed: { apiKey: undefined },
+};
+const rotateDialog = {
+  load: () => import("./rotate-dialog.tsx").then((module) => module.RotateDialog),
+  closed: { isOpen: false },
+};
 
 export function KeyPage(): ReactElement {
   const { keyId } = route.useParams();
@@ -86,8 +93,8 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       <AddressesSection keyId={apiKey.id} />
       <DetailsSection apiKey={apiKey} />
       <DangerSection apiKey={apiKey} />
-      <EditApiKeyDialog apiKey={edited} onClose={() => setEdited(undefined)} />
-      <RotateDialog apiKey={apiKey} isOpen={isRotateOpen} onClose={rotation.close} />
+      <LazyDialog source={editApiKeyDialog} props={{ apiKey: edited, onClose: () => setEdited(undefined) }} />
+      <LazyDialog source={rotateDialog} props={{ apiKey, isOpen: isRotateOpen, onClose: rotation.close }} />
     </>
   );
 }

@@ -1,0 +1,37 @@
+import { Modal } from "@mantine/core";
+import type { ReactElement, ReactNode } from "react";
+import { closeUnlessBusy } from "./close-unless-busy.ts";
+import { ConfirmActions, type ConfirmActionsProps } from "./confirm-actions.tsx";
+
+export interface ConfirmDialogProps extends ConfirmActionsProps {
+  readonly isOpen: boolean;
+  readonly title: ReactNode;
+  /** What the action does, and to what. */
+  readonly children: ReactNode;
+  /**
+   * Called when the dialog is hidden. Reset the failure here, so that the dialog doesn't show it
+   * when it opens again.
+   */
+  readonly onClosed?: () => void;
+}
+
+/**
+ * Asks for confirmation. The caller performs the action. If a dialog stays mounted for different
+ * items, mount the call and a `ConfirmActions` per item instead, so that the failure of one item
+ * isn't shown for another.
+ */
+export function ConfirmModal(props: ConfirmDialogProps): ReactElement {
+  const { isOpen, title, children, onClosed, ...answer } = props;
+  return (
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(answer.isBusy, answer.onCancel)}
+      {...(onClosed ? { onExitTransitionEnd: onClosed } : {})}
+      title={title}
+      size={480}
+    >
+      {children}
+      <ConfirmActions {...answer} />
+    </Modal>
+  );
+}
