@@ -264,6 +264,22 @@ test("asks before Escape discards what was typed for a new key", async () => {
   await dialog.waitFor({ state: "detached" });
 });
 
+test("says if a dialog can't be loaded, and opens it after a reload", async () => {
+  const page = await openKeys("lazy", 1);
+  const files = "**/assets/new-api-key-dialog*";
+  await page.route(files, (route) => route.abort());
+  await page.getByRole("button", { name: "New API key" }).click();
+  await page.getByText("Couldn’t open the dialog").waitFor();
+  expect(await dialogOf(page).count()).toBe(0);
+  await page.unroute(files);
+  await page.reload();
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialogOf(page).getByLabel("Name", { exact: true }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Escape");
+  await dialogOf(page).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "New API key" }).and(page.locator(":focus")).waitFor();
+});
+
 test("creates a key from a template, with every invalid field shown together", async () => {
   const page = await openKeys("template", 1);
   const dialog = dialogOf(page);

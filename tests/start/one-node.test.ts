@@ -63,7 +63,7 @@ test("the first start prints the URL and the next step", () => {
   expect(node.output()).toContain(`Sign up at ${node.baseUrl}/sign-up`);
   expect(node.output()).toContain("API Keys");
   expect(node.output()).toContain(`curl ${node.baseUrl}/open/global/config`);
-  expect(node.output()).toContain("Ctrl-C stops everything.");
+  expect(node.output()).toContain("Press Ctrl-C to stop everything.");
 });
 
 test("the data directory and all of its files are private", async () => {

@@ -153,11 +153,11 @@ function greet({ baseUrl, locationNote, hasUsers }: Greeting): void {
     "",
     hasUsers
       ? `  1. Sign in at ${baseUrl}/sign-in`
-      : `  1. Sign up at ${baseUrl}/sign-up; who comes first is the operator.`,
-    "  2. Make an API key: the menu at the top right, API Keys, New API key.",
+      : `  1. Sign up at ${baseUrl}/sign-up. The first account becomes the operator.`,
+    "  2. Create an API key: open Your API keys in the sidebar and select New API key.",
     `  3. Call the open API: curl ${baseUrl}/open/global/config -H "Authorization: Bearer $API_KEY"`,
     "",
-    "  Ctrl-C stops everything.",
+    "  Press Ctrl-C to stop everything.",
     "",
   ];
   process.stdout.write(`${lines.join("\n")}\n`);

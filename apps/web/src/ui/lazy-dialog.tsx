@@ -33,7 +33,8 @@ export function LazyDialog<Props extends DialogProps>({
     notifications.show({
       color: "red",
       title: "Couldn’t open the dialog",
-      message: "Check your connection, then try again. If that doesn’t help, reload the page.",
+      // Browsers don't request a module again after it failed to load.
+      message: "Check your connection, then reload the page.",
     });
   });
   useEffect(() => {

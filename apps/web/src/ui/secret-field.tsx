@@ -13,6 +13,8 @@ export function SecretField(props: PasswordInputProps): ReactElement {
     <PasswordInput
       {...props}
       withAsterisk={false}
+      // Unlike other inputs, Mantine's doesn't set it.
+      aria-invalid={props.error ? true : undefined}
       visible={isVisible}
       rightSection={
         <ActionIcon

@@ -65,7 +65,7 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
       >
         <Items
           items={keys?.unused.items}
-          empty="Every key that is older than 30 days was used here in the last 30 days."
+          empty="No unused keys. New keys are listed here once they are 30 days old."
           describe={(key) => ({
             id: key.id,
             name: key.name,

@@ -69,7 +69,7 @@ export function OverviewPage(): ReactElement {
           isPending ? (
             <Skeleton component="span" display="inline-block" h={12} w={260} maw="100%" />
           ) : (
-            <bdi>{details?.description || "Requests, API keys and changes of this workspace."}</bdi>
+            <bdi>{details?.description || "Requests, API keys and changes in this workspace."}</bdi>
           )
         }
       />

@@ -26,7 +26,7 @@ function CompletedSteps({ baseUrl }: Pick<QuickStartProps, "baseUrl">): ReactEle
   const [isOpen, { toggle }] = useDisclosure(false);
   const lineId = useId();
   return (
-    <section aria-labelledby="quick-start">
+    <section className={classes.section} aria-labelledby="quick-start">
       <div className={classes.done}>
         <h2 className={classes.heading} id="quick-start">
           <IconCheck size={16} aria-hidden="true" /> Quick start: done
@@ -47,7 +47,7 @@ function Steps({ progress, baseUrl }: QuickStartProps): ReactElement {
   const hasKey = progress && progress.keyCount > 0;
   const isUsed = progress && progress.usageCount > 0;
   return (
-    <section aria-labelledby="quick-start" aria-busy={!progress}>
+    <section className={classes.section} aria-labelledby="quick-start" aria-busy={!progress}>
       <h2 className={classes.heading} id="quick-start">
         Quick start
       </h2>

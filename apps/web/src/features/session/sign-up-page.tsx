@@ -48,12 +48,12 @@ export function SignUpPage(): ReactElement {
       title={isFresh ? "Create the operator’s account" : "Create an account"}
       explanation={
         isFresh
-          ? "This instance has no accounts yet. The first account becomes the operator, who manages the instance. It includes a workspace."
+          ? "This instance has no accounts yet. The first account belongs to the operator, who manages the instance. It includes a workspace of your own."
           : "Your account includes a workspace of your own."
       }
     >
       <SignUpForm next={next} />
-      <p className={classes.other}>Have an account? {signInLink}</p>
+      {!isFresh && <p className={classes.other}>Have an account? {signInLink}</p>}
     </SessionFrame>
   );
 }
