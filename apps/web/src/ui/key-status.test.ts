@@ -9,11 +9,11 @@ const labels = (state: Partial<KeyState>) =>
 test.each<[Partial<KeyState>, string[]]>([
   [{}, ["Active"]],
   [{ expiresAt: "2026-04-15T12:00:00Z" }, ["Active"]],
-  [{ expiresAt: "2026-04-14T12:00:00Z" }, ["Expires in 30 days"]],
+  [{ expiresAt: "2026-04-14T12:00:00Z" }, ["Active"]],
   [{ expiresAt: "2026-03-20T13:00:00Z" }, ["Expires in 5 days"]],
   [{ expiresAt: "2026-03-16T12:00:00Z" }, ["Expires in 1 day"]],
   [{ expiresAt: "2026-03-15T14:59:00Z" }, ["Expires in 2 hours"]],
-  [{ expiresAt: "2026-03-15T12:59:00Z" }, ["Expires in less than an hour"]],
+  [{ expiresAt: "2026-03-15T12:59:00Z" }, ["Expires in 59 min"]],
   [{ expiresAt: "2026-03-15T12:00:00Z", isRotating: true }, ["Expired"]],
   [{ isDisabled: true, expiresAt: "2026-03-01T12:00:00Z", isRateLimited: true }, ["Disabled"]],
   [{ isOwnerDisabled: true }, ["Owner disabled"]],

@@ -1,3 +1,4 @@
+import { countOf } from "./count.ts";
 import type { StatusTone } from "./status-badge.tsx";
 
 export interface KeyStatus {
@@ -17,7 +18,8 @@ export interface KeyState {
 }
 
 const dayMs = 86_400_000;
-const soonDays = 30;
+/** The time before its expiry in which a key needs attention. */
+const soonDays = 7;
 
 /**
  * The statuses of a key: one if it doesn't work, else "Active" or everything that needs attention.
@@ -28,21 +30,26 @@ export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   if (leftMs !== undefined && leftMs <= 0) return [{ label: "Expired", tone: "stopped" }];
   if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "stopped" }];
   const notable: KeyStatus[] = [
-    ...(leftMs !== undefined && leftMs <= soonDays * dayMs
-      ? [{ label: `Expires in ${describeDays(leftMs)}`, tone: "warning" } as const]
-      : []),
+    ...(leftMs !== undefined && leftMs <= soonDays * dayMs ? [describeTimeLeft(leftMs)] : []),
     ...(key.isRotating ? [{ label: "Rotating", tone: "neutral" } as const] : []),
     ...(key.isRateLimited ? [{ label: "Rate limited", tone: "warning" } as const] : []),
   ];
   return notable.length > 0 ? notable : [{ label: "Active", tone: "ok" }];
 }
 
-function describeDays(leftMs: number): string {
-  const days = Math.round(leftMs / dayMs);
-  if (leftMs >= dayMs) return days === 1 ? "1 day" : `${days} days`;
-  const hours = Math.floor(leftMs / 3_600_000);
-  if (hours >= 1) return hours === 1 ? "1 hour" : `${hours} hours`;
-  return "less than an hour";
+/** Describes when a key expires, also if that is not soon. @param leftMs the time left, in milliseconds. */
+export function describeTimeLeft(leftMs: number): KeyStatus {
+  return {
+    label: `Expires in ${describeDuration(leftMs)}`,
+    tone: leftMs <= soonDays * dayMs ? "warning" : "neutral",
+  };
+}
+
+function describeDuration(milliseconds: number): string {
+  if (milliseconds >= dayMs) return countOf(Math.round(milliseconds / dayMs), "day", "days");
+  const hours = Math.floor(milliseconds / 3_600_000);
+  if (hours >= 1) return countOf(hours, "hour", "hours");
+  return `${Math.max(1, Math.floor(milliseconds / 60_000))} min`;
 }
 
 /** The labels of the API's status filters. */

@@ -24,7 +24,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
   {
     id: "status",
     label: "Status",
-    minWidth: 148,
+    minWidth: 164,
     grow: 0,
     rank: 1,
     cell: (apiKey) => <KeyStatusBadges apiKey={apiKey} />,

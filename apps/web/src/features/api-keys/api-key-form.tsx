@@ -105,7 +105,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
         {...form.getInputProps("description")}
         key={form.key("description")}
         label="Description"
-        description="The service that uses the key. Optional."
+        description="What the key is for, and who to ask about it. Optional."
         dir="auto"
         autosize
         minRows={2}

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { apiKeyRules, normalizeValues } from "./api-key-values.ts";
 
 test("rejects a blank name and a name of more than 100 characters", () => {
-  expect(apiKeyRules.name(" \u00a0\t")).toBe("Enter a name, for example the service that uses the key.");
+  expect(apiKeyRules.name(" \u00a0\t")).toBe("Enter a name, such as the service that uses the key.");
   expect(apiKeyRules.name("a".repeat(100))).toBeNull();
   expect(apiKeyRules.name("a".repeat(101))).toBe("Use at most 100 characters. You entered 101.");
 });

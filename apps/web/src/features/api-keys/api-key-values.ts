@@ -13,7 +13,7 @@ export const apiKeyRules = {
   name: (name: string): string | null => {
     const { length } = collapseSpaces(name);
     return length === 0
-      ? "Enter a name, for example the service that uses the key."
+      ? "Enter a name, such as the service that uses the key."
       : describeLengthError(length, maxLength.keyName);
   },
   description: (description: string): string | null =>

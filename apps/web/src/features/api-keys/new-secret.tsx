@@ -30,11 +30,11 @@ export function NewSecret({
   return (
     <div className={classes.secret}>
       <p className={classes.words}>
-        Keep the key of{" "}
+        Copy the API key{" "}
         <strong>
           <bdi>{name}</bdi>
         </strong>{" "}
-        where your other secrets are. It is shown now and won’t be shown again.
+        now, and store it like a password. It won’t be shown again.
       </p>
       <div className={classes.field}>
         <Textarea

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { OverviewKeys } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
-import { describeStatus, type StatusFilter } from "../../ui/key-status.ts";
+import { describeTimeLeft, type StatusFilter } from "../../ui/key-status.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
@@ -53,9 +53,9 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
             id: key.id,
             name: key.name,
             detail: describeKey(key),
-            figure: describeStatus({ ...key, isRotating: false }, now).map((status) => (
-              <StatusBadge key={status.label} {...status} />
-            )),
+            figure: key.expiresAt && (
+              <StatusBadge {...describeTimeLeft(Date.parse(key.expiresAt) - now.getTime())} />
+            ),
           })}
         />
       </Section>

@@ -22,8 +22,10 @@ export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm
         disabled={hasErrors}
       >
         <IconChevronRight size={16} className={classes.icon} aria-hidden="true" />
-        Restrict this key
-        <span className={classes.words}>Permissions, workspaces, IP ranges, rate limit</span>
+        <span className={classes.label}>
+          Restrict this key
+          <span className={classes.words}>Permissions, workspaces, IP ranges, rate limit</span>
+        </span>
       </UnstyledButton>
       <div id={id} className={classes.fields} hidden={!isShown}>
         {isShown && <RestrictionFields form={form} expiresAt={null} isExpiryHidden />}

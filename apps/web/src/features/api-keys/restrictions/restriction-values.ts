@@ -60,7 +60,7 @@ export const suggestedRestrictions: RestrictionValues = { ...noRestrictions, exp
 
 /** Restrictions for common uses. */
 export const templates = {
-  custom: { label: "Custom", restrictions: () => suggestedRestrictions },
+  custom: { label: "None (full access)", restrictions: () => suggestedRestrictions },
   "read-only": {
     label: "Read only",
     restrictions: () => ({ ...suggestedRestrictions, isReadOnly: true }),
@@ -70,7 +70,7 @@ export const templates = {
     restrictions: (workspaceId) => ({ ...suggestedRestrictions, workspaceIds: toWorkspaceIds(workspaceId) }),
   },
   "ci-job": {
-    label: "CI job: one workspace, 30 days, rate limited",
+    label: "CI job: one workspace, rate limited",
     restrictions: (workspaceId) => ({
       ...suggestedRestrictions,
       expiry: "2592000",
