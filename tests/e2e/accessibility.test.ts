@@ -71,13 +71,13 @@ async function visitEverything(
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
   await dialog.getByRole("radio", { name: "Selected permissions" }).check();
   await dialog.getByRole("radio", { name: "Selected workspaces" }).check();
-  await dialog.getByLabel("Limit", { exact: true }).fill("none");
+  await dialog.getByLabel("Rate limit", { exact: true }).fill("none");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByText("Enter a whole number").waitFor();
   await check("new key with invalid restrictions");
   await dialog.getByRole("radio", { name: "All permissions of your role" }).check();
   await dialog.getByRole("radio", { name: "All workspaces" }).check();
-  await dialog.getByLabel("Limit", { exact: true }).fill("1000");
+  await dialog.getByLabel("Rate limit", { exact: true }).fill("1000");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");

@@ -290,13 +290,19 @@ test("creates a key from a template, with every invalid field shown together", a
   for (const text of ["100 requests per minute", "In 30 days", "Any IP address"])
     await review.getByText(text, { exact: true }).waitFor();
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
-  await dialog.getByLabel("Limit", { exact: true }).fill("none");
+  await dialog.getByLabel("Rate limit", { exact: true }).fill("none");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByText("Enter a name").waitFor();
   await dialog.getByText("Enter a whole number").waitFor();
   await dialog.getByLabel("Name", { exact: true }).and(page.locator(":focus")).waitFor();
   await dialog.getByLabel("Name", { exact: true }).fill("CI");
-  await dialog.getByLabel("Limit", { exact: true }).fill("7");
+  await dialog.getByLabel("Rate limit", { exact: true }).fill("7");
+  // An invalid group of choices gets the focus too.
+  await dialog.getByRole("radio", { name: "Selected permissions" }).check();
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  await dialog.getByRole("radio", { name: "Selected permissions" }).and(page.locator(":focus")).waitFor();
+  await dialog.getByText("Select at least one permission").waitFor();
+  await dialog.getByRole("radio", { name: "All permissions of your role" }).check();
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   const { items } = await proceduresOf(page).apiKeys.list.query({});

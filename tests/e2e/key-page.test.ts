@@ -88,7 +88,7 @@ test("creates a key that is restricted from its first request", async () => {
   // A complete line is checked while the next line is typed.
   await dialog.getByText("Not an IP address or range: line 1 (nowhere).").waitFor();
   await page.mouse.click(5, 400);
-  await dialog.getByLabel("Limit", { exact: true }).fill("2");
+  await dialog.getByLabel("Rate limit", { exact: true }).fill("2");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByLabel("IP ranges").and(page.locator(":focus")).waitFor();
   await dialog.getByLabel("IP ranges").fill("127.0.0.0/8\n::1");

@@ -2,11 +2,11 @@ import type { Role } from "@latchkey/db/schema";
 
 /** Every permission, as `noun:verb`, with a description for people who grant it. */
 export const permissionCatalog = {
-  "workspace:read": "See the workspace, its name and its address.",
+  "workspace:read": "See the name and description of the workspace.",
   "workspace:update": "Edit the name and description.",
   "workspace:delete": "Delete the workspace with everything in it.",
-  "members:read": "See who is a member, and with which role.",
-  "members:manage": "Change the roles of members, and remove them.",
+  "members:read": "See the members and their roles.",
+  "members:manage": "Add and remove members, and change their roles.",
   "audit:read": "See who changed what in the workspace.",
   "keys:read": "See every API key that can reach the workspace.",
 } as const;

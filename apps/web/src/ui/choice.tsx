@@ -12,12 +12,14 @@ interface ChoiceProps {
   /** Radio buttons with the same name exclude each other. */
   readonly name?: string;
   readonly hasAutofocus?: boolean;
+  /** Marks the input that gets the focus if this field of a form is invalid; the `data-path` of Mantine. */
+  readonly path?: string | undefined;
   readonly onChoose: (isChosen: boolean) => void;
 }
 
 /** A checkbox or a radio button, with a label and help text. */
 export function Choice(props: ChoiceProps): ReactElement {
-  const { kind, label, help, isChosen, isDisabled = false, name, hasAutofocus, onChoose } = props;
+  const { kind, label, help, isChosen, isDisabled = false, name, hasAutofocus, path, onChoose } = props;
   return (
     <label className={classes.choice} data-disabled={isDisabled || undefined}>
       <input
@@ -27,6 +29,7 @@ export function Choice(props: ChoiceProps): ReactElement {
         checked={isChosen}
         disabled={isDisabled}
         data-autofocus={hasAutofocus || undefined}
+        data-path={path}
         onChange={(event) => onChoose(event.currentTarget.checked)}
       />
       <span className={classes.words}>
@@ -48,12 +51,12 @@ export function Choices({ label, error, children }: ChoicesProps): ReactElement 
   return (
     <fieldset className={classes.choices}>
       <legend className={classes.label}>{label}</legend>
-      {children}
       {error && (
         <p className={classes.error} role="alert">
           {error}
         </p>
       )}
+      {children}
     </fieldset>
   );
 }

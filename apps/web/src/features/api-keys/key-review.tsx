@@ -9,7 +9,7 @@ import {
   describeRequestedExpiry,
   describeWorkspaces,
 } from "./restrictions/describe-restrictions.ts";
-import { type RestrictionValues, toSettings } from "./restrictions/restriction-values.ts";
+import { type RestrictionValues, restrictionRules, toSettings } from "./restrictions/restriction-values.ts";
 
 const app = getRouteApi("/app");
 
@@ -19,25 +19,31 @@ export function KeyReview({ values }: { readonly values: RestrictionValues }): R
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const permissions = values.permissions?.length ?? table.length;
   const { workspaceIds = null, ipRanges = null, limit = null, expiresAt = null } = readSettings(values);
+  const isInvalid = (name: keyof typeof restrictionRules) =>
+    restrictionRules[name](values[name] as never, values) !== null; // The rule of this field.
   return (
     <section className={classes.review} aria-label="Review">
       <h3 className={classes.title}>What this key will be able to do</h3>
       <dl className={classes.facts}>
         <dt>Permissions</dt>
         <dd>
-          {values.isReadOnly ? "Read only, " : ""}
+          {values.isReadOnly && permissions > 0 ? "Read only, " : ""}
           {values.permissions === null
             ? "all permissions of your role"
-            : `${permissions} of ${table.length} permissions, if your role has them`}
+            : permissions === 0
+              ? "None selected"
+              : `${permissions} of ${table.length} permissions, if your role has them`}
         </dd>
         <dt>Workspaces</dt>
         <dd>
           <bdi>{describeWorkspaces(workspaceIds, workspaces) || "None selected"}</bdi>
         </dd>
         <dt>From</dt>
-        <dd>{describeRanges(ipRanges)}</dd>
+        <dd>{isInvalid("ipRanges") ? "Invalid IP ranges" : describeRanges(ipRanges)}</dd>
         <dt>Rate limit</dt>
-        <dd>{describeLimit(limit)}</dd>
+        <dd>
+          {isInvalid("quota") || isInvalid("windowSeconds") ? "Invalid rate limit" : describeLimit(limit)}
+        </dd>
         <dt>Expires</dt>
         <dd>{describeRequestedExpiry(expiresAt)}</dd>
       </dl>

@@ -84,7 +84,7 @@ export function describeExpansions(
       after: describeRanges(settings.ipRanges ?? null),
     }),
     limit: () => ({
-      label: "Limit",
+      label: "Rate limit",
       before: describeLimit(key.limit),
       after: describeLimit(settings.limit ?? null),
     }),

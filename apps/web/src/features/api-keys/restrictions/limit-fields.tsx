@@ -18,8 +18,9 @@ export function LimitFields({ form }: { readonly form: RestrictionForm }): React
       <div className={classes.row}>
         <TextInput
           {...form.getInputProps("quota")}
+          error={form.errors.quota !== undefined}
           className={classes.number}
-          label="Limit"
+          label="Rate limit"
           placeholder="No limit"
           inputMode="numeric"
           autoComplete="off"
@@ -42,6 +43,11 @@ export function LimitFields({ form }: { readonly form: RestrictionForm }): React
           />
         )}
       </div>
+      {form.errors.quota && (
+        <p className={classes.error} role="alert">
+          {form.errors.quota}
+        </p>
+      )}
       <p className={classes.help} id={helpId}>
         Requests allowed per window. Extra requests get 429 with Retry-After. Leave empty for no limit.
       </p>

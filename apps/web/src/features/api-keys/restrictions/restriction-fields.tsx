@@ -124,6 +124,7 @@ function PermissionFields({ form }: Pick<RestrictionFieldsProps, "form">): React
         kind="radio"
         name={name}
         label="Selected permissions"
+        path={pathOf(form, "permissions")}
         isChosen={permissions !== null}
         onChoose={() => choose(permissions ?? [])}
       />
@@ -165,6 +166,7 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
         kind="radio"
         name={name}
         label="Selected workspaces"
+        path={pathOf(form, "workspaceIds")}
         isChosen={workspaceIds !== null}
         onChoose={() => choose(workspaceIds ?? [])}
       />
@@ -183,6 +185,11 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
       )}
     </Choices>
   );
+}
+
+/** The attribute by which the form finds the input of a field. */
+function pathOf(form: RestrictionForm, name: keyof RestrictionValues): string | undefined {
+  return (form.getInputProps(name) as { readonly "data-path"?: string })["data-path"]; // Its type omits attributes.
 }
 
 function toggleItem<Item>(items: readonly Item[], item: Item, isChosen: boolean): readonly Item[] {
