@@ -8,10 +8,12 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 /** Libraries of dialogs, which load when the first dialog opens. */
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
+const tableModules =
+  /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|table-layout)\./;
 const formLibraries = /@mantine\/form|@mantine\/core\/.*\/Textarea\/|klona|fast-deep-equal/;
 
 function isFirstLibrary(path: string): boolean {
-  const others = [referenceLibraries, dialogLibraries, formLibraries];
+  const others = [referenceLibraries, dialogLibraries, formLibraries, tableModules];
   return path.includes("node_modules") && !others.some((libraries) => libraries.test(path));
 }
 
@@ -19,7 +21,8 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|chart|confirm-modal|drawer|palette|secret-field/.test(path)
+    !/node_modules|chart|confirm-modal|drawer|palette|secret-field/.test(path) &&
+    !tableModules.test(path)
   );
 }
 
@@ -39,6 +42,7 @@ export default defineConfig({
             { name: "libraries", test: isFirstLibrary },
             { name: "shared", test: isShared },
             { name: "forms", test: formLibraries },
+            { name: "tables", test: tableModules },
             {
               name: "key-forms",
               test: /features\/api-keys\/(restrictions\/|try-it\/try-it\.|key-conflict)|ui\/secret-field/,

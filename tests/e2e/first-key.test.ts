@@ -22,8 +22,8 @@ test("leads the first visitor to the setup of the operator's account, with an ex
   await page.goto(environment.baseUrl);
   await page.getByRole("heading", { name: "Create the operator’s account" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/sign-up");
-  await page.getByText("The first account becomes the operator").waitFor();
-  await page.getByRole("link", { name: "Sign in" }).click();
+  await page.getByText("The first account belongs to the operator").waitFor();
+  await page.goto(`${environment.baseUrl}/sign-in`);
   await page.getByText("This instance has no accounts yet.").waitFor();
   await page.getByRole("link", { name: "Create the operator’s account" }).click();
   await page.getByRole("button", { name: "Create account" }).waitFor();

@@ -330,7 +330,7 @@ test("pages and filters rejected requests", async () => {
     limit: { quota: 1, windowSeconds: 86_400 },
   });
   for (let count = 0; count < 12; count += 1) await call(key, "/open/me");
-  const rejected = section(page, "Rejected requests");
+  const rejected = section(page, "Rejected and rate-limited requests");
   await rejected.getByText("Page 1 of 2").waitFor();
   expect(await rejected.getByRole("row").count()).toBe(11);
   await rejected.getByRole("button", { name: "Next page" }).click();

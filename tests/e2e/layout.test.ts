@@ -111,7 +111,7 @@ test("columns, sort order and filters are kept in the URL", async () => {
   await page.getByText("1 key", { exact: true }).waitFor();
   const search = new URL(page.url()).searchParams;
   expect(Object.fromEntries(search)).toEqual({
-    columns: "status,start,expiresAt,lastUsedAt,usageCount,createdAt",
+    columns: "status,start,expiresAt,lastUsedAt,usageCount",
     sort: "name",
     status: "rotating",
   });
@@ -120,7 +120,7 @@ test("columns, sort order and filters are kept in the URL", async () => {
   expect(await page.getByRole("columnheader", { name: "Restrictions" }).count()).toBe(0);
 });
 
-test("selected keys are disabled and deleted together, after a confirmation", async () => {
+test("selected keys are disabled and deleted together, after a confirmation, and enabled again", async () => {
   await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByText("2 keys selected").waitFor();
@@ -132,7 +132,11 @@ test("selected keys are disabled and deleted together, after a confirmation", as
   await expect.poll(() => page.getByRole("table").getByText("Disabled").count()).toBe(2);
   await page.locator("main:focus").waitFor();
   await page.getByRole("checkbox", { name: "Select Rotating" }).check();
-  expect(await page.getByRole("button", { name: "Disable", exact: true }).isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Disable", exact: true }).count()).toBe(0);
+  await page.getByRole("button", { name: "Enable", exact: true }).click();
+  await page.getByRole("button", { name: "Enable 1 key" }).click();
+  await page.getByText("1 key was enabled.").waitFor();
+  await page.getByRole("checkbox", { name: "Select Rotating" }).check();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("button", { name: "Delete 1 key" }).click();
   await page.getByText("1 key was deleted.").waitFor();

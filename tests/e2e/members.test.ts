@@ -98,6 +98,7 @@ test("keeps search, role and sort order in the URL", async () => {
 test("shows the permissions of each role", async () => {
   await ada.getByRole("button", { name: "what each role can do" }).click();
   const line = dialogOf(ada).getByRole("row", { name: "Delete the workspace with everything in it" });
+  await line.waitFor();
   expect(await line.getByRole("img", { name: "Yes" }).count()).toBe(1);
   await ada.keyboard.press("Escape");
   await dialogOf(ada).waitFor({ state: "detached" });

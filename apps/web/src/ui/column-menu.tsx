@@ -37,6 +37,7 @@ export function ColumnMenu({ columns, chosen, onChoose }: ColumnMenuProps): Reac
             {label}
           </Menu.CheckboxItem>
         ))}
+        <Menu.Label>Columns that don’t fit are hidden.</Menu.Label>
         {chosen && (
           <>
             <Menu.Divider />

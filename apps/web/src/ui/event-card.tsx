@@ -10,12 +10,15 @@ interface EventCardProps {
   readonly occurredAt: string;
   readonly address: string | null;
   readonly requestId: string | null;
+  /** Whether the request ID links to an explanation. */
+  readonly isExplained?: boolean;
   /** What happened. */
   readonly children: ReactNode;
 }
 
 /** An event as an item of a list, for widths at which a table row doesn't fit. */
-export function EventCard({ head, occurredAt, address, requestId, children }: EventCardProps): ReactElement {
+export function EventCard(props: EventCardProps): ReactElement {
+  const { head, occurredAt, address, requestId, isExplained = false, children } = props;
   return (
     <li className={cardClasses.card}>
       <div className={classes.head}>
@@ -30,7 +33,7 @@ export function EventCard({ head, occurredAt, address, requestId, children }: Ev
           <code className={classes.address}>{address}</code>
           {requestId && (
             <span className={classes.request}>
-              <RequestId requestId={requestId} />
+              <RequestId requestId={requestId} isExplained={isExplained} />
             </span>
           )}
         </div>

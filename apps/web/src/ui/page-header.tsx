@@ -6,6 +6,8 @@ interface PageHeaderProps {
   readonly title: string;
   /** One line that describes the purpose of the page. */
   readonly explanation: ReactNode;
+  /** A link to the page above this one. */
+  readonly parent?: ReactNode;
   /** Short facts next to the title. */
   readonly tags?: ReactNode;
   /** The page's primary action. */
@@ -16,16 +18,19 @@ interface PageHeaderProps {
  * The header of every page: the title, one line of explanation, and the primary action on the
  * right.
  */
-export function PageHeader({ title, explanation, tags, action }: PageHeaderProps): ReactElement {
+export function PageHeader({ title, explanation, parent, tags, action }: PageHeaderProps): ReactElement {
   useDocumentTitle(`${title} · Latchkey`);
   return (
-    <header className={classes.header}>
-      <div className={classes.head}>
-        <h1 className={classes.title}>{title}</h1>
-        {tags}
-      </div>
-      <p className={classes.explanation}>{explanation}</p>
-      {action && <div className={classes.action}>{action}</div>}
-    </header>
+    <>
+      {parent && <div className={classes.parent}>{parent}</div>}
+      <header className={classes.header}>
+        <div className={classes.head}>
+          <h1 className={classes.title}>{title}</h1>
+          {tags}
+        </div>
+        <p className={classes.explanation}>{explanation}</p>
+        {action && <div className={classes.action}>{action}</div>}
+      </header>
+    </>
   );
 }

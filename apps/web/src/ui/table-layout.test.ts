@@ -45,6 +45,11 @@ test("keeps the minimum width of each column, and always shows the first column"
   }
 });
 
+test("omits a column that the user chose after all columns of the default", () => {
+  const chosen = columns.map(({ id }) => id);
+  expect([...fitColumns(columns, chosen, 580).keys()]).toEqual(["name", "status", "used", "ranges"]);
+});
+
 test("includes the first column in every choice of columns", () => {
   expect(chooseColumns(columns, []).map(({ id }) => id)).toEqual(["name"]);
   expect(chooseColumns(columns, ["ranges", "unknown"]).map(({ id }) => id)).toEqual(["name", "ranges"]);

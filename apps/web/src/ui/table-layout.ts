@@ -7,7 +7,7 @@ export interface ColumnLayout {
   readonly grow?: number;
   /**
    * If the width is limited, columns with a higher rank are omitted first. The first column is
-   * always shown.
+   * always shown, and columns that are hidden by default are omitted last.
    */
   readonly rank: number;
   /** Whether the column is hidden unless the user chooses it. */
@@ -44,7 +44,9 @@ export function fitColumns(
   const candidates = chooseColumns(columns, chosen);
   const fitting = new Set<string>();
   let used = 0;
-  for (const { id, minWidth } of candidates.toSorted((a, b) => a.rank - b.rank)) {
+  // A column that is hidden by default is shown because the user chose it.
+  const rankOf = ({ rank, isHiddenByDefault }: ColumnLayout) => (isHiddenByDefault ? 0.5 : rank);
+  for (const { id, minWidth } of candidates.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     if (fitting.size > 0 && !isCards(width) && used + minWidth > width) break;
     fitting.add(id);
     used += minWidth;

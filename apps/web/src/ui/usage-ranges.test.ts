@@ -40,6 +40,7 @@ test("counts rejected requests by reason, most frequent first", () => {
   const rows = [
     row("a", "disabled", 1),
     row("a", "admitted", 9),
+    row("a", "limited", 3),
     row("b", "address", 4),
     row("b", "disabled", 1),
   ];

@@ -79,7 +79,7 @@ export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date):
 export function countRejections(rows: readonly UsageRow[]): readonly { outcome: string; count: number }[] {
   const counts = new Map<string, number>();
   for (const { outcome, count } of rows) {
-    if (outcome !== "admitted") counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+    if (kindOf(outcome) === "rejected") counts.set(outcome, (counts.get(outcome) ?? 0) + count);
   }
   return [...counts].map(([outcome, count]) => ({ outcome, count })).sort((a, b) => b.count - a.count);
 }

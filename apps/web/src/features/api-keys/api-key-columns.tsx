@@ -83,6 +83,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
     minWidth: 112,
     grow: 0,
     rank: 7,
+    isHiddenByDefault: true,
     cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
   },
 ];

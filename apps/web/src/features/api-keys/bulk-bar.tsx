@@ -22,14 +22,23 @@ interface BulkBarProps {
 export function BulkBar({ apiKeys, onClear }: BulkBarProps): ReactElement | null {
   const [action, setAction] = useState<BulkAction>();
   if (apiKeys.length === 0) return null;
-  const hasEnabled = apiKeys.some(({ isDisabled }) => !isDisabled);
+  const enabled = apiKeys.filter(({ isDisabled }) => !isDisabled);
+  const disabled = apiKeys.filter(({ isDisabled }) => isDisabled);
+  const affected = { disable: enabled, enable: disabled, delete: apiKeys };
   return (
     <div className={classes.bar}>
       <span role="status">{countOf(apiKeys.length, "key", "keys")} selected</span>
       <div className={classes.actions}>
-        <Button variant="default" disabled={!hasEnabled} onClick={() => setAction("disable")}>
-          Disable
-        </Button>
+        {enabled.length > 0 && (
+          <Button variant="default" onClick={() => setAction("disable")}>
+            Disable
+          </Button>
+        )}
+        {disabled.length > 0 && (
+          <Button variant="default" onClick={() => setAction("enable")}>
+            Enable
+          </Button>
+        )}
         <Button className={dialogClasses.danger} onClick={() => setAction("delete")}>
           Delete
         </Button>
@@ -41,7 +50,7 @@ export function BulkBar({ apiKeys, onClear }: BulkBarProps): ReactElement | null
         source={bulkDialog}
         props={{
           action,
-          apiKeys: action === "disable" ? apiKeys.filter(({ isDisabled }) => !isDisabled) : apiKeys,
+          apiKeys: action ? affected[action] : [],
           onClose: () => setAction(undefined),
           onDone: onClear,
         }}

@@ -9,7 +9,7 @@ import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 
-export type BulkAction = "disable" | "delete";
+export type BulkAction = "disable" | "enable" | "delete";
 
 const actions = {
   disable: {
@@ -19,6 +19,14 @@ const actions = {
       "Scripts and services that use the selected keys are rejected from their next request until you enable the keys again.",
     run: (id: string) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
   },
+  enable: {
+    verb: "Enable",
+    done: "enabled",
+    consequence: "From the next request on, anyone who has these keys can use them again.",
+    // The dialog asks for confirmation, which the API otherwise requires for a change that expands access.
+    run: (id: string) =>
+      trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: false }, mayWiden: true }),
+  },
   delete: {
     verb: "Delete",
     done: "deleted",
@@ -27,6 +35,8 @@ const actions = {
     run: (id: string) => trpcClient.apiKeys.delete.mutate({ id }),
   },
 } as const satisfies Record<BulkAction, object>;
+
+const idle = { done: 0, isBusy: false };
 
 /** The number of concurrent requests. The API processes the changes of one user sequentially. */
 const chunkSize = 10;
@@ -41,51 +51,72 @@ interface BulkDialogProps {
 }
 
 /** Asks before all selected keys are changed. */
-export function BulkDialog({ action, ...props }: BulkDialogProps): ReactElement | null {
-  return action ? <OpenBulkDialog {...props} action={action} /> : null;
-}
-
-function OpenBulkDialog({
-  action,
-  apiKeys: selected,
-  onClose,
-  onDone,
-}: BulkDialogProps & { readonly action: BulkAction }): ReactElement {
-  // The selection shrinks while its keys are deleted, because the list is refetched.
-  const [apiKeys] = useState(selected);
-  const { verb, done, consequence } = actions[action];
-  const { run, doneCount, failure, isBusy } = useBulkChange(action);
-  const keys = countOf(apiKeys.length, "key", "keys");
-  const [first, second, third] = apiKeys;
-  const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
-  const confirm = async () => {
-    if (!(await run(apiKeys))) return;
+export function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): ReactElement {
+  const { run, doneCount, failure, isBusy, reset } = useBulkChange();
+  // The selection shrinks while its keys are changed, because the list is refetched.
+  const [question, setQuestion] = useState<Question>();
+  if (action && !question) setQuestion({ action, apiKeys });
+  if (!action && question) setQuestion(undefined);
+  const { verb, done } = actions[question?.action ?? "disable"];
+  const keys = countOf(question?.apiKeys.length ?? 0, "key", "keys");
+  const confirm = async ({ action: confirmed, apiKeys: selected }: Question) => {
+    if (!(await run(confirmed, selected))) return;
     onClose();
     onDone();
-    notifications.show({ message: `${countOf(apiKeys.length, "key was", "keys were")} ${done}.` });
+    notifications.show({ message: `${countOf(selected.length, "key was", "keys were")} ${done}.` });
     // The button that opened the dialog was removed, so the focus moves to the page.
     document.getElementById("content")?.focus();
   };
   return (
-    <Modal opened {...closeUnlessBusy(isBusy, onClose)} title={`${verb} ${keys}?`} size={480}>
-      <p className={dialogClasses.words}>{consequence}</p>
+    <Modal
+      opened={question !== undefined}
+      {...closeUnlessBusy(isBusy, onClose)}
+      onExitTransitionEnd={reset}
+      title={`${verb} ${keys}?`}
+      size={480}
+    >
+      {question && (
+        <>
+          <Consequence {...question} />
+          {isBusy && (
+            <p role="status" className={dialogClasses.words}>
+              {doneCount} of {keys} {done}
+            </p>
+          )}
+          <ConfirmActions
+            action={`${verb} ${keys}`}
+            isDangerous={question.action !== "enable"}
+            failure={failure}
+            isBusy={isBusy}
+            onCancel={onClose}
+            onConfirm={() => void confirm(question)}
+          />
+        </>
+      )}
+    </Modal>
+  );
+}
+
+interface Question {
+  readonly action: BulkAction;
+  readonly apiKeys: readonly ListedApiKey[];
+}
+
+function Consequence({ action, apiKeys }: Question): ReactElement {
+  const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
+  return (
+    <>
+      <p className={dialogClasses.words}>{actions[action].consequence}</p>
       <p className={dialogClasses.words}>
-        <bdi>{[first, second, third].flatMap((key) => key?.name ?? []).join(", ")}</bdi>
+        <bdi>
+          {apiKeys
+            .slice(0, 3)
+            .map(({ name }) => name)
+            .join(", ")}
+        </bdi>
         {apiKeys.length > 3 && ` and ${apiKeys.length - 3} more`}. {describeUse(usedCount, apiKeys.length)}
       </p>
-      {isBusy && (
-        <p role="status" className={dialogClasses.words}>
-          {doneCount} of {keys} {done}
-        </p>
-      )}
-      <ConfirmActions
-        action={`${verb} ${keys}`}
-        failure={failure}
-        isBusy={isBusy}
-        onCancel={onClose}
-        onConfirm={() => void confirm()}
-      />
-    </Modal>
+    </>
   );
 }
 
@@ -100,13 +131,11 @@ function describeUse(usedCount: number, total: number): string {
  * Changes keys in chunks. If a change fails, the other keys are still changed, and the first
  * failure is shown.
  */
-function useBulkChange(action: BulkAction) {
+function useBulkChange() {
   const queryClient = useQueryClient();
-  const [state, setState] = useState<{ done: number; isBusy: boolean; error?: unknown }>({
-    done: 0,
-    isBusy: false,
-  });
-  const run = async (apiKeys: readonly ListedApiKey[]): Promise<boolean> => {
+  const [state, setState] = useState<{ done: number; isBusy: boolean; error?: unknown }>(idle);
+  const reset = () => setState(idle);
+  const run = async (action: BulkAction, apiKeys: readonly ListedApiKey[]): Promise<boolean> => {
     setState({ done: 0, isBusy: true });
     const errors: unknown[] = [];
     for (let start = 0; start < apiKeys.length; start += chunkSize) {
@@ -127,5 +156,5 @@ function useBulkChange(action: BulkAction) {
     return errors.length === 0;
   };
   const failure = state.error === undefined ? undefined : describeFailure(state.error);
-  return { run, doneCount: state.done, failure, isBusy: state.isBusy };
+  return { run, doneCount: state.done, failure, isBusy: state.isBusy, reset };
 }

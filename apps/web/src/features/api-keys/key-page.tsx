@@ -66,6 +66,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
     <>
       <PageHeader
         title={apiKey.name}
+        parent={<Link to="/account/api-keys">Your API keys</Link>}
         tags={<KeyStatusBadges apiKey={apiKey} />}
         explanation={<bdi>{apiKey.description || "Restrictions, usage and secrets of this key."}</bdi>}
         action={

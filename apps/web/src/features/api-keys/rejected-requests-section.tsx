@@ -21,7 +21,7 @@ import { useRejectedRequests } from "./use-key-page.ts";
 const pageSize = 10;
 const anyReason = { value: "any", label: "Any reason" };
 
-/** The last 100 rejected requests with a key, and why they were rejected. */
+/** The last 100 rejected and rate-limited requests with a key, with their reasons. */
 export function RejectedRequestsSection({ keyId }: { readonly keyId: string }): ReactElement {
   const query = useRejectedRequests(keyId);
   const failure = useLoadingFailure(query);
@@ -37,7 +37,7 @@ export function RejectedRequestsSection({ keyId }: { readonly keyId: string }): 
   const List = isNarrow ? Cards : Table;
   return (
     <Section
-      title="Rejected requests"
+      title="Rejected and rate-limited requests"
       action={
         reasons.length > 1 && (
           <Select
@@ -67,8 +67,8 @@ export function RejectedRequestsSection({ keyId }: { readonly keyId: string }): 
       ) : rejections.length === 0 ? (
         <div className={pageClasses.box}>
           <p className={pageClasses.empty}>
-            No request with this key was rejected. The last 100 rejected requests appear here, each with its
-            reason. The reason isn’t sent to callers.
+            No request with this key was rejected or rate limited. The last 100 of these requests appear here,
+            each with its reason. The reason isn’t sent to callers.
           </p>
         </div>
       ) : (
@@ -90,7 +90,7 @@ function Table({ rejections }: ListProps): ReactElement {
     <div className={tableClasses.frame}>
       <table
         className={`${tableClasses.table} ${tableClasses.wrapping} ${classes.table}`}
-        aria-label="Rejected requests"
+        aria-label="Rejected and rate-limited requests"
       >
         <thead>
           <tr>
@@ -135,7 +135,7 @@ function Table({ rejections }: ListProps): ReactElement {
 
 function Cards({ rejections }: ListProps): ReactElement {
   return (
-    <ul className={cardClasses.list} aria-label="Rejected requests">
+    <ul className={cardClasses.list} aria-label="Rejected and rate-limited requests">
       {rejections.map(({ id, occurredAt, explanation, method, path, address, requestId }) => (
         <EventCard
           key={id}
@@ -147,6 +147,7 @@ function Cards({ rejections }: ListProps): ReactElement {
           occurredAt={occurredAt}
           address={address}
           requestId={requestId}
+          isExplained
         >
           {explanation}
         </EventCard>
