@@ -4,13 +4,13 @@ export default defineConfig({
   test: {
     exclude: ["system/**", "soak/**", "bench/**", "node_modules/**"],
     globalSetup: "support/global-setup.ts",
-    // A fresh module registry for each file would cost as much as the tests; no module keeps state that another
-    // file meets.
+    // Files share a module registry, because no module keeps state that affects another file. A new registry per
+    // file would take as long as the tests.
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
-    // Each file runs whole products: on two cores a third one takes what two leave of the processors' time, a
-    // quarter.
+    // Each file runs complete nodes. On two cores, two workers leave a quarter of the processor time idle, which a
+    // third worker uses.
     maxWorkers: 3,
     provide: { effort: 1 },
     testTimeout: 60_000,

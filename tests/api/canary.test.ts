@@ -31,14 +31,14 @@ beforeAll(async () => {
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "canary");
   hidden = created.key.slice(12);
-  await provoke();
+  await useKeyEverywhere();
 });
 
 afterAll(async () => {
   await instance?.close();
 });
 
-async function provoke(): Promise<void> {
+async function useKeyEverywhere(): Promise<void> {
   const { baseUrl } = node;
   const { id, key } = created;
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };

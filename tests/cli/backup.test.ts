@@ -153,7 +153,7 @@ test("after a restore elsewhere, keys work, users can sign in, and counts are co
     expectFailure(await other.command(["restore", file]), {
       status: 1,
       code: "CONFLICT",
-      message: "Another Latchkey process uses the database; stop every server, and restore the backup then.",
+      message: "Another Latchkey process is using the database. Stop every server, then restore the backup.",
     });
     await restored.stop();
     expectFailure(await other.command(["restore", file]), {

@@ -167,7 +167,7 @@ test("moves the focus to the field that an error is about", async () => {
   await page.keyboard.press("Enter");
   await alert.and(page.locator(":focus")).waitFor();
   await page.keyboard.press("Escape");
-  await dialog.getByText("Press Escape again to discard it.").waitFor();
+  await dialog.getByText("Close the dialog again to discard it.").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Delete Robot 0" }).click();
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();
@@ -253,7 +253,7 @@ test("asks before Escape discards what was typed for a new key", async () => {
   await page.getByRole("button", { name: "New API key" }).click();
   await dialog.getByLabel("Name", { exact: true }).fill("Half");
   await page.keyboard.press("Escape");
-  await dialog.getByRole("alert").filter({ hasText: "Press Escape again to discard it." }).waitFor();
+  await dialog.getByRole("alert").filter({ hasText: "Close the dialog again to discard it." }).waitFor();
   expect(await dialog.getByLabel("Name", { exact: true }).inputValue()).toBe("Half");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });

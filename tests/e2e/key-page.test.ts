@@ -55,20 +55,20 @@ test("restricts a key to reading, and asks before its access is expanded again",
   expect(await rename(key, workspaceId, "Meanwhile")).toBe(403);
   expect(await call(key, `/open/workspaces/${workspaceId}`)).toBe(200);
 
-  const widen = async () => {
+  const expandAccess = async () => {
     await restrictions.getByRole("button", { name: "Change" }).click();
     await restrictions.getByRole("checkbox", { name: "Read only" }).uncheck();
     await restrictions.getByRole("button", { name: "Save restrictions" }).click();
     await dialogOf(page).getByRole("heading", { name: "Expand this key’s access?" }).waitFor();
   };
-  await widen();
+  await expandAccess();
   expect(await dialogOf(page).textContent()).toContain("No, it can also change data");
   await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
   await dialogOf(page).waitFor({ state: "detached" });
   expect(await rename(key, workspaceId, "Not yet")).toBe(403);
   await restrictions.getByRole("button", { name: "Cancel" }).click();
 
-  await widen();
+  await expandAccess();
   await dialogOf(page).getByRole("button", { name: "Expand access" }).click();
   await restrictions.getByRole("definition").getByText("All permissions of your role").waitFor();
   expect(await rename(key, workspaceId, "After")).toBe(200);
@@ -153,7 +153,7 @@ test("rotates a key with an overlap, and revokes the old secret", async () => {
   await former.waitFor({ state: "detached" });
   await page.locator("#content:focus").waitFor();
   expect([await call(old), await call(key)]).toEqual([403, 200]);
-  const notice = section(page, "A former secret was used after its overlap");
+  const notice = section(page, "An old secret was used after it was revoked");
   await notice.getByText("127.0.0.1").waitFor();
   expect(complaints).toEqual([]);
 });
@@ -220,9 +220,9 @@ test("disables a key until it is enabled again", async () => {
   expect(await call(key)).toBe(403);
   await page.getByRole("button", { name: "Enable key" }).click();
   await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
-  await dialogOf(page).getByText("After: Enabled").waitFor();
+  await dialogOf(page).getByText("anyone who has this key can use it again").waitFor();
   await dialogOf(page).getByRole("button", { name: "Enable key" }).click();
-  await page.getByRole("button", { name: "Disable key" }).waitFor();
+  await page.getByRole("button", { name: "Disable key" }).and(page.locator(":focus")).waitFor();
   await status.waitFor({ state: "detached" });
   expect(await call(key)).toBe(200);
 });

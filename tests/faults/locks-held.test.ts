@@ -66,7 +66,7 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
   const before = await countBoth();
   const [held, free] = [runLoad(mine, 16), runLoad(theirs, 16)];
   await Promise.all([held.reached(200), free.reached(200)]);
-  const { letGo } = await holdLocks(
+  const { release } = await holdLocks(
     environment.database,
     "select from key_counters where key_id = $1 for update",
     [toUuid(mine.id)],
@@ -75,7 +75,7 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
   await held.reached(held.outcomes.length + 32);
   const duringHeld = held.outcomes.filter(({ sentAt }) => sentAt > heldAt);
   const duringFree = free.outcomes.filter(({ sentAt }) => sentAt > heldAt);
-  await letGo();
+  await release();
   const isServed = async (): Promise<boolean> => {
     const from = held.outcomes.length;
     await held.reached(from + 32);
@@ -111,7 +111,7 @@ test("locked rows of keys and their users delay no admission, also of keys that 
   );
   const loads = [runLoad(mine, 8), runLoad(theirs, 8)] as const;
   await Promise.all(loads.map((load) => load.reached(100)));
-  const { letGo } = await holdLocks(
+  const { release } = await holdLocks(
     environment.database,
     "select from api_keys join users on users.id = api_keys.user_id for update",
   );
@@ -124,7 +124,7 @@ test("locked rows of keys and their users delay no admission, also of keys that 
     ...loads.map((load) => load.reached(load.outcomes.length + 300)),
     ...firstUses.map(([, { ended }]) => ended),
   ]);
-  await letGo();
+  await release();
   await Promise.all(loads.map((load) => load.stop()));
   await closeLoads(
     "rows of keys and users held",
@@ -142,12 +142,12 @@ test.each(["exclusive", "access exclusive"])(
     const before = await countBoth();
     const loads = [runLoad(mine, 16), runLoad(theirs, 16)] as const;
     await Promise.all(loads.map((load) => load.reached(100)));
-    const { letGo } = await holdLocks(environment.database, `lock table key_counters in ${mode} mode`);
+    const { release } = await holdLocks(environment.database, `lock table key_counters in ${mode} mode`);
     const heldAt = performance.now();
     await Promise.all(loads.map((load) => load.reached(load.outcomes.length + 48)));
     const during = loads.flatMap((load) => load.outcomes.filter(({ sentAt }) => sentAt > heldAt));
     const releasedAt = performance.now();
-    await letGo();
+    await release();
     const backMs = await environment.recovered();
     await Promise.all(loads.map((load) => load.reached(load.outcomes.length + 100)));
     await Promise.all(loads.map((load) => load.stop()));

@@ -88,7 +88,7 @@ test("a migration that waits for a long transaction releases its locks repeatedl
     migrated.catch(() => undefined);
     // Longer than callers wait for a response.
     const held = await Promise.race([migrated, new Promise((resolve) => setTimeout(resolve, 3_000, "held"))]);
-    await lock.letGo();
+    await lock.release();
     expect(held).toBe("held");
     expect(await migrated).toEqual(["9002-test"]);
   });

@@ -64,7 +64,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 8 });
   await load.reached(200);
   // Locks tables that admission doesn't read, because it must not wait for other work.
-  const { letGo } = await holdLocks(
+  const { release } = await holdLocks(
     database,
     "lock table workspaces, members, sessions in access exclusive mode",
   );
@@ -93,7 +93,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   const pools = await countNodeConnections(database);
   const during = load.outcomes.slice(heldFrom);
   const slowestHealthMs = await health.end();
-  await letGo();
+  await release();
   const polls: number[] = [];
   const isBack = async (): Promise<boolean> => {
     polls.push((await callOpen(node.baseUrl, key, "/open/workspaces")).status);
@@ -154,7 +154,7 @@ test("returns 503 within the deadline while Postgres has no free connection, and
   await load.reached(200);
   proxy.cut();
   const taken = await takeAllConnections();
-  proxy.mend();
+  proxy.accept();
   const exhaustedAt = performance.now();
   await load.reached(load.outcomes.length + 50);
   const away = await callOpen(node.baseUrl, key);

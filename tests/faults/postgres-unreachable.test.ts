@@ -34,27 +34,27 @@ async function readHealth(): Promise<{ readonly health: number; readonly readine
 
 test.each([
   ["doesn't respond", () => environment.proxy.hold(), () => environment.proxy.release()],
-  ["is closed", () => environment.proxy.cut(), () => environment.proxy.mend()],
+  ["is closed", () => environment.proxy.cut(), () => environment.proxy.accept()],
 ])(
   "returns 503 within 2 s while the connection to Postgres %s, and recovers automatically",
-  async (what, breakWay, mendWay) => {
+  async (what, breakConnection, repair) => {
     const { node, account, database, recovered } = environment;
     const { id, key } = await environment.knownKey(what);
     const linesBefore = node.output().split("\n").length;
     expect(await readHealth()).toEqual({ health: 200, readiness: 200 });
     const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 50 });
     await load.reached(500);
-    breakWay();
+    breakConnection();
     const brokenAt = performance.now();
     // Two responses per client, so that every client has also sent a request during the fault.
     await load.reached(load.outcomes.length + 100);
     const away = await callOpen(node.baseUrl, key);
     const healthAway = await readHealth();
-    const mended = load.outcomes.length;
+    const countBeforeRepair = load.outcomes.length;
     const call = { path: "session.current", kind: "query", cookie: account.cookie } as const;
     const visit = callProcedure(node.baseUrl, call);
 
-    mendWay();
+    repair();
     const backMs = await recovered();
     const next = await callOpen(node.baseUrl, key);
     await load.reached(load.outcomes.length + 500);
@@ -66,7 +66,7 @@ test.each([
         counted: await readUses(database, id),
         received: load.sent() + 3,
       },
-      `slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after it was mended`,
+      `slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after the repair`,
     );
     expect(away).toMatchObject({ status: 503, code: "SERVICE_UNAVAILABLE", retryAfter: "1" });
     expect(away.tookMs).toBeLessThan(deadlineMs);
@@ -75,7 +75,7 @@ test.each([
     expect(next.status).toBe(200);
     expect(next.tookMs).toBeLessThan(500);
     expectWithinDeadline(outcomes);
-    expectAllUnavailable(outcomes.slice(0, mended).filter(({ sentAt }) => sentAt > brokenAt));
+    expectAllUnavailable(outcomes.slice(0, countBeforeRepair).filter(({ sentAt }) => sentAt > brokenAt));
     expect(await readHealth()).toEqual({ health: 200, readiness: 200 });
     // The web app's statements have a longer timeout, so this one may still succeed.
     expect([200, 503]).toContain((await visit).status);
@@ -118,11 +118,11 @@ async function expectFewConnections(): Promise<void> {
 }
 
 test("replaces a connection to Postgres that stays dead", async () => {
-  const { id, key } = await environment.knownKey("stranded");
+  const { id, key } = await environment.knownKey("blackholed");
   const load = startLoad({ baseUrls: [environment.node.baseUrl], key, connections: 20 });
   await load.reached(200);
-  environment.proxy.strand();
-  const strandedAt = performance.now();
+  environment.proxy.blackhole();
+  const blackholedAt = performance.now();
   await load.reached(load.outcomes.length + 200);
   const outcomes = await load.stop();
   const lost = outcomes.filter(({ status }) => status === 503);
@@ -133,7 +133,7 @@ test("replaces a connection to Postgres that stays dead", async () => {
       counted: await readUses(environment.database, id),
       received: load.sent() + 1,
     },
-    `abandoned after  ${Math.round((lost.at(-1)?.endedAt ?? 0) - strandedAt)} ms`,
+    `abandoned after  ${Math.round((lost.at(-1)?.endedAt ?? 0) - blackholedAt)} ms`,
   );
   expectWithinDeadline(outcomes);
   // Each client waits for the dead connection at most once.

@@ -20,13 +20,13 @@ test("abandons a statement without a response after all of its callers have been
   const { connection } = environment.cluster;
   const proxy = await startTcpProxy(join(connection.host, ".s.PGSQL.5432"));
   onTestFinished(() => proxy.close());
-  let strandsNext = false;
+  let blackholesNext = false;
   const node = new Admission({
     connection: { ...connection, database: "product", host: "127.0.0.1", port: proxy.port },
     deadlineMs: 500,
     onStatement: () => {
-      if (strandsNext) proxy.strand();
-      strandsNext = false;
+      if (blackholesNext) proxy.blackhole();
+      blackholesNext = false;
     },
   });
   onTestFinished(() => node.close());
@@ -35,7 +35,7 @@ test("abandons a statement without a response after all of its callers have been
   // A known key and an unknown one: two statements, the second of which is sent when their time is over.
   proxy.hold();
   const both = Promise.all([node.admit(key), node.admit(createApiKey().secret)]);
-  strandsNext = true;
+  blackholesNext = true;
   expect((await both).map(({ kind }) => kind)).toEqual(["unavailable", "unavailable"]);
   proxy.release();
   await expect.poll(async () => (await node.admit(key)).kind, { timeout: 5_000 }).toBe("admitted");

@@ -25,9 +25,9 @@ beforeAll(async () => {
   memberships = await openMembershipTable(await connectionTo(nodes.instance.cluster));
   const other = await signUp(nodes.left.baseUrl, "bob@example.com");
   workspaceId = (await getMembership(nodes.left.baseUrl, nodes.account)).workspaceId;
-  owners = [await equip(nodes.account, nodes.left.baseUrl), await equip(other, nodes.right.baseUrl)];
-  const onlooker = await equip(await signUp(nodes.left.baseUrl, "eve@example.com"), nodes.left.baseUrl);
-  await memberships.write({ workspaceId, userId: onlooker.userId }, "viewer");
+  owners = [await addKeyTo(nodes.account, nodes.left.baseUrl), await addKeyTo(other, nodes.right.baseUrl)];
+  const observer = await addKeyTo(await signUp(nodes.left.baseUrl, "eve@example.com"), nodes.left.baseUrl);
+  await memberships.write({ workspaceId, userId: observer.userId }, "viewer");
 });
 
 afterAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
   await nodes?.close();
 });
 
-async function equip(account: Account, baseUrl: string): Promise<Owner> {
+async function addKeyTo(account: Account, baseUrl: string): Promise<Owner> {
   const { key } = await createKey(baseUrl, account, "key");
   return { ...account, key, baseUrl, userId: (await getMembership(baseUrl, account)).userId };
 }

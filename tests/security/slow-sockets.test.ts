@@ -48,11 +48,11 @@ function callSlowly(beginning: string): SlowCaller {
 }
 
 test("500 slow callers don't delay the open API, and none is connected beyond its limit", async () => {
-  const inTheirHeaders = Array.from({ length: 300 }, () =>
+  const slowHeaderCallers = Array.from({ length: 300 }, () =>
     callSlowly("GET /open/me HTTP/1.1\r\nHost: x\r\nX-Slow: "),
   );
   const authorized = `POST /open/workspaces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}`;
-  const inTheirBodies = Array.from({ length: 200 }, () =>
+  const slowBodyCallers = Array.from({ length: 200 }, () =>
     callSlowly(`${authorized}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":"`),
   );
   await delay(500);
@@ -67,12 +67,12 @@ test("500 slow callers don't delay the open API, and none is connected beyond it
   }
   expect(answered).toBeGreaterThan(50);
   expect(await statusOf(product.baseUrl, "/readyz")).toBe(200);
-  for (const { ended } of inTheirHeaders) {
+  for (const { ended } of slowHeaderCallers) {
     const { status, afterMs } = await ended;
     expect(status).toBe("408");
     expect(afterMs).toBeGreaterThan(9_000);
     expect(afterMs).toBeLessThan(16_000);
   }
-  for (const { ended } of inTheirBodies) expect((await ended).afterMs).toBeLessThan(36_000);
+  for (const { ended } of slowBodyCallers) expect((await ended).afterMs).toBeLessThan(36_000);
   expect((await callOpen(product.baseUrl, key)).status).toBe(200);
 });

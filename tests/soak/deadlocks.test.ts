@@ -10,7 +10,7 @@ import { toUuid } from "../support/inspection.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import {
   countAnsweredByKey,
-  type KeyRotationLoad,
+  type RoundRobinLoad,
   startRoundRobinLoad,
   sumStatuses,
 } from "../support/round-robin-load.ts";
@@ -42,7 +42,7 @@ async function createKeys(account: Account, count: number): Promise<readonly Cre
 }
 
 /** Clients on both nodes, in ascending order on one and descending order on the other. */
-function walkBothWays(keys: readonly CreatedKey[], connections: number): readonly KeyRotationLoad[] {
+function rotateInBothOrders(keys: readonly CreatedKey[], connections: number): readonly RoundRobinLoad[] {
   return [
     startRoundRobinLoad({ baseUrl: nodes.left.baseUrl, keys, connections }),
     startRoundRobinLoad({ baseUrl: nodes.right.baseUrl, keys: keys.toReversed(), connections }),
@@ -50,7 +50,7 @@ function walkBothWays(keys: readonly CreatedKey[], connections: number): readonl
 }
 
 /** Disables and enables a user until the time is up. Returns how often. */
-async function keepSwitching(account: Account, until: number): Promise<number> {
+async function toggleUserUntil(account: Account, until: number): Promise<number> {
   const user = await findUserByEmail(db, account.email);
   if (!user) throw new Error("There is no such user.");
   let switches = 0;
@@ -62,14 +62,14 @@ async function keepSwitching(account: Account, until: number): Promise<number> {
 }
 
 /** Creates keys, uses them on both nodes, and deletes them during use, until the time is up. */
-async function keepReplacing(account: Account, until: number): Promise<readonly KeyRotationLoad[]> {
-  const walks: KeyRotationLoad[] = [];
+async function replaceKeysUntil(account: Account, until: number): Promise<readonly RoundRobinLoad[]> {
+  const walks: RoundRobinLoad[] = [];
   while (performance.now() < until) {
     const keys = [
       await createKey(nodes.left.baseUrl, account, "one of two"),
       await createKey(nodes.right.baseUrl, account, "the other"),
     ];
-    const pair = walkBothWays(keys, 4);
+    const pair = rotateInBothOrders(keys, 4);
     await Promise.all(pair.map((walk) => walk.reached(20)));
     await Promise.all(keys.map(({ id }) => deleteKey(nodes.left.baseUrl, account, id)));
     await Promise.all(pair.map((walk) => walk.stop()));
@@ -79,7 +79,7 @@ async function keepReplacing(account: Account, until: number): Promise<readonly 
 }
 
 /** Expects that the uses of each key equal its responses with 200. Returns the total. */
-async function expectExactCounts(walks: readonly KeyRotationLoad[]): Promise<number> {
+async function expectExactCounts(walks: readonly RoundRobinLoad[]): Promise<number> {
   const answered = countAnsweredByKey(walks.map(({ tally }) => tally));
   const ids = new Map([...answered.keys()].map((id) => [toUuid(id), id]));
   const rows = await db.selectFrom("key_counters").select(["key_id", "use_count"]).execute();
@@ -108,32 +108,32 @@ test("two nodes that use 500 keys in opposite orders have no deadlock and no err
   try {
     const startedAt = performance.now();
     const until = startedAt + durationMs;
-    const walks = walkBothWays(keys, 256);
-    const leaversWalks = leaversKeys.flatMap((theirs) => walkBothWays(theirs, 30));
-    const [switches, editorsWalks] = await Promise.all([
-      Promise.all(leavers.map((leaver) => keepSwitching(leaver, until))).then(sum),
-      keepReplacing(editor, until),
+    const walks = rotateInBothOrders(keys, 256);
+    const leaverLoads = leaversKeys.flatMap((theirs) => rotateInBothOrders(theirs, 30));
+    const [switches, editorLoads] = await Promise.all([
+      Promise.all(leavers.map((leaver) => toggleUserUntil(leaver, until))).then(sum),
+      replaceKeysUntil(editor, until),
     ]);
-    for (const walk of [...walks, ...leaversWalks]) await walk.stop();
+    for (const walk of [...walks, ...leaverLoads]) await walk.stop();
     const seconds = (performance.now() - startedAt) / 1_000;
 
     const steady = sumStatuses(walks.map(({ tally }) => tally));
-    const changing = sumStatuses([...leaversWalks, ...editorsWalks].map(({ tally }) => tally));
-    const counted = await expectExactCounts([...walks, ...leaversWalks, ...editorsWalks]);
+    const changing = sumStatuses([...leaverLoads, ...editorLoads].map(({ tally }) => tally));
+    const counted = await expectExactCounts([...walks, ...leaverLoads, ...editorLoads]);
     const found = await deadlocks.finish();
     const answered = (steady["200"] ?? 0) + (changing["200"] ?? 0);
     const received = sum([...Object.values(steady), ...Object.values(changing)]);
     console.info(
       `opposite orders for ${seconds.toFixed(0)} s: answered ${answered}, counted ${counted}, received ${received}; ` +
         `500 keys ${JSON.stringify(steady)}, others ${JSON.stringify(changing)}, ${switches} times disabled or enabled, ` +
-        `${editorsWalks.length} keys replaced, ${found} deadlocks`,
+        `${editorLoads.length} keys replaced, ${found} deadlocks`,
     );
     expect(found).toBe(0);
     expect(Object.keys(steady)).toEqual(["200"]);
     expect(Object.keys(changing).sort()).toEqual(["200", "403"]);
     expect(counted).toBe(answered);
     expect(switches).toBeGreaterThan(0);
-    expect(editorsWalks.length).toBeGreaterThan(0);
+    expect(editorLoads.length).toBeGreaterThan(0);
   } finally {
     await deadlocks.close();
   }

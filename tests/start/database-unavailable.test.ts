@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { migrate } from "@latchkey/db/migrate";
 import { findFreePort } from "@latchkey/db/testing/free-port";
 import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,7 +11,7 @@ import { authSecret, spawnNode } from "../support/product.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 
-// A node that starts before its database is up.
+// The start of a node on a database that is behind, or before its database is up.
 
 let instance: TestInstance;
 let cluster: TestCluster;
@@ -28,6 +29,20 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
+test("a start that upgrades the schema logs the migrations", async () => {
+  const { user, password, host } = cluster.connection;
+  const connection = { ...cluster.connection, database: "former" };
+  await createDatabase(cluster.connection, connection.database);
+  await migrate(connection, { upTo: "0011-workspace-descriptions" });
+  const node = await instance.start({
+    DATABASE_URL: `postgres://${user}:${password}@/former?host=${encodeURIComponent(host)}`,
+    AUTH_SECRET: authSecret,
+  });
+  expect(node.output()).toMatch(
+    /"migrations":\["0012-workspace-overview","0013-workspace-uses"\],"msg":"migrated the schema"/,
+  );
+});
+
 test("it waits, reports it without the password, and starts as soon as the database is up", async () => {
   proxy.cut();
   const { user, password } = cluster.connection;
@@ -42,11 +57,11 @@ test("it waits, reports it without the password, and starts as soon as the datab
   );
   await writeFile(variables.AUTH_SECRET_FILE, `${authSecret}\n`);
   const onLine = (line: string): void => {
-    if (line.includes("is not up yet")) proxy.mend();
+    if (line.includes("isn't accepting connections yet")) proxy.accept();
   };
   const node = await instance.start(variables, { onLine });
   expect(node.output()).toContain(
-    `The Postgres of DATABASE_URL (postgres://127.0.0.1:${proxy.port}/late) is not up yet: `,
+    `The Postgres of DATABASE_URL (postgres://127.0.0.1:${proxy.port}/late) isn't accepting connections yet: `,
   );
   expect(node.output()).toContain("Waiting for up to 30 s.");
   expect(node.output()).toContain("DATABASE_URI has no effect; did you mean DATABASE_URL?");

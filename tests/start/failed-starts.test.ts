@@ -22,7 +22,7 @@ let other: TestInstance;
 let proxy: TcpProxy;
 /** Accepts connections and sends nothing. */
 let mute: Server;
-let mutePort: number;
+let silentPort: number;
 
 beforeAll(async () => {
   [instance, other] = await Promise.all([createTestInstance(), createPreparedInstance()]);
@@ -31,7 +31,7 @@ beforeAll(async () => {
   mute = createServer((socket) => socket.on("error", () => undefined));
   mute.listen(0, "127.0.0.1");
   await once(mute, "listening");
-  mutePort = (mute.address() as AddressInfo).port; // It listens on TCP.
+  silentPort = (mute.address() as AddressInfo).port; // It listens on TCP.
 });
 
 afterAll(async () => {
@@ -55,7 +55,7 @@ async function expectFailedStart(ending: ProcessResult, reason: RegExp): Promise
 
 test("a port in use", async () => {
   await expectFailedStart(
-    await instance.run({ PORT: String(mutePort) }),
+    await instance.run({ PORT: String(silentPort) }),
     /Port \d+ on 127\.0\.0\.1 is taken/,
   );
 });

@@ -9,7 +9,7 @@ export interface Client {
   /** Whether the client should stop sending. */
   readonly isStopped: () => boolean;
   /** Called when one of its requests has ended. */
-  readonly tellEnded: () => void;
+  readonly onRequestEnd: () => void;
 }
 
 /** Running clients. */
@@ -28,21 +28,21 @@ export function startClients(connections: number, run: (client: Client) => Promi
   let endedRequests = 0;
   let isStopped = false;
 
-  function settleUpTo(count: number): void {
-    for (const waiter of waiting) {
-      if (waiter.count > count) continue;
-      waiting.delete(waiter);
-      waiter.settle();
+  function resolveWaitsUpTo(count: number): void {
+    for (const wait of waiting) {
+      if (wait.count > count) continue;
+      waiting.delete(wait);
+      wait.settle();
     }
   }
 
   async function runOne(index: number): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const tellEnded = (): void => {
+    const onRequestEnd = (): void => {
       endedRequests += 1;
-      settleUpTo(endedRequests);
+      resolveWaitsUpTo(endedRequests);
     };
-    await run({ index, agent, isStopped: () => isStopped, tellEnded });
+    await run({ index, agent, isStopped: () => isStopped, onRequestEnd });
     agent.destroy();
   }
 
@@ -50,7 +50,7 @@ export function startClients(connections: number, run: (client: Client) => Promi
   let areEnded = false;
   const ended = Promise.all(all).then(() => {
     areEnded = true;
-    settleUpTo(Number.POSITIVE_INFINITY);
+    resolveWaitsUpTo(Number.POSITIVE_INFINITY);
   });
   return {
     reached: (count) =>

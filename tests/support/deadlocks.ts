@@ -25,9 +25,9 @@ export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
 
   await client.query("alter system set deadlock_timeout = '20ms'");
   await client.query("select pg_reload_conf()");
-  const isTold = async (): Promise<boolean> =>
+  const hasNewTimeout = async (): Promise<boolean> =>
     (await read("select current_setting('deadlock_timeout') as answer")) === "20ms";
-  await eventually("Postgres looks for deadlocks after 20 ms", isTold, 5_000);
+  await eventually("Postgres looks for deadlocks after 20 ms", hasNewTimeout, 5_000);
   const before = await readDeadlocks();
   return {
     async finish() {

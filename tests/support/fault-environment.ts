@@ -43,7 +43,7 @@ export async function createFaultEnvironment(): Promise<FaultEnvironment> {
   const node = await instance.start();
   stack.defer(() => {
     // A stopping node needs its database.
-    proxy.mend();
+    proxy.accept();
     proxy.slow(0);
     proxy.release();
   });

@@ -38,12 +38,12 @@ export async function holdLocks(
   connection: Connection,
   statement: string,
   values: readonly unknown[] = [],
-): Promise<{ readonly letGo: () => Promise<void> }> {
+): Promise<{ readonly release: () => Promise<void> }> {
   const client = await open(connection);
   await client.query("begin");
   await client.query(statement, [...values]);
   return {
-    async letGo() {
+    async release() {
       // Rolls back what was changed under the lock.
       await client.query("rollback");
       await client.end();

@@ -51,13 +51,13 @@ export function startLoad(options: {
   let sent = 0;
   const { reached, ended, stop } = startClients(
     connections,
-    async ({ index, agent, isStopped, tellEnded }) => {
+    async ({ index, agent, isStopped, onRequestEnd }) => {
       const baseUrl = baseUrls[index % baseUrls.length] ?? "";
       while (!isStopped() && sent < requests) {
         sent += 1;
         const outcome = await send(agent, baseUrl, key);
         outcomes.push(outcome);
-        tellEnded();
+        onRequestEnd();
         if (outcome.status !== undefined) continue;
         if (!reconnects) break;
         await delay(reconnectPauseMs);

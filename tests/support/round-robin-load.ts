@@ -5,7 +5,7 @@ import { send } from "./load.ts";
 /** How often each status, or error, occurred, by key ID. */
 export type StatusCounts = ReadonlyMap<string, Readonly<Record<string, number>>>;
 
-export interface KeyRotationLoad {
+export interface RoundRobinLoad {
   /** The responses so far. */
   readonly tally: StatusCounts;
   /** Settles when this many requests have responses in total, or when all clients have ended. */
@@ -22,10 +22,10 @@ export function startRoundRobinLoad(options: {
   readonly baseUrl: string;
   readonly keys: readonly CreatedKey[];
   readonly connections: number;
-}): KeyRotationLoad {
+}): RoundRobinLoad {
   const { baseUrl, keys, connections } = options;
   const tally = new Map<string, Record<string, number>>(keys.map(({ id }) => [id, {}]));
-  const { reached, stop } = startClients(connections, async ({ index, agent, isStopped, tellEnded }) => {
+  const { reached, stop } = startClients(connections, async ({ index, agent, isStopped, onRequestEnd }) => {
     for (let position = Math.floor((index * keys.length) / connections); !isStopped(); position += 1) {
       const key = keys[position % keys.length];
       if (!key) break;
@@ -33,7 +33,7 @@ export function startRoundRobinLoad(options: {
       const counts = tally.get(key.id) ?? {};
       const name = String(status ?? errorCode);
       counts[name] = (counts[name] ?? 0) + 1;
-      tellEnded();
+      onRequestEnd();
       if (status === undefined) break;
     }
   });

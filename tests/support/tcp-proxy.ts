@@ -20,7 +20,7 @@ export interface TcpProxy {
   /**
    * Leaves the current connections open but dead, as after the loss of a machine. New connections are not affected.
    */
-  readonly strand: () => void;
+  readonly blackhole: () => void;
   /**
    * Delays everything by this many milliseconds, in both directions; 0 for no delay. Data in transit is lost when
    * either end closes the connection.
@@ -29,7 +29,7 @@ export interface TcpProxy {
   /** Ends all connections, and ends new ones immediately. */
   readonly cut: () => void;
   /** Accepts connections again. */
-  readonly mend: () => void;
+  readonly accept: () => void;
   /**
    * Closes a connection of the client with this `application_name` during an execution of a prepared statement whose
    * name begins with `statement`: the next execution, or the one after `passing` others. Resolves when the connection
@@ -44,7 +44,7 @@ export interface TcpProxy {
   readonly close: () => Promise<void>;
 }
 
-interface Ambush {
+interface PendingCut {
   readonly applicationName: string;
   readonly statement: string;
   readonly point: CutPoint;
@@ -56,11 +56,11 @@ interface Ambush {
 /** Listens on loopback and forwards to a Unix socket. */
 export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  const stranded = new Set<Socket>();
+  const blackholed = new Set<Socket>();
   let isHeld = false;
   let isCut = false;
   let latencyMs = 0;
-  let ambush: Ambush | undefined;
+  let pendingCut: PendingCut | undefined;
   const server = createServer((near) => {
     if (isCut) {
       near.destroy();
@@ -78,11 +78,11 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     };
     forward(near, far, (chunk) => {
       name ||= readApplicationName(chunk);
-      const sprung = name && isStatement(chunk) ? spring(name, chunk) : undefined;
-      if (sprung?.point === "before") return end(sprung.done);
-      if (sprung?.point === "during") far.write(chunk, () => end(sprung.done));
+      const dueCut = name && isStatement(chunk) ? takeCut(name, chunk) : undefined;
+      if (dueCut?.point === "before") return end(dueCut.done);
+      if (dueCut?.point === "during") far.write(chunk, () => end(dueCut.done));
       else toFar(chunk, latencyMs);
-      if (sprung?.point === "after") isAnswerLost = sprung.done;
+      if (dueCut?.point === "after") isAnswerLost = dueCut.done;
     });
     forward(far, near, (chunk) => {
       if (isAnswerLost) end(isAnswerLost);
@@ -105,14 +105,14 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   }
 
   /** The pending cut, if this is its statement. */
-  function spring(applicationName: string, chunk: Buffer): Ambush | undefined {
-    const sprung = ambush;
+  function takeCut(applicationName: string, chunk: Buffer): PendingCut | undefined {
+    const dueCut = pendingCut;
     // Parse and Bind contain the statement's name.
-    if (sprung?.applicationName !== applicationName || !chunk.includes(sprung.statement)) return undefined;
-    sprung.passing -= 1;
-    if (sprung.passing >= 0) return undefined;
-    ambush = undefined;
-    return sprung;
+    if (dueCut?.applicationName !== applicationName || !chunk.includes(dueCut.statement)) return undefined;
+    dueCut.passing -= 1;
+    if (dueCut.passing >= 0) return undefined;
+    pendingCut = undefined;
+    return dueCut;
   }
 
   const destroyAll = (): void => {
@@ -126,11 +126,11 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     },
     release() {
       isHeld = false;
-      for (const socket of sockets) if (!stranded.has(socket)) socket.resume();
+      for (const socket of sockets) if (!blackholed.has(socket)) socket.resume();
     },
-    strand() {
+    blackhole() {
       for (const socket of sockets) {
-        stranded.add(socket);
+        blackholed.add(socket);
         socket.pause();
       }
     },
@@ -141,12 +141,12 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
       isCut = true;
       destroyAll();
     },
-    mend() {
+    accept() {
       isCut = false;
     },
     cutStatement: (applicationName, statement, { point, passing = 0 }) =>
       new Promise((done) => {
-        ambush = { applicationName, statement, point, passing, done };
+        pendingCut = { applicationName, statement, point, passing, done };
       }),
     async close() {
       isCut = true;

@@ -47,7 +47,7 @@ afterAll(async () => {
  * Makes Postgres allocate another 16 MB of write-ahead log, which fails on a full disk. Returns whether it
  * succeeded.
  */
-async function turnLog(): Promise<boolean> {
+async function switchWalSegment(): Promise<boolean> {
   try {
     const client = await open(await connectionTo(cluster));
     try {
@@ -68,7 +68,7 @@ test("while the disk is full, callers get 503; no answered use is lost, and the 
   const maker = startCreatingKeys(node.baseUrl, account);
   await load.reached(1_000);
   await disk.fill();
-  await eventually("Postgres cannot write", async () => !(await turnLog()), 20_000);
+  await eventually("Postgres cannot write", async () => !(await switchWalSegment()), 20_000);
   await eventually(
     "the node is not ready",
     async () => (await statusOf(node.baseUrl, "/readyz")) === 503,

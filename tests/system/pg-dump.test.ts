@@ -58,7 +58,7 @@ async function describeProtection(superuserUrl: string, database: string): Promi
     `select 'policy' as kind, tablename || '.' || policyname as name, concat_ws(' ', roles, cmd, qual, with_check) as facts from pg_policies
     union all select 'function', oid::regprocedure::text, pg_get_functiondef(oid) from pg_proc where pronamespace = 'public'::regnamespace
     union all select 'trigger', tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
-    union all select 'wall', relname, concat_ws(' ', relrowsecurity, relforcerowsecurity) from pg_class
+    union all select 'row-level security', relname, concat_ws(' ', relrowsecurity, relforcerowsecurity) from pg_class
       where relnamespace = 'public'::regnamespace and relkind = 'r'
     union all select 'grant', relname, string_agg(concat_ws(' ', grantee::regrole, privilege_type), ', ' order by grantee::regrole::text, privilege_type)
       from pg_class, aclexplode(relacl) where relnamespace = 'public'::regnamespace and grantee::regrole::text like 'latchkey%' group by relname

@@ -70,7 +70,7 @@ export function describeNotice({ kind, migrations }: MigrationNotice): string {
 }
 
 function describeAdditions(additions: readonly string[]): string {
-  return `What isolates tenants differs from what this version sets up; if the newer version didn't change it, repair it: ${additions.join("; ")}.`;
+  return `The policies, grants and functions that isolate tenants differ from those of this version. If the newer version didn't change them, repair them: ${additions.join("; ")}.`;
 }
 
 /** Runs work on a database. Converts the errors of a database that Latchkey can't use to a `StartError`. */

@@ -139,7 +139,7 @@ test.each([true, false])(
     child.stdin.end();
     expect(await closed).toEqual([0, null]);
     expect(performance.now() - endedAt).toBeLessThan(3_000);
-    expect(said).toContain("The end of the log could not be written.");
+    expect(said).toContain("The last log lines could not be written.");
   },
 );
 

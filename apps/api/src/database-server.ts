@@ -86,13 +86,13 @@ async function openExternal(databaseUrl: string, options: ServerOptions): Promis
       waitMs,
       onWait: (error) =>
         onWait(
-          `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) is not up yet: ${reasonOf(error)}. Waiting for up to ${waitMs / 1_000} s.`,
+          `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) isn't accepting connections yet: ${reasonOf(error)}. Waiting for up to ${waitMs / 1_000} s.`,
         ),
       ...(signal ? { signal } : {}),
     });
     if (version < oldestServerVersion) {
       throw new StartError(
-        `DATABASE_URL leads to a Postgres ${version}; Latchkey needs ${oldestServerVersion} or newer.`,
+        `DATABASE_URL points to Postgres ${version}; Latchkey needs ${oldestServerVersion} or newer.`,
       );
     }
   } catch (error) {

@@ -88,7 +88,7 @@ const schema = z.object({
       .transform((text) => text.split(",").map((range) => range.trim()))
       .refine(
         (ranges) => ranges.every(isIpRange),
-        "must be addresses or ranges such as 10.0.0.0/8, with commas between them",
+        "must be addresses or ranges such as 10.0.0.0/8, separated by commas",
       ),
   ),
   CORS_ORIGINS: optional(
@@ -179,7 +179,8 @@ function explainInvalidUrl(text: string): string | undefined {
   const url = new URL(text);
   // They would replace Latchkey's own options, which enable the row-level security between tenants on each
   // connection.
-  if (url.searchParams.has("options")) return "must not carry options; set them for the user";
+  if (url.searchParams.has("options"))
+    return "must not contain the parameter options; set these options for the Postgres role";
   try {
     for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
   } catch {

@@ -11,7 +11,7 @@ const { maxItems, maxQuota, maxWindowSeconds } = restrictionLimits;
 function setOf<Item extends z.ZodType>(item: Item) {
   return z
     .array(item)
-    .min(1, "Name at least one, or null for all.")
+    .min(1, "Include at least one item, or use null for all.")
     .max(maxItems, `Name at most ${maxItems}.`)
     .transform((items) => [...new Set(items)])
     .nullable();

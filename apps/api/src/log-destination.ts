@@ -189,6 +189,6 @@ export class LogDestination {
       if (performance.now() >= deadline) break;
       Atomics.wait(pause, 0, 0, closePollMs);
     }
-    if (this.#chunk.length > 0) process.stderr.write("The end of the log could not be written.\n");
+    if (this.#chunk.length > 0) process.stderr.write("The last log lines could not be written.\n");
   }
 }

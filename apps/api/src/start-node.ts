@@ -33,7 +33,7 @@ const noticeMs = 250;
 const drainMs = 10_000;
 
 /** How long closing a pool's connections may take, in milliseconds. */
-const goodbyeMs = 1_000;
+const poolCloseTimeoutMs = 1_000;
 
 /** How long the start waits for a Postgres that isn't available yet, in milliseconds. */
 const waitMs = 30_000;
@@ -63,6 +63,8 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
   });
   stack.defer(prepared.close);
   for (const notice of prepared.notices) log.warn(notice);
+  if (prepared.applied.length > 0 && !prepared.createdIn)
+    log.info({ migrations: prepared.applied }, "migrated the schema");
   if (prepared.createdIn) process.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);
   const secret = await getAuthSecret(env);
 
@@ -70,8 +72,8 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
   const webPools = openPools(prepared.connection, "latchkey", env);
   const openApiPools = openPools(prepared.connection, "latchkey open", env);
   for (const { db, readDb } of [webPools, openApiPools]) {
-    stack.defer(() => leave(db));
-    stack.defer(() => leave(readDb));
+    stack.defer(() => closePool(db));
+    stack.defer(() => closePool(readDb));
   }
   const admission = new Admission({
     connection: prepared.connection,
@@ -97,7 +99,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     role: "latchkey_admission",
     maxConnections: 1,
   });
-  stack.defer(() => leave(admissionDb));
+  stack.defer(() => closePool(admissionDb));
   const { db } = webPools;
   const instance = {
     ...webPools,
@@ -131,21 +133,21 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     isDraining = true;
     await server.close({ noticeMs, graceMs: drainMs });
   });
-  greet({ baseUrl, locationNote: prepared.locationNote, hasUsers: await hasAnyUser(db) });
+  printReadyMessage({ baseUrl, locationNote: prepared.locationNote, hasUsers: await hasAnyUser(db) });
 }
 
 /** Closes the pool's connections. Doesn't wait for a database that doesn't respond, because the process ends next. */
-async function leave(db: Db): Promise<void> {
-  await Promise.race([db.destroy(), delay(goodbyeMs, undefined, { ref: false })]);
+async function closePool(db: Db): Promise<void> {
+  await Promise.race([db.destroy(), delay(poolCloseTimeoutMs, undefined, { ref: false })]);
 }
 
-interface Greeting {
+interface ReadyMessage {
   readonly baseUrl: string;
   readonly locationNote: string | undefined;
   readonly hasUsers: boolean;
 }
 
-function greet({ baseUrl, locationNote, hasUsers }: Greeting): void {
+function printReadyMessage({ baseUrl, locationNote, hasUsers }: ReadyMessage): void {
   const lines = [
     "",
     `  Latchkey ${version} is ready at ${baseUrl}`,

@@ -25,7 +25,9 @@ test("the start fails with an error without the password if the database doesn't
   await expect(startup).rejects.toEqual(
     new StartError(`${databaseName} cannot be used: ${reason} (after waiting for 0.4 s).`),
   );
-  expect(waits).toEqual([`${databaseName} is not up yet: ${reason}. Waiting for up to 0.4 s.`]);
+  expect(waits).toEqual([
+    `${databaseName} isn't accepting connections yet: ${reason}. Waiting for up to 0.4 s.`,
+  ]);
 });
 
 test("the start fails after the connection timeout if the host doesn't respond and waiting is off", async () => {

@@ -112,7 +112,7 @@ describe("the rejections of a key", () => {
       explanation: "The key is restricted to IP ranges, and the request came from another IP address.",
     };
     expect(await explain()).toMatchObject([{ ...rejection, key: { id, name: "CI", isDeleted: false } }]);
-    expect(await client.keyHistory.rejections.query({ id })).toMatchObject([rejection]);
+    expect(await client.keyHistory.refusals.query({ id })).toMatchObject([rejection]);
     expect(await stranger.client.keyHistory.explainRequest.query({ requestId })).toEqual([]);
     expect(await client.keyHistory.addresses.query({ id })).toEqual([]);
   });

@@ -120,7 +120,7 @@ test("403 and 404 are described for keys under /api-keys, and for workspaces els
         document.components.responses[responses[status]?.$ref?.split("/").at(-1) ?? ""]?.description;
       const isAboutKey = path.startsWith("/api-keys/");
       expect(describe("403")).toContain(
-        isAboutKey ? "belongs to another user" : "no access to the workspace",
+        isAboutKey ? "belongs to another user" : "isn't a member of the workspace",
       );
       if (responses["404"])
         expect(describe("404")).toContain(isAboutKey ? "has been deleted" : "The workspace has");

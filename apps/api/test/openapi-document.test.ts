@@ -162,10 +162,10 @@ test("errors with the same status share a response, and a header is required onl
     }),
   ]);
   const { responses } = document.components;
-  const conflict = responses.ConflictOrRequestUnderWay;
+  const conflict = responses.ConflictOrRequestInProgress;
   expect(Object.keys(conflict?.content?.["application/json"]?.examples ?? {})).toEqual([
     "Conflict",
-    "RequestUnderWay",
+    "RequestInProgress",
   ]);
   expect(conflict?.headers?.["Retry-After"]?.required).toBe(false);
   expect(Object.keys(responses)).toContain("UnprocessableContentOrIdempotencyKeyReused");

@@ -17,7 +17,7 @@ export interface Inspection {
 export type InspectedKey = { readonly token: string } | { readonly keyId: KeyId };
 
 /**
- * Judges a request as admission would, by the same facts and rules, without counting it.
+ * Evaluates a request as admission would, by the same facts and rules, without counting it.
  * @param db a connection in the admission role.
  * @returns undefined if there is no such key.
  */

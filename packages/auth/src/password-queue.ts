@@ -1,6 +1,6 @@
 import { FairSemaphore } from "./fair-semaphore.ts";
 
-/** The source of a password, by which the queue is fair. */
+/** Where a sign-in attempt comes from. The queue alternates between sources. */
 export interface PasswordSource {
   /** From `networkOf`. */
   readonly network: string;

@@ -16,7 +16,7 @@ afterAll(() => database.drop());
 
 async function addUser(): Promise<UserId> {
   const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
-  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // The address is new.
+  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // No account has this email address.
 }
 
 async function addKey(userId: UserId, name: string, description = ""): Promise<KeyId> {

@@ -38,7 +38,7 @@ function openNode(): Db {
 
 async function addUser(): Promise<UserId> {
   const user = { email: `${randomUUID()}@example.com`, name: "Somebody", passwordHash: "hash" };
-  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // The address is new.
+  return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // No account has this email address.
 }
 
 async function addKey(userId: UserId, name = "key"): Promise<KeyId> {
@@ -233,7 +233,7 @@ test.for<
     },
   ],
 ])("rows of %s are locked in the order of their %s, whatever the plan", async ([table, column, addRow]) => {
-  await keepNoOrder();
+  await disableOrderedPlans();
   const userId = await addUser();
   const told = await Promise.all(Array.from({ length: 40 }, async () => addRow(await addKey(userId))));
   const ids = told.map(({ id }) => id).sort();
@@ -253,7 +253,7 @@ test.for<
 });
 
 /** Makes new connections use plans that preserve no order by themselves, until the test ends. */
-async function keepNoOrder(): Promise<void> {
+async function disableOrderedPlans(): Promise<void> {
   const name = sql.ref(database.connection.database);
   for (const setting of ["enable_sort", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"]) {
     await sql`alter database ${name} set ${sql.ref(setting)} = off`.execute(database.owner);

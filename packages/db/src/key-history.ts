@@ -166,14 +166,14 @@ async function markSecrets(trx: Trx, rows: KeyHistory["secrets"]): Promise<void>
     where hash = decode(digest, 'base64') and (refused_at is null or refused_at < latest.at)`.execute(trx);
 }
 
-/** SQL for a table `told` with one row per item and columns of these types. */
+/** SQL for a table `items` with one row per item and columns of these types. */
 function asTable<Row extends object>(
   rows: readonly Row[],
   types: { readonly [Column in keyof Row & string]: "uuid" | "text" | "timestamptz" | "bigint" },
 ): RawBuilder<unknown> {
   const columns = Object.keys(types) as (keyof typeof types)[]; // The object has exactly these keys.
   const arrays = columns.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(types[name])}[]`);
-  return sql`unnest(${sql.join(arrays)}) as told (${sql.join(columns.map((name) => sql.ref(name)))})`;
+  return sql`unnest(${sql.join(arrays)}) as items (${sql.join(columns.map((name) => sql.ref(name)))})`;
 }
 
 /** The number of requests with a key that had one outcome in the hour or day that starts at `startsAt`, in UTC. */

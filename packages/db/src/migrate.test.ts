@@ -28,7 +28,7 @@ async function describeSchema(db: Db): Promise<unknown> {
     select 'grant', table_name || '.' || column_name, string_agg(grantee || ' ' || privilege_type, ', ' order by 1)
     from information_schema.column_privileges where table_schema = 'public' group by table_name, column_name
     union all
-    select 'wall', relname, concat_ws(' ', relrowsecurity, relforcerowsecurity)
+    select 'row-level security', relname, concat_ws(' ', relrowsecurity, relforcerowsecurity)
     from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
     union all
     select 'options', relname, array_to_string(reloptions, ',')

@@ -169,7 +169,7 @@ async function requireSchema(db: Db): Promise<string> {
     const [user, place] = [login, database].map((name) => pg.escapeIdentifier(name));
     throw new UnsuitableDatabaseError(
       "schema-named-like-login",
-      `The database has a schema with the name of its user "${login}", in which this user would find other tables than the ` +
+      `The database has a schema named after its user "${login}". That user would find other tables than the ` +
         `roles that keep tenants apart; rename the schema, or run: alter role ${user} in database ${place} set search_path = public;`,
     );
   }

@@ -176,7 +176,7 @@ test("rejects a schema with the name of the login, creates nothing, and gives ad
   expect(error).toMatchObject({
     kind: "schema-named-like-login",
     message:
-      `The database has a schema with the name of its user "${name}", in which this user would find other tables than the ` +
+      `The database has a schema named after its user "${name}". That user would find other tables than the ` +
       `roles that keep tenants apart; rename the schema, or run: ${advice}`,
   });
   const { rows } =

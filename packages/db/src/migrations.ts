@@ -1,7 +1,7 @@
 import type { Migration } from "kysely/migration";
-import * as groundFloor from "./migrations/0001-ground-floor.ts";
-import * as theWall from "./migrations/0002-the-wall.ts";
-import * as narrowedKeys from "./migrations/0003-narrowed-keys.ts";
+import * as initialSchema from "./migrations/0001-ground-floor.ts";
+import * as tenantIsolation from "./migrations/0002-the-wall.ts";
+import * as keyRestrictions from "./migrations/0003-narrowed-keys.ts";
 import * as accounts from "./migrations/0004-accounts.ts";
 import * as retriedRotation from "./migrations/0006-retried-rotation.ts";
 import * as migrationChecksums from "./migrations/0008-migration-checksums.ts";
@@ -25,9 +25,9 @@ export type Migrations = Readonly<Record<string, SchemaMigration>>;
 
 /** Every migration in order. Databases store the names, so migrations are added and never renamed or reordered. */
 export const migrations: Migrations = {
-  "0001-ground-floor": groundFloor,
-  "0002-the-wall": theWall,
-  "0003-narrowed-keys": narrowedKeys,
+  "0001-ground-floor": initialSchema,
+  "0002-the-wall": tenantIsolation,
+  "0003-narrowed-keys": keyRestrictions,
   "0004-accounts": accounts,
   "0006-retried-rotation": retriedRotation,
   "0008-migration-checksums": migrationChecksums,

@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
   const user = { email: "ada@example.com", name: "Ada", passwordHash: "" };
   const id = await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user));
-  userId = id as UserId; // The address is new.
+  userId = id as UserId; // No account has this email address.
 });
 afterAll(() => database.drop());
 

@@ -33,10 +33,10 @@ async function addTenant(): Promise<Tenant> {
   const email = `${randomUUID()}@example.com`;
   return await database.db.transaction().execute(async (trx) => {
     const user = { email, name: "Ada", passwordHash: "hash" };
-    const userId = (await insertUserWithPassword(trx, user)) as UserId; // The address is new.
+    const userId = (await insertUserWithPassword(trx, user)) as UserId; // No account has this email address.
     const workspace = { name: "Workspace", slug: randomUUID(), ownerId: userId };
     const made = await insertWorkspace(trx, workspace);
-    const scope = made?.scope as WorkspaceScope; // The slug is new.
+    const scope = made?.scope as WorkspaceScope; // No workspace has this slug.
     await appendAudit(trx as never, scope, origin, {
       action: "workspace.created",
       targetId: scope.workspaceId,

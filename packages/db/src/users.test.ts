@@ -61,7 +61,7 @@ async function enable(id: UserId): Promise<void> {
 }
 
 test("disabling a user ends the sessions and can be repeated", async () => {
-  const id = (await addUser()) as UserId; // The address is new.
+  const id = (await addUser()) as UserId; // No account has this email address.
   await addSession(id);
   await disable(id);
   await disable(id);
@@ -70,7 +70,7 @@ test("disabling a user ends the sessions and can be repeated", async () => {
 });
 
 test("enabling a user restores no session, not even one that was opened while the user was disabled", async () => {
-  const id = (await addUser()) as UserId; // The address is new.
+  const id = (await addUser()) as UserId; // No account has this email address.
   await addSession(id);
   await disable(id);
   // A sign-in that read the user before they were disabled writes its session afterwards.
@@ -81,7 +81,7 @@ test("enabling a user restores no session, not even one that was opened while th
 });
 
 test("enabling a user who is enabled ends no session", async () => {
-  const id = (await addUser()) as UserId; // The address is new.
+  const id = (await addUser()) as UserId; // No account has this email address.
   await addSession(id);
   await enable(id);
   expect(await getUser(database.db, id)).toMatchObject({ isDisabled: false });

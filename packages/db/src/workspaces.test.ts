@@ -16,9 +16,9 @@ afterAll(() => database.drop());
 async function addWorkspace(fields: NewWorkspaceFields): Promise<{ userId: UserId; scope: WorkspaceScope }> {
   return await database.db.transaction().execute(async (trx) => {
     const user = { email: `${randomUUID()}@example.com`, name: "Ada", passwordHash: "hash" };
-    const userId = (await insertUserWithPassword(trx, user)) as UserId; // The address is new.
+    const userId = (await insertUserWithPassword(trx, user)) as UserId; // No account has this email address.
     const made = await insertWorkspace(trx, { ...fields, slug: randomUUID(), ownerId: userId });
-    return { userId, scope: made?.scope as WorkspaceScope }; // The slug is new.
+    return { userId, scope: made?.scope as WorkspaceScope }; // No workspace has this slug.
   });
 }
 

@@ -94,7 +94,7 @@ const method = `## Method
 - wrk generates the load, with one thread, without pipelining, and with requests built in advance. Generator, server and
   Postgres share the cores, so the others lack the processor time that the generator takes. This matters most if a server
   and its database keep both cores busy: a generator that takes more processor time reduces Latchkey's share of bare Koa
-  ([decision 16](decisions/0016-the-load-is-made-by-wrk.md)).
+  ([decision 16](decisions/0016-benchmark-with-wrk.md)).
 - A machine that shares its processors with others can be twice as fast in one second as in another. So each turn of a
   server runs between two turns of a bare Koa that was started and warmed up together with it. Before each turn, the same
   load runs for a second that is not counted, so that no turn is affected by the turn before it. Bare Koa in the tables is

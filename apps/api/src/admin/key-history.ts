@@ -76,7 +76,7 @@ export const keyHistoryRouter = createRouter({
     }),
 
   /** The last 100 rejected requests, newest first. */
-  rejections: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
+  refusals: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
     const rejections = await ctx.read((db) => listKeyRejections(db, ctx.keyId));
     return rejections.map(presentRejection);
   }),

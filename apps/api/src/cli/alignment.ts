@@ -1,6 +1,6 @@
 import type { ListResult } from "./result.ts";
 
-/** The widths of a table's columns are those of this many first rows; a longer cell further down moves its row. */
+/** Columns are as wide as this many first rows need. A wider cell further down shifts the rest of its row. */
 const measuredRows = 100;
 
 const gap = "  ";

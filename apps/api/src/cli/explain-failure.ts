@@ -33,9 +33,9 @@ const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {
   "file-missing": "NOT_FOUND",
 };
 
-/** The options that set what the domain names. */
+/** The options that set what the domain names. `--expires-in` is checked before, by the command line. */
 const options: Readonly<Record<string, string>> = {
-  expiresAt: "--expires-in",
+  expiresAt: "--expires-at",
   workspaceIds: "--workspace",
   permissions: "--permission",
   isReadOnly: "--read-only",

@@ -1,8 +1,8 @@
-import { Command } from "commander";
+import { Command, Help } from "commander";
 import { version } from "../version.ts";
-import type { ActionOf } from "./action-of.ts";
 import type { CommandIo } from "./command-io.ts";
 import { readCommandLine } from "./command-line.ts";
+import type { CreateAction } from "./create-action.ts";
 import { addKeyCommands } from "./keys/key-commands.ts";
 import { addMemberCommands } from "./members/member-commands.ts";
 import { addUserCommands } from "./users/user-commands.ts";
@@ -20,9 +20,14 @@ export function createProgram(io: CommandIo): Command {
     .option("--json", "print the result as JSON")
     .helpOption("-h, --help", "print help for a command")
     .helpCommand("help [command]", "print help for a command")
+    .configureHelp({
+      showGlobalOptions: true,
+      optionDescription: (option) =>
+        (option.mandatory ? "required; " : "") + Help.prototype.optionDescription(option),
+    })
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: () => undefined });
-  const actionOf: ActionOf =
+  const createAction: CreateAction =
     (load) =>
     async (...args) => {
       const command = args.at(-1) as Command; // Commander passes the command last.
@@ -33,18 +38,18 @@ export function createProgram(io: CommandIo): Command {
     .command("migrate")
     .description("create the database if there is none, and bring its schema up to date")
     .option("--repair", "restore the policies, grants and triggers that isolate tenants")
-    .action(actionOf(async () => (await import("./migrate.ts")).migrateTask));
+    .action(createAction(async () => (await import("./migrate.ts")).migrateTask));
   program
     .command("backup <file>")
     .description("write a backup of the instance to a new file; a server may be running")
-    .action(actionOf(async () => (await import("./backups/backup.ts")).backupTask));
+    .action(createAction(async () => (await import("./backups/backup.ts")).backupTask));
   program
     .command("restore <file>")
     .description("restore a backup into an empty database; create the database if there is none")
-    .action(actionOf(async () => (await import("./backups/restore.ts")).restoreTask));
-  addUserCommands(program, actionOf);
-  addKeyCommands(program, actionOf);
-  addWorkspaceCommands(program, actionOf);
-  addMemberCommands(program, actionOf);
+    .action(createAction(async () => (await import("./backups/restore.ts")).restoreTask));
+  addUserCommands(program, createAction);
+  addKeyCommands(program, createAction);
+  addWorkspaceCommands(program, createAction);
+  addMemberCommands(program, createAction);
   return program;
 }

@@ -2,7 +2,7 @@
 export interface Column<Item> {
   readonly label: string;
   readonly text: (item: Item) => string;
-  /** Whether it is part of a record only. */
+  /** Whether tables omit this column, so that only single results show it. */
   readonly isDetail?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { Interruption } from "./interruption.ts";
 import { runProgram } from "./run-program.ts";
 
-/** Runs the command line of this process. A command that a signal interrupted ends by that signal. */
+/** Runs the command line of this process. If a signal interrupts the command, the process terminates itself with that signal. */
 export async function runProcess(): Promise<void> {
   const io = {
     // Opened only by a command that reads a secret.

@@ -89,7 +89,7 @@ export async function disableAccount(db: Db, user: UserReference): Promise<UserI
     if (await db.transaction().execute((trx) => disableIfOwnershipUnchanged(trx, id))) return id;
   }
   throw new AppError("CONFLICT", {
-    message: "This user keeps becoming the owner of another workspace. Try again.",
+    message: "The user's workspaces changed while the user was being disabled. Try again.",
   });
 }
 
@@ -119,7 +119,8 @@ async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly W
     await lockWorkspace(workspaceTrx, scope);
     if (await hasOtherOwner(workspaceTrx, scope, userId)) continue;
     if (!(await hasOtherMember(workspaceTrx, scope, userId))) continue;
-    const message = "This user is the last owner of a workspace that others are members of.";
+    const message =
+      "This user is the last owner of a workspace that has other members. Make another member an owner first.";
     throw new AppError("CONFLICT", { message });
   }
   return owned;

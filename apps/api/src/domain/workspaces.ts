@@ -82,7 +82,9 @@ export async function createWorkspace(
     }
     slug = createSlug(fields.name, randomSlugSuffix());
   }
-  throw new AppError("CONFLICT", { message: "No free address was found for this workspace's name." });
+  throw new AppError("CONFLICT", {
+    message: "No unused URL could be derived from this workspace name. Choose another name.",
+  });
 }
 
 /**

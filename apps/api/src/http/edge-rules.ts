@@ -7,7 +7,7 @@ import { requireShortQuery } from "./query.ts";
 export function edgeRules(): Middleware {
   return (ctx, next) => {
     if (!hasReadablePath(ctx))
-      throw new AppError("BAD_REQUEST", { message: "The request's target is not an address" });
+      throw new AppError("BAD_REQUEST", { message: "The request target is not a valid URL" });
     // Requests to `/open` are authenticated before they are checked. A request that reaches this line was not.
     if (isOpenApiPath(ctx.path)) throw unauthorized();
     requireOneHost(ctx.req);
@@ -31,7 +31,7 @@ export function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): vo
   const hosts = countHeader(rawHeaders, "host");
   // HTTP/1.0 requires no `Host` header; simple health checks still use HTTP/1.0.
   if (hosts === 1 || (hosts === 0 && httpVersion === "1.0")) return;
-  throw new AppError("BAD_REQUEST", { message: "The request must name its host once" });
+  throw new AppError("BAD_REQUEST", { message: "The request must have exactly one Host header" });
 }
 
 /** Koa parses the path on first access, and throws if it can't be parsed. */

@@ -216,7 +216,7 @@ async function acceptBacklog(getAcceptedCount: () => number): Promise<void> {
   const deadline = performance.now() + maxClosingStepMs;
   let acceptedCount = getAcceptedCount();
   for (let turns = 0; turns < backlog && performance.now() < deadline; turns += 1) {
-    // The first may only complete the current turn, which has already checked for connections.
+    // The first iteration may still run in the current turn of the event loop, which has already polled for connections.
     await nextTurn();
     await nextTurn();
     if (getAcceptedCount() === acceptedCount) return;

@@ -37,7 +37,8 @@ const example = JSON.stringify(
 function renderCode(code: ErrorCode): string {
   const { status, message } = errorCatalog[code];
   return `<h3 id="${code}"><code>${code}</code> <small>HTTP ${status}</small></h3>
-<p>“${escapeHtml(message)}” ${toHtml(describeFailure(code))}</p>`;
+<p>${toHtml(describeFailure(code))}</p>
+<p>Message: “${escapeHtml(message)}”</p>`;
 }
 
 function renderIssueCode([code, meaning]: readonly [string, string]): string {

@@ -64,7 +64,7 @@ interface Failure {
 }
 
 /** The errors of any request under `/open`. */
-const everywhere: readonly ErrorCode[] = [
+const commonErrors: readonly ErrorCode[] = [
   "BAD_REQUEST",
   "UNAUTHORIZED",
   "FORBIDDEN",
@@ -80,7 +80,7 @@ const everywhere: readonly ErrorCode[] = [
 /** The condition of each code, and its additional headers. */
 const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "description">>> = {
   BAD_REQUEST: {
-    description: "The request isn't valid. `issues` names each invalid field, parameter or header.",
+    description: "`issues` names each invalid field, parameter or header.",
     issues: [{ path: "limit", code: "too_large", message: "must be at most 100" }],
   },
   UNAUTHORIZED: {
@@ -90,7 +90,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   FORBIDDEN: {
     description:
-      "The key isn't valid, or its owner lacks the permission or has no access to the workspace. The response doesn't say which.",
+      "The key is unknown, disabled, expired or revoked; its restrictions don't allow the request; or its owner lacks the permission or isn't a member of the workspace. The response doesn't say which, but the owner of the key can look up the reason in the web app by the request ID.",
   },
   NOT_FOUND: { description: "The workspace has no resource with this ID." },
   METHOD_NOT_SUPPORTED: {
@@ -129,11 +129,11 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
 };
 
 /** The meaning of codes for endpoints on API keys, which don't belong to a workspace. */
-const onKeys: Partial<Record<ErrorCode, Partial<Failure>>> = {
+const keyFailures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   FORBIDDEN: {
     name: "KeyForbidden",
     description:
-      "The key of the request isn't valid or is restricted to itself, or the key in the path belongs to another user or never existed. The response doesn't say which.",
+      "The request's key isn't valid or is a restricted key, which can manage only itself, or the key in the path belongs to another user or never existed. The response doesn't say which.",
   },
   NOT_FOUND: { name: "KeyDeleted", description: "The key belonged to the same user and has been deleted." },
 };
@@ -141,7 +141,7 @@ const onKeys: Partial<Record<ErrorCode, Partial<Failure>>> = {
 /** The additional errors of a request with an `Idempotency-Key`. */
 const idempotencyFailures: readonly Failure[] = [
   {
-    name: "RequestUnderWay",
+    name: "RequestInProgress",
     code: "CONFLICT",
     description: "An earlier request with this `Idempotency-Key` is still in progress.",
     message: "A request with this Idempotency-Key is still in progress",
@@ -166,7 +166,7 @@ interface ErrorResponse {
 export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
   const { method, errors } = endpoint;
   const codes = new Set([
-    ...everywhere,
+    ...commonErrors,
     ...errors,
     ...(readsIfMatch(endpoint) ? (["PRECONDITION_FAILED"] as const) : []),
   ]);
@@ -175,16 +175,16 @@ export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
   const byStatus = Map.groupBy(all, ({ code }) => errorCatalog[code].status);
   return [...byStatus]
     .toSorted(([one], [other]) => one - other)
-    .map(([status, alike]) => ({
+    .map(([status, failuresOfStatus]) => ({
       status,
-      id: alike.map(({ name }) => name).join("Or"),
-      response: describeResponse(alike),
+      id: failuresOfStatus.map(({ name }) => name).join("Or"),
+      response: describeResponse(failuresOfStatus),
     }));
 }
 
 function describeCode(code: ErrorCode, { path }: Endpoint): Failure {
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
-  const special = path.startsWith("/api-keys/") ? onKeys[code] : undefined;
+  const special = path.startsWith("/api-keys/") ? keyFailures[code] : undefined;
   return { name, code, ...failures[code], ...special };
 }
 
@@ -193,15 +193,15 @@ export function describeFailure(code: ErrorCode): string {
   return failures[code].description;
 }
 
-function describeResponse(alike: readonly Failure[]): ZodOpenApiResponseObject {
+function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiResponseObject {
   const has = (header: HeaderName) => (failure: Failure) => failure.headers?.includes(header) === true;
-  const named = [...new Set(alike.flatMap((failure) => failure.headers ?? []))];
-  const always = named.filter((header) => alike.every(has(header)));
-  const sometimes = named.filter((header) => !always.includes(header));
-  const examples = alike.map((failure) => [failure.name, exampleOf(failure)] as const);
+  const named = [...new Set(failuresOfStatus.flatMap((failure) => failure.headers ?? []))];
+  const required = named.filter((header) => failuresOfStatus.every(has(header)));
+  const optional = named.filter((header) => !required.includes(header));
+  const examples = failuresOfStatus.map((failure) => [failure.name, exampleOf(failure)] as const);
   return {
-    description: alike.map(({ code, description }) => `\`${code}\`: ${description}`).join("\n\n"),
-    headers: describeHeaders(always, sometimes),
+    description: failuresOfStatus.map(({ code, description }) => `\`${code}\`: ${description}`).join("\n\n"),
+    headers: describeHeaders(required, optional),
     content: { "application/json": { schema: error, examples: Object.fromEntries(examples) } },
   };
 }

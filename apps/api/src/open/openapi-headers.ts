@@ -76,7 +76,7 @@ function refer(name: HeaderName): oas32.ReferenceObject {
   return { $ref: `#/components/headers/${name}` };
 }
 
-/** `*`, or entity tags with commas between them. */
+/** `*`, or entity tags separated by commas. */
 const entityTags = '^\\s*(\\*|(W/)?"[^"]*"(\\s*,\\s*(W/)?"[^"]*")*)\\s*$';
 
 /** Whether an endpoint evaluates `If-Match`. */

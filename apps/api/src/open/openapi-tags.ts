@@ -11,7 +11,7 @@ const tags: Readonly<Record<string, Tag>> = {
   me: { name: "Me", description: "The API key of the request, and its owner." },
   "api-keys": {
     name: "API keys",
-    description: "API keys of the request's user: restrictions and usage.",
+    description: "API keys of the user who owns the request's key: restrictions and usage.",
   },
   workspaces: {
     name: "Workspaces",

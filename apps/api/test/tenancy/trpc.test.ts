@@ -27,7 +27,7 @@ const table = readTable(`
   apiKeys.delete                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.usage                        UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.usageInBuckets               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
-  keyHistory.rejections                   UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.refusals                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.addresses                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   keyHistory.explainRequest               UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   keyHistory.tryOut                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -165,7 +165,7 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ ownersKey }) => ({ id: ownersKey.id, ...anyDay }),
     shows: () => ['{"data":[]}'],
   },
-  "keyHistory.rejections": {
+  "keyHistory.refusals": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
     shows: () => ['{"data":[]}'],
   },

@@ -82,14 +82,14 @@ test("describes changes of API keys", () => {
     "expanded the access of the API key “CI”: any IP address; never expires",
   );
   expect(keyText({ action: "key.rotated", after: { overlapSeconds: 0 } })).toBe(
-    "rotated the API key “CI”; the former secret was revoked",
+    "rotated the API key “CI”; the old secret was revoked",
   );
   expect(keyText({ action: "key.rotated", after: { overlapSeconds: 86_400 } })).toBe(
-    "rotated the API key “CI”; the former secret stays valid for 1 day",
+    "rotated the API key “CI”; the old secret stays valid for 1 day",
   );
   expect(keyText({ action: "key.disabled" })).toBe("disabled the API key “CI”");
   expect(keyText({ action: "key.former-secrets-revoked" })).toBe(
-    "revoked the former secrets of the API key “CI”",
+    "revoked the old secrets of the API key “CI”",
   );
   expect(keyText({ action: "key.deleted", target: { ...key, name: null }, before: { name: "CI" } })).toBe(
     "deleted the API key “CI”",

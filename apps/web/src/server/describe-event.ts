@@ -74,7 +74,7 @@ export function describeKeyEvent(event: KeyEvent): readonly Piece[] {
     case "key.secret-reissued":
       return ["replaced the unused secret of the API key ", key];
     case "key.former-secrets-revoked":
-      return ["revoked the former secrets of the API key ", key];
+      return ["revoked the old secrets of the API key ", key];
     case "key.deleted":
       return ["deleted the API key ", key];
     default:
@@ -131,8 +131,8 @@ function describeSettings(details: AuditEvent["after"], { isNew = false } = {}):
 function describeOverlap(seconds: Detail): string {
   if (typeof seconds !== "number") return "";
   return seconds === 0
-    ? "; the former secret was revoked"
-    : `; the former secret stays valid for ${describeDuration(seconds)}`;
+    ? "; the old secret was revoked"
+    : `; the old secret stays valid for ${describeDuration(seconds)}`;
 }
 
 type Detail = string | number | boolean | null | undefined;

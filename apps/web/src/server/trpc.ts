@@ -23,7 +23,7 @@ export type ApiKey = Outputs["apiKeys"]["get"];
 /** A key in a list, with the fields that only lists have. */
 export type ListedApiKey = Outputs["apiKeys"]["list"]["items"][number];
 export type ApiKeySummary = Outputs["apiKeys"]["summary"];
-export type KeyRejection = Outputs["keyHistory"]["rejections"][number];
+export type KeyRejection = Outputs["keyHistory"]["refusals"][number];
 export type RequestExplanation = Outputs["keyHistory"]["explainRequest"][number];
 export type RequestVerdict = Outputs["keyHistory"]["tryOut"];
 

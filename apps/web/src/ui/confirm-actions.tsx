@@ -1,5 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
+import { BusyButton } from "./busy-button.tsx";
 import classes from "./dialog.module.css";
 import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
 
@@ -29,9 +30,9 @@ export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
         <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
           Cancel
         </Button>
-        <Button {...(isDangerous && { className: classes.danger })} loading={isBusy} onClick={onConfirm}>
+        <BusyButton {...(isDangerous && { className: classes.danger })} loading={isBusy} onClick={onConfirm}>
           {action}
-        </Button>
+        </BusyButton>
       </Group>
     </>
   );

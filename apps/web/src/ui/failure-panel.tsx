@@ -1,6 +1,6 @@
-import { Button } from "@mantine/core";
 import { IconRefresh } from "@tabler/icons-react";
 import type { ReactElement } from "react";
+import { BusyButton } from "./busy-button.tsx";
 import classes from "./failure-panel.module.css";
 
 interface FailurePanelProps {
@@ -18,14 +18,14 @@ export function FailurePanel(props: FailurePanelProps): ReactElement {
     <section className={classes.panel} role="alert">
       <h2 className={classes.title}>{props.title}</h2>
       <p className={classes.message}>{props.message}</p>
-      <Button
+      <BusyButton
         variant="default"
         leftSection={<IconRefresh size={16} />}
         loading={props.isRetrying ?? false}
         onClick={props.onRetry}
       >
         Try again
-      </Button>
+      </BusyButton>
       {props.requestId && (
         <p className={classes.request}>
           Request ID <code>{props.requestId}</code>

@@ -41,7 +41,7 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
     const id = await database()
       .db.transaction()
       .execute((trx) => insertUserWithPassword(trx, user));
-    return id as UserId; // The address is new.
+    return id as UserId; // No account has this email address.
   };
   const insertKey = async (userId: UserId | undefined): Promise<TestKey> => {
     const owner = userId ?? (await addUser());

@@ -8,16 +8,16 @@ import {
   type AdmissionRequest,
   type Batch,
   composeBatches,
+  healthCheckRequest,
   type LookupGroup,
   listFirstUses,
   listIncrements,
   listRequests,
   type PendingRequest,
-  requestOfNoKey,
   type UsageGroup,
 } from "./batch.ts";
 import { checkKey, decide, type KeyFacts, type Requirement } from "./decision.ts";
-import { FactsMemory } from "./facts-memory.ts";
+import { FactsCache } from "./facts-cache.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import type { AdmissionOptions } from "./options.ts";
 import { countUses, type Findings, type KeyLookup, resolveUses } from "./statement.ts";
@@ -42,7 +42,7 @@ const sweepEveryMs = 100;
  */
 export class Admission {
   readonly #connection: AdmissionConnection;
-  readonly #memory: FactsMemory;
+  readonly #memory: FactsCache;
   readonly #deadlineMs: number;
   readonly #maxWaiting: number;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
@@ -67,7 +67,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#connection = new AdmissionConnection(options.connection);
-    this.#memory = new FactsMemory(options.maxRemembered ?? 200_000);
+    this.#memory = new FactsCache(options.maxRemembered ?? 200_000);
     this.#deadlineMs = options.deadlineMs ?? 1_500;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
     this.#onStatement = options.onStatement ?? (() => undefined);
@@ -94,7 +94,7 @@ export class Admission {
 
   /** Whether requests can be admitted now. Runs a lookup on the database, even if the queue is full. */
   async isAvailable(): Promise<boolean> {
-    return !this.#isClosed && (await this.#addToQueue(requestOfNoKey)).kind !== "unavailable";
+    return !this.#isClosed && (await this.#addToQueue(healthCheckRequest)).kind !== "unavailable";
   }
 
   /** Finishes the batches in flight, answers "unavailable" to queued requests, and closes the connection. */

@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import {
   type Batch,
   composeBatches,
+  healthCheckRequest,
   listFirstUses,
   listIncrements,
   listRequests,
   openWorkspace,
   type PendingRequest,
-  requestOfNoKey,
 } from "./batch.ts";
 import type { WorkspaceRequirement } from "./decision.ts";
 import { validFacts } from "./facts.test-kit.ts";
@@ -201,7 +201,7 @@ describe("a request opens", () => {
 });
 
 test("the request that probes the database has a digest of 32 zero bytes and no facts", () => {
-  expect(requestOfNoKey).toEqual({
+  expect(healthCheckRequest).toEqual({
     digest: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
     requirement: undefined,
     address: undefined,

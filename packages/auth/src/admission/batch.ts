@@ -16,7 +16,7 @@ export interface AdmissionRequest {
 }
 
 /** A request whose digest no key has, so that it reads the database and changes nothing. */
-export const requestOfNoKey: AdmissionRequest = {
+export const healthCheckRequest: AdmissionRequest = {
   digest: Buffer.alloc(32).toString("base64"),
   requirement: undefined,
   address: undefined,

@@ -28,7 +28,7 @@ describe("the key", () => {
     ["a former secret in its overlap", { isFormerSecret: true }, allowed],
     [
       "a former secret after its overlap",
-      { isFormerSecret: true, isOverlapOver: true },
+      { isFormerSecret: true, hasOverlapEnded: true },
       rejected("rotated-out"),
     ],
   ] as const)("is decided the same for every requirement: %s", (_what, change, decision) => {

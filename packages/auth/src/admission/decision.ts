@@ -22,7 +22,7 @@ export interface KeyFacts {
   /** Whether the presented secret is a former secret of the key. */
   readonly isFormerSecret: boolean;
   /** Whether the overlap of the former secret has ended. */
-  readonly isOverlapOver: boolean;
+  readonly hasOverlapEnded: boolean;
   /** Whether the presented secret is new after a rotation and no request has used it. */
   readonly isUnusedSecret: boolean;
   /** When the key expires or the former secret's overlap ends, by the database's clock; null for never. */
@@ -104,7 +104,7 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
 export function checkKey(facts: KeyFacts): Decision {
   if (facts.isDeleted) return rejections.deleted;
   if (facts.isUserDisabled) return rejections["user-disabled"];
-  if (facts.isOverlapOver) return rejections["rotated-out"];
+  if (facts.hasOverlapEnded) return rejections["rotated-out"];
   if (facts.isDisabled) return rejections.disabled;
   return facts.isExpired ? rejections.expired : allowed;
 }

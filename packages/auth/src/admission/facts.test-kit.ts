@@ -11,7 +11,7 @@ export const validFacts: KeyFacts = {
   isDisabled: false,
   isExpired: false,
   isFormerSecret: false,
-  isOverlapOver: false,
+  hasOverlapEnded: false,
   isUnusedSecret: false,
   goodUntil: null,
   limit: null,

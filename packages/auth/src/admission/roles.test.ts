@@ -26,7 +26,7 @@ const { openNode, addUser, addKey } = admissionKit(() => database);
 async function addWorkspace(): Promise<WorkspaceScope> {
   const workspace = { name: "Workspace", slug: randomUUID(), ownerId: await addUser() };
   const made = await database.db.transaction().execute((trx) => insertWorkspace(trx, workspace));
-  return made?.scope as WorkspaceScope; // The slug is new.
+  return made?.scope as WorkspaceScope; // No workspace has this slug.
 }
 
 /** Adds a member, changes a member's role, or removes a member if there is no role, as the product does. */

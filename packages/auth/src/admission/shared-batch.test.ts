@@ -110,5 +110,5 @@ test("requests that look up one key for two workspaces and for none each get the
 async function addWorkspace({ userId: ownerId }: TestKey): Promise<WorkspaceId> {
   const workspace = { name: "Workspace", slug: randomUUID(), ownerId };
   const made = await database.db.transaction().execute((trx) => insertWorkspace(trx, workspace));
-  return made?.scope.workspaceId as WorkspaceId; // The slug is new.
+  return made?.scope.workspaceId as WorkspaceId; // No workspace has this slug.
 }

@@ -17,7 +17,7 @@ export const factsAsJson = `
     'isUserDisabled', account.disabled_at is not null,
     'isExpired', coalesce(key.expires_at <= clock_timestamp(), false),
     'isFormerSecret', key.good_until is not null,
-    'isOverlapOver', coalesce(key.good_until <= clock_timestamp(), false),
+    'hasOverlapEnded', coalesce(key.good_until <= clock_timestamp(), false),
     'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
     'goodUntil', least(key.expires_at, key.good_until),
     ${settingsAsJson("key")},
@@ -45,7 +45,7 @@ export interface StoredFacts extends StoredSettings {
   readonly isUserDisabled: boolean;
   readonly isExpired: boolean;
   readonly isFormerSecret: boolean;
-  readonly isOverlapOver: boolean;
+  readonly hasOverlapEnded: boolean;
   readonly isUnusedSecret: boolean;
   /** ISO 8601, to the microsecond. */
   readonly goodUntil: string | null;
@@ -55,7 +55,7 @@ export interface StoredFacts extends StoredSettings {
 /** @param workspaceId the workspace lookup for. */
 export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
-  const { isFormerSecret, isOverlapOver, isUnusedSecret, goodUntil, limit, role } = found;
+  const { isFormerSecret, hasOverlapEnded, isUnusedSecret, goodUntil, limit, role } = found;
   return {
     keyId,
     userId,
@@ -65,7 +65,7 @@ export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefi
     isDisabled,
     isExpired,
     isFormerSecret,
-    isOverlapOver,
+    hasOverlapEnded,
     isUnusedSecret,
     goodUntil,
     limit,

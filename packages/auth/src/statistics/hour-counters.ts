@@ -12,7 +12,7 @@ interface Counter {
 }
 
 /** The part of a counter that is to be written. */
-export interface TakenCount extends HourUsage {
+export interface PendingCount extends HourUsage {
   readonly counter: Counter;
 }
 
@@ -63,7 +63,7 @@ export class HourCounters {
   }
 
   /** The counts that have waited longest. */
-  take(limit: number): TakenCount[] {
+  take(limit: number): PendingCount[] {
     return this.#pending
       .values()
       .take(limit)
@@ -78,7 +78,7 @@ export class HourCounters {
    * Subtracts what has been written. A counter that has counted more requests in the meantime waits again, behind the
    * others.
    */
-  settle(taken: readonly TakenCount[]): void {
+  settle(taken: readonly PendingCount[]): void {
     for (const { counter, count } of taken) {
       counter.count -= count;
       this.#pending.delete(counter);

@@ -8,7 +8,7 @@ interface Sighting {
 }
 
 /** The state of a sighting that is to be written. */
-export interface TakenSighting {
+export interface PendingSighting {
   readonly sighting: Sighting;
   readonly keyId: KeyId;
   readonly text: string;
@@ -24,7 +24,7 @@ const maxKeys = 20_000;
 const maxPending = 20_000;
 
 /**
- * Records texts that were seen with a key, accurate to one minute: a text that is seen again within a minute is not
+ * Records the values that were seen with a key, such as IP addresses, accurate to one minute: a text that is seen again within a minute is not
  * recorded again.
  *
  * Memory is bounded. A key has its five latest sightings. When too many keys are remembered, all of them are forgotten.
@@ -48,7 +48,7 @@ export class LastSeenRecorder {
   }
 
   /** The sightings that have waited longest. */
-  take(limit: number): TakenSighting[] {
+  take(limit: number): PendingSighting[] {
     return this.#pending
       .values()
       .take(limit)
@@ -62,7 +62,7 @@ export class LastSeenRecorder {
   }
 
   /** Removes what has been written, except sightings of texts that were seen again in the meantime. */
-  settle(taken: readonly TakenSighting[]): void {
+  settle(taken: readonly PendingSighting[]): void {
     for (const { sighting, at } of taken) if (sighting.at === at.getTime()) this.#pending.delete(sighting);
   }
 

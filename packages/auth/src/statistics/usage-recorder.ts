@@ -35,7 +35,7 @@ export interface RecordedRequest {
   readonly requestId: string;
 }
 
-/** The most counts and the most notes in one write. Others wait for a later write, and their counts keep growing. */
+/** The maximum number of counters, and of sightings, per write. Others wait for a later write, and their counts keep growing. */
 const maxCountsPerWrite = 2_000;
 const maxSightingsPerWrite = 1_000;
 const maxRotatedOut = 1_000;

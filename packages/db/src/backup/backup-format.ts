@@ -37,22 +37,28 @@ export function parseHeader(line: string): BackupHeader {
   const header = parseJson(line);
   if (!isObject(header) || header.format !== formatName)
     throw new BackupError("damaged-file", "It is not a backup made by `latchkey backup`.");
-  if (header.version !== formatVersion) {
-    throw new BackupError(
-      "newer-version",
-      `It was made by a newer version of Latchkey (${header.product}), whose backups this version can't read.`,
-    );
+  if (header.version === formatVersion) {
+    if (!isHeader(header)) throw damage("its header is not valid");
+    // A later version can add tables without changing the format.
+    if (hasKnownTables(header)) return header;
   }
-  if (!isHeader(header)) throw damage("its header is not valid");
-  return header;
+  throw new BackupError(
+    "newer-version",
+    `It was made by a newer version of Latchkey (${header.product}), whose backups this version can't read.`,
+  );
 }
 
 /** The longest name of a migration, a table or a column, in characters. */
 const maxNameLength = 255;
 const maxNames = 10_000;
 
+/** A header whose tables may be unknown to this version. */
+type AnyHeader = Omit<BackupHeader, "tables"> & {
+  readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
+};
+
 /** Whether an object with the format and version of this module has all members of a header, without duplicates. */
-function isHeader(header: object): header is BackupHeader {
+function isHeader(header: object): header is AnyHeader {
   const { product, createdAt, migrations, tables } = header as Partial<Record<keyof BackupHeader, unknown>>; // Checked here.
   if (!isName(product) || typeof createdAt !== "string" || !instant.test(createdAt)) return false;
   if (Number.isNaN(Date.parse(createdAt))) return false;
@@ -73,8 +79,12 @@ function isAppliedMigration(value: unknown): value is BackupHeader["migrations"]
   return value.checksum === null || (typeof value.checksum === "string" && sha256Hex.test(value.checksum));
 }
 
-function isDumpedTable(value: unknown): value is BackupHeader["tables"][number] {
-  return isObject(value) && isBackupTable(value.name) && isListOf(value.columns, isName);
+function isDumpedTable(value: unknown): value is AnyHeader["tables"][number] {
+  return isObject(value) && isName(value.name) && isListOf(value.columns, isName);
+}
+
+function hasKnownTables(header: AnyHeader): header is BackupHeader {
+  return header.tables.every(({ name }) => isBackupTable(name));
 }
 
 /** Whether a value is a list with 1 to `maxNames` items. */
@@ -115,6 +125,6 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-function isBackupTable(name: unknown): name is BackupTable {
+function isBackupTable(name: string): name is BackupTable {
   return backupTables.some((table) => table === name);
 }

@@ -102,7 +102,7 @@ class BackupReader {
 
   async expectEnd(): Promise<void> {
     const { done } = await this.#next();
-    if (this.#buffer.length > 0 || !done) throw damage("something follows its last line");
+    if (this.#buffer.length > 0 || !done) throw damage("it has data after its last line");
   }
 
   async close(): Promise<void> {

@@ -28,6 +28,6 @@ export async function requireUnused(db: Db, isEmbedded: boolean): Promise<void> 
   if (connections === 0 && (!isEmbedded || presences <= 1)) return;
   throw new BackupError(
     "database-in-use",
-    "Another Latchkey process uses the database; stop every server, and restore the backup then.",
+    "Another Latchkey process is using the database. Stop every server, then restore the backup.",
   );
 }

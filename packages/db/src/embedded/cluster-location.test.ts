@@ -20,7 +20,7 @@ import { sharedDirectory } from "./binaries.ts";
 import {
   closeAfterTest,
   isRoot,
-  leftovers,
+  listIncompleteClusters,
   makeDirectory,
   query,
   serverPid,
@@ -82,7 +82,7 @@ test("processes that open an inaccessible data directory at the same time share 
   expect(directories.size).toBe(1);
   expect(holders.filter((holder) => holder.said.kind === "started")).toHaveLength(1);
   for (const holder of holders) expect(await holder.finish()).toBe(0);
-  for (const directory of directories) expect(await leftovers(directory)).toEqual([]);
+  for (const directory of directories) expect(await listIncompleteClusters(directory)).toEqual([]);
   expect(await readdir(dataDirectory)).toEqual([isRoot ? "postgres.place.json" : "postgres"]);
 }, 30_000);
 
@@ -161,7 +161,7 @@ test("ignores the temporary directory of a creation that crashed, and removes an
   await utimes(old, 0, 0);
   const postgres = await open(dataDirectory);
   expect(postgres.kind).toBe("started");
-  expect(await leftovers(dataDirectory)).toEqual(["postgres.tmp-new"]);
+  expect(await listIncompleteClusters(dataDirectory)).toEqual(["postgres.tmp-new"]);
 }, 30_000);
 
 test("runs from a project directory that Postgres can't access", async () => {

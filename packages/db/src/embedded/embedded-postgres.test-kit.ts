@@ -46,7 +46,7 @@ export async function serverPid(home: string): Promise<number | undefined> {
 }
 
 /** Lists the remains of clusters that were not completed or that another process created first. */
-export async function leftovers(home: string): Promise<string[]> {
+export async function listIncompleteClusters(home: string): Promise<string[]> {
   return (await readdir(home)).filter((name) => name !== "postgres");
 }
 

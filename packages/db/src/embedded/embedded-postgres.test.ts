@@ -8,7 +8,7 @@ import { readSuperuserConnection } from "./cluster-connection.ts";
 import {
   closeAfterTest,
   isRoot,
-  leftovers,
+  listIncompleteClusters,
   makeDirectory,
   query,
   serverPid,
@@ -35,7 +35,7 @@ test("creates a cluster at the first start, keeps its data and starts again", as
   expect(second.kind).toBe("started");
   expect(second.connection).toEqual(first.connection);
   expect(await query(second.connection, "select word from kept")).toEqual([{ word: "Zürich" }]);
-  expect(await leftovers(dataDirectory)).toEqual([]);
+  expect(await listIncompleteClusters(dataDirectory)).toEqual([]);
 }, 30_000);
 
 describe("a running cluster", () => {

@@ -26,7 +26,7 @@ const answerWithinMilliseconds = 10_000;
 export const presenceLock = "7809644653498852729";
 
 /**
- * Tries once to become present on a cluster.
+ * Tries once to take the shared lock that marks a cluster as in use.
  * @throws EmbeddedPostgresError `start-failed` if the server permanently rejects the connection
  */
 export async function tryJoin(connection: ClusterConnection): Promise<JoinAttempt> {

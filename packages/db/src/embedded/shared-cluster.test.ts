@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   closeAfterTest,
-  leftovers,
+  listIncompleteClusters,
   makeDirectory,
   query,
   serverPid,
@@ -16,7 +16,7 @@ test("four processes that open a new data directory at the same time share one c
   const postgres = closeAfterTest(await opening);
   const kinds = [postgres.kind, ...holders.map((holder) => holder.said.kind)].sort();
   expect(kinds).toEqual(["found", "found", "found", "started"]);
-  expect(await leftovers(dataDirectory)).toEqual([]);
+  expect(await listIncompleteClusters(dataDirectory)).toEqual([]);
   const present = await query(
     postgres.connection,
     "select count(*)::int as n from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted",

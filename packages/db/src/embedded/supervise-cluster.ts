@@ -22,8 +22,8 @@ export interface Supervision {
 const firstPauseMilliseconds = 200;
 /** Limits how long Postgres stays unavailable after the cause of a failed start has been removed. */
 const longestPauseMilliseconds = 2000;
-const lookEveryMilliseconds = 1000;
-const measureLogEveryMilliseconds = 2000;
+const pidFilePollMs = 1000;
+const logSizePollMs = 2000;
 
 /** Joins the cluster again whenever this process's presence on it ends. */
 export function superviseCluster(options: {
@@ -36,7 +36,7 @@ export function superviseCluster(options: {
   const aborted = new Promise<void>((resolve) => {
     ending.signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const unwatch = [hastenShutdowns(cluster), boundLog(cluster)];
+  const unwatch = [forceFastShutdown(cluster), boundLog(cluster)];
 
   async function watch(): Promise<Membership | undefined> {
     let current = options.membership;
@@ -83,13 +83,13 @@ async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership
  * including ours, which never end. This turns the shutdown into a fast one, after which the cluster is rejoined as
  * after any other loss.
  */
-function hastenShutdowns(cluster: Cluster): () => void {
+function forceFastShutdown(cluster: Cluster): () => void {
   const path = join(cluster.location.cluster, "postmaster.pid");
   const look = async (): Promise<void> => {
     if ((await readPidFile(cluster.location.cluster))?.status !== "stopping") return;
     await stopServer(cluster.location).catch(() => {});
   };
-  watchFile(path, { interval: lookEveryMilliseconds, persistent: false }, look);
+  watchFile(path, { interval: pidFilePollMs, persistent: false }, look);
   return () => unwatchFile(path, look);
 }
 
@@ -97,6 +97,6 @@ function hastenShutdowns(cluster: Cluster): () => void {
 function boundLog(cluster: Cluster): () => void {
   const path = logPath(cluster.location.cluster);
   const look = (): void => void rotateLog(cluster.location);
-  watchFile(path, { interval: measureLogEveryMilliseconds, persistent: false }, look);
+  watchFile(path, { interval: logSizePollMs, persistent: false }, look);
   return () => unwatchFile(path, look);
 }

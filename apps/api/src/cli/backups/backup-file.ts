@@ -39,8 +39,8 @@ export async function writeBackupFile(
 }
 
 /**
- * Writes and closes the file. Errors of `chunks` stay as they are: a connection to Postgres that breaks is reported by
- * the operating system as well.
+ * Writes and closes the file. Doesn't convert errors of `chunks`, because a broken connection to Postgres has the same
+ * error codes as a failed file operation.
  */
 async function writeAll(
   { path, file }: { readonly path: string; readonly file: FileHandle },

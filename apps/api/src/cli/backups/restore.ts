@@ -6,8 +6,8 @@ import { describeNotice, withStartErrors } from "../../boot.ts";
 import { describeLocation } from "../../database-server.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
+import { addFileToErrors } from "./add-file-to-errors.ts";
 import { openBackupFile } from "./backup-file.ts";
-import { namingFile } from "./naming-file.ts";
 
 /** Restores a backup into an empty database, which it creates if there is none. */
 export const restoreTask = defineServerTask({
@@ -17,7 +17,7 @@ export const restoreTask = defineServerTask({
     const path = resolve(file);
     const backup = await openBackupFile(path, signal);
     try {
-      const { header } = await namingFile(path, () => readBackup(backup.read()));
+      const { header } = await addFileToErrors(path, () => readBackup(backup.read()));
       return { path, backup, header };
     } catch (error) {
       await backup.close();
@@ -27,7 +27,7 @@ export const restoreTask = defineServerTask({
   mayCreate: true,
   perform: async ({ server, env, stderr, signal }, { path, backup, header }) => {
     const { connection, isEmbedded } = server;
-    const restored = namingFile(path, () =>
+    const restored = addFileToErrors(path, () =>
       restoreDatabase(connection, {
         header,
         openBackup: backup.read,

@@ -1,8 +1,8 @@
 import { permissions } from "@latchkey/auth/permissions";
 import { type Command, Option } from "commander";
-import type { ActionOf } from "../action-of.ts";
+import type { CreateAction } from "../create-action.ts";
 
-export function addKeyCommands(program: Command, actionOf: ActionOf): void {
+export function addKeyCommands(program: Command, createAction: CreateAction): void {
   const key = program.command("key").description("API keys");
   const create = key
     .command("create")
@@ -11,17 +11,17 @@ export function addKeyCommands(program: Command, actionOf: ActionOf): void {
     .requiredOption("--name <name>", "the name of the key")
     .option("--description <text>", "what the key is used for", "");
   addRestrictions(create, "(default: unrestricted)");
-  create.action(actionOf(async () => (await import("./create-key.ts")).createKeyTask));
+  create.action(createAction(async () => (await import("./create-key.ts")).createKeyTask));
   key
     .command("list")
     .description("list the API keys of the instance or of one user, oldest first")
     .option("--user <user>", "the owner of the keys: an email address or a user ID (default: every user)")
-    .action(actionOf(async () => (await import("./list-keys.ts")).listKeysTask));
+    .action(createAction(async () => (await import("./list-keys.ts")).listKeysTask));
   key
     .command("show <id>")
     .description("show an API key and its restrictions")
-    .action(actionOf(async () => (await import("./show-key.ts")).showKeyTask));
-  addEdit(key, actionOf);
+    .action(createAction(async () => (await import("./show-key.ts")).showKeyTask));
+  addEdit(key, createAction);
   key
     .command("rotate <id>")
     .description("replace the secret of an API key; the new key is printed once and can't be shown again")
@@ -30,22 +30,22 @@ export function addKeyCommands(program: Command, actionOf: ActionOf): void {
       "how long the old secret stays valid, from 0s to 30d, such as 90m or 12h",
       "24h",
     )
-    .action(actionOf(async () => (await import("./rotate-key.ts")).rotateKeyTask));
+    .action(createAction(async () => (await import("./rotate-key.ts")).rotateKeyTask));
   key
     .command("disable <id>")
     .description("reject an API key until it is enabled again")
-    .action(actionOf(async () => (await import("./set-key-disabled.ts")).disableKeyTask));
+    .action(createAction(async () => (await import("./set-key-disabled.ts")).disableKeyTask));
   key
     .command("enable <id>")
     .description("allow a disabled API key again")
-    .action(actionOf(async () => (await import("./set-key-disabled.ts")).enableKeyTask));
+    .action(createAction(async () => (await import("./set-key-disabled.ts")).enableKeyTask));
   key
     .command("delete <id>")
     .description("delete an API key; this can't be undone")
-    .action(actionOf(async () => (await import("./delete-key.ts")).deleteKeyTask));
+    .action(createAction(async () => (await import("./delete-key.ts")).deleteKeyTask));
 }
 
-function addEdit(key: Command, actionOf: ActionOf): void {
+function addEdit(key: Command, createAction: CreateAction): void {
   const edit = key
     .command("edit <id>")
     .description("change an API key; settings without an option stay the same")
@@ -60,7 +60,7 @@ function addEdit(key: Command, actionOf: ActionOf): void {
     .option("--no-read-only", "allow permissions that change something")
     .addOption(new Option("--any-ip", "allow any IP address").conflicts("ip"))
     .option("--expand-access", "allow a change that lets the key do more than before")
-    .action(actionOf(async () => (await import("./edit-key.ts")).editKeyTask));
+    .action(createAction(async () => (await import("./edit-key.ts")).editKeyTask));
 }
 
 /** The options that restrict a key, which `key create` and `key edit` share. */

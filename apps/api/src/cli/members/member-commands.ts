@@ -1,12 +1,12 @@
 import { roles } from "@latchkey/auth/permissions";
 import type { Command } from "commander";
-import type { ActionOf } from "../action-of.ts";
+import type { CreateAction } from "../create-action.ts";
 
 const workspaceOption = ["--workspace <id>", "the ID of the workspace"] as const;
 const userOption = ["--user <user>", "the user: an email address or a user ID"] as const;
 const roleOption = ["--role <role>", `the role: ${roles.join(", ")}`] as const;
 
-export function addMemberCommands(program: Command, actionOf: ActionOf): void {
+export function addMemberCommands(program: Command, createAction: CreateAction): void {
   const member = program.command("member").description("users in workspaces");
   member
     .command("add")
@@ -14,23 +14,23 @@ export function addMemberCommands(program: Command, actionOf: ActionOf): void {
     .requiredOption(...workspaceOption)
     .requiredOption(...userOption)
     .requiredOption(...roleOption)
-    .action(actionOf(async () => (await import("./add-member.ts")).addMemberTask));
+    .action(createAction(async () => (await import("./add-member.ts")).addMemberTask));
   member
     .command("list")
     .description("list the members of a workspace, in the order in which they joined")
     .requiredOption(...workspaceOption)
-    .action(actionOf(async () => (await import("./list-members.ts")).listMembersTask));
+    .action(createAction(async () => (await import("./list-members.ts")).listMembersTask));
   member
     .command("role")
     .description("change the role of a member; applies to their next request")
     .requiredOption(...workspaceOption)
     .requiredOption(...userOption)
     .requiredOption(...roleOption)
-    .action(actionOf(async () => (await import("./change-role.ts")).changeRoleTask));
+    .action(createAction(async () => (await import("./change-role.ts")).changeRoleTask));
   member
     .command("remove")
     .description("remove a user from a workspace; their API keys and sessions lose access immediately")
     .requiredOption(...workspaceOption)
     .requiredOption(...userOption)
-    .action(actionOf(async () => (await import("./remove-member.ts")).removeMemberTask));
+    .action(createAction(async () => (await import("./remove-member.ts")).removeMemberTask));
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { ActionOf } from "../action-of.ts";
+import type { CreateAction } from "../create-action.ts";
 
-export function addUserCommands(program: Command, actionOf: ActionOf): void {
+export function addUserCommands(program: Command, createAction: CreateAction): void {
   const user = program.command("user").description("people who can sign in");
   user
     .command("create")
@@ -9,18 +9,18 @@ export function addUserCommands(program: Command, actionOf: ActionOf): void {
     .requiredOption("--email <email>", "the email address that the user signs in with")
     .requiredOption("--name <name>", "the user's name")
     .requiredOption("--password-stdin", "read the password from standard input")
-    .option("--workspace <name>", "the name of the first workspace (default: after the user)")
-    .action(actionOf(async () => (await import("./create-user.ts")).createUserTask));
+    .option("--workspace <name>", "the name of the first workspace (default: named after the user)")
+    .action(createAction(async () => (await import("./create-user.ts")).createUserTask));
   user
     .command("list")
     .description("list the users of the instance, oldest first")
-    .action(actionOf(async () => (await import("./list-users.ts")).listUsersTask));
+    .action(createAction(async () => (await import("./list-users.ts")).listUsersTask));
   user
     .command("disable <user>")
     .description("end a user's sessions and reject all of their API keys, until the user is enabled again")
-    .action(actionOf(async () => (await import("./set-user-disabled.ts")).disableUserTask));
+    .action(createAction(async () => (await import("./set-user-disabled.ts")).disableUserTask));
   user
     .command("enable <user>")
     .description("let a disabled user sign in again, and allow their API keys again")
-    .action(actionOf(async () => (await import("./set-user-disabled.ts")).enableUserTask));
+    .action(createAction(async () => (await import("./set-user-disabled.ts")).enableUserTask));
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { ActionOf } from "../action-of.ts";
+import type { CreateAction } from "../create-action.ts";
 
-export function addWorkspaceCommands(program: Command, actionOf: ActionOf): void {
+export function addWorkspaceCommands(program: Command, createAction: CreateAction): void {
   const workspace = program.command("workspace").description("tenants of the instance");
   workspace
     .command("create")
@@ -9,21 +9,21 @@ export function addWorkspaceCommands(program: Command, actionOf: ActionOf): void
     .requiredOption("--owner <user>", "the first owner: an email address or a user ID")
     .requiredOption("--name <name>", "the name of the workspace")
     .option("--description <text>", "what the workspace is for (default: none)")
-    .action(actionOf(async () => (await import("./create-workspace.ts")).createWorkspaceTask));
+    .action(createAction(async () => (await import("./create-workspace.ts")).createWorkspaceTask));
   workspace
     .command("list")
     .description("list the workspaces of the instance, oldest first")
-    .action(actionOf(async () => (await import("./list-workspaces.ts")).listWorkspacesTask));
+    .action(createAction(async () => (await import("./list-workspaces.ts")).listWorkspacesTask));
   workspace
     .command("edit <id>")
     .alias("rename") // Its name before there was a description.
     .description("change a workspace; settings without an option stay the same, and so does the slug")
     .option("--name <name>", "the new name")
     .option("--description <text>", 'the new description; "" removes it')
-    .action(actionOf(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
+    .action(createAction(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
   workspace
     .command("delete <id>")
     .description("delete a workspace, its members and its audit log; this can't be undone")
     .requiredOption("--confirm <slug>", "the slug of the workspace, to confirm the deletion")
-    .action(actionOf(async () => (await import("./delete-workspace.ts")).deleteWorkspaceTask));
+    .action(createAction(async () => (await import("./delete-workspace.ts")).deleteWorkspaceTask));
 }

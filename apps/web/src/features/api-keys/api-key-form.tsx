@@ -5,6 +5,7 @@ import { type KeyboardEvent, type ReactElement, type ReactNode, useEffect, useRe
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import type { KeySettings } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
@@ -124,9 +125,9 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
         <Button variant="default" onClick={onCancel} disabled={isSaving}>
           Cancel
         </Button>
-        <Button type="submit" loading={isSaving}>
+        <BusyButton type="submit" loading={isSaving}>
           {restrictions ? "Create key" : "Save"}
-        </Button>
+        </BusyButton>
       </Group>
     </form>
   );

@@ -16,7 +16,7 @@ const actions = {
     verb: "Disable",
     done: "disabled",
     consequence:
-      "Scripts and services that use the selected keys are rejected from their next request until you enable the keys again.",
+      "From now on, all requests with the selected keys are rejected until you enable the keys again.",
     run: (id: string) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
   },
   enable: {
@@ -30,8 +30,7 @@ const actions = {
   delete: {
     verb: "Delete",
     done: "deleted",
-    consequence:
-      "Scripts and services that use the selected keys are rejected from their next request. This can’t be undone.",
+    consequence: "From now on, all requests with the selected keys are rejected. This can’t be undone.",
     run: (id: string) => trpcClient.apiKeys.delete.mutate({ id }),
   },
 } as const satisfies Record<BulkAction, object>;

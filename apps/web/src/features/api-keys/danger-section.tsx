@@ -1,18 +1,15 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import dialogClasses from "../../ui/dialog.module.css";
-import { FormFailure } from "../../ui/form-failure.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import classes from "./danger-section.module.css";
 import { DisableDialog } from "./disable-dialog.tsx";
-import { ExpandAccessDialog } from "./restrictions/expand-access-dialog.tsx";
-import { useKeyChange } from "./use-key-change.ts";
+import { EnableDialog } from "./enable-dialog.tsx";
 
 const deleteApiKeyDialog = {
   load: () => import("./delete-api-key-dialog.tsx").then((module) => module.DeleteApiKeyDialog),
@@ -24,9 +21,8 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
   const navigate = useNavigate();
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
-  const enabling = useKeyChange();
-  const enable = () =>
-    enabling.change({ base: apiKey, settings: { isDisabled: false }, onSaved: () => undefined });
+  const [isEnableOpen, enabling] = useDisclosure(false);
+  const toggleButton = useRef<HTMLButtonElement>(null);
   return (
     <Section title="Danger zone">
       <div className={classes.list}>
@@ -38,20 +34,15 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
               : "Its requests are rejected until you enable it again. Its settings don’t change."}
           </p>
           {apiKey.isDisabled ? (
-            <Button variant="default" flex="none" loading={enabling.isSaving} onClick={enable}>
+            <Button ref={toggleButton} variant="default" flex="none" onClick={enabling.open}>
               Enable key
             </Button>
           ) : (
-            <Button variant="default" flex="none" onClick={disabling.open}>
+            <Button ref={toggleButton} variant="default" flex="none" onClick={disabling.open}>
               Disable key
             </Button>
           )}
         </div>
-        {enabling.failure && !enabling.expansions && (
-          <div>
-            <FormFailure message={enabling.failure.message} requestId={enabling.failure.requestId} />
-          </div>
-        )}
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>Delete this key</strong>
@@ -71,18 +62,11 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
           onDeleted: () => void navigate({ to: "/account/api-keys" }),
         }}
       />
-      <ExpandAccessDialog
-        title={
-          <>
-            Enable <Quoted>{apiKey.name}</Quoted>?
-          </>
-        }
-        action="Enable key"
-        expansions={enabling.expansions}
-        isSaving={enabling.isSaving}
-        failure={enabling.failure}
-        onConfirm={enabling.confirm}
-        onCancel={enabling.cancel}
+      <EnableDialog
+        apiKey={apiKey}
+        isOpen={isEnableOpen}
+        onClose={enabling.close}
+        onEnabled={() => setTimeout(() => toggleButton.current?.focus())} // After the dialog has returned the focus.
       />
     </Section>
   );

@@ -54,8 +54,8 @@ function Confirmation({ apiKey, onClose, onDeleted }: ConfirmationProps): ReactE
   return (
     <>
       <p className={classes.words}>
-        Scripts and services that use this key are rejected from their next request. Your other keys and your
-        session are not affected. This can’t be undone.
+        From now on, all requests with this key are rejected. Your other keys and your session are not
+        affected. This can’t be undone.
       </p>
       <LastUse apiKey={apiKey} />
       <ConfirmActions

@@ -31,7 +31,7 @@ export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): 
       onConfirm={() => change({ base: apiKey, settings: { isDisabled: true }, onSaved: onClose })}
     >
       <p className={classes.words}>
-        Scripts and services that use this key are rejected from their next request until you enable it again.
+        From now on, all requests with this key are rejected until you enable it again.
       </p>
       <LastUse apiKey={apiKey} />
     </ConfirmDialog>

@@ -48,8 +48,7 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
       onConfirm={() => endOverlap.mutate({ id: apiKey.id })}
     >
       <p className={classes.words}>
-        Scripts and services that still use an old secret of this key are rejected on their next request. The
-        current secret stays valid.
+        From now on, requests with an old secret of this key are rejected. The current secret stays valid.
       </p>
       <dl className={classes.facts}>
         {formerSecrets.map(({ start, retiredAt, lastUsedAt }) => [
@@ -62,7 +61,7 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
                 Last used <RelativeTime at={lastUsedAt} />
               </>
             ) : (
-              "Not used since the rotation"
+              "Not used since it was replaced"
             )}
           </dd>,
         ])}

@@ -39,7 +39,7 @@ export function KeyBanner({ apiKey }: { readonly apiKey: ApiKey }): ReactElement
     <section className={classes.banner} data-notice aria-label="Status">
       <IconRefresh size={18} className={classes.icon} aria-hidden="true" />
       <p>
-        <strong>This key is being rotated.</strong> A former secret works until{" "}
+        <strong>This key is being rotated.</strong> The old secret works until{" "}
         {describeExactly(new Date(latest))}. Replace it everywhere before then.
       </p>
     </section>

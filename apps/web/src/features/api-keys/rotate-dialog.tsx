@@ -4,6 +4,7 @@ import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-quer
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
@@ -80,9 +81,9 @@ function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElem
         <Button variant="default" onClick={onCancel} disabled={rotate.isPending}>
           Cancel
         </Button>
-        <Button type="submit" loading={rotate.isPending}>
+        <BusyButton type="submit" loading={rotate.isPending}>
           Rotate key
-        </Button>
+        </BusyButton>
       </Group>
     </form>
   );

@@ -11,10 +11,10 @@ interface RotatedOutNoticeProps {
 /** Warns that a former secret was used after its overlap. */
 export function RotatedOutNotice({ use }: RotatedOutNoticeProps): ReactElement {
   return (
-    <section className={classes.notice} aria-label="A former secret was used after its overlap">
+    <section className={classes.notice} aria-label="An old secret was used after it was revoked">
       <IconAlertTriangle size={18} className={classes.icon} aria-hidden="true" />
       <p>
-        <strong>A former secret was used after its overlap.</strong> The last request with it was rejected at{" "}
+        <strong>An old secret was used after it was revoked.</strong> The last request with it was rejected at{" "}
         {describeExactly(new Date(use.at))}
         {use.address && (
           <>
@@ -22,7 +22,7 @@ export function RotatedOutNotice({ use }: RotatedOutNoticeProps): ReactElement {
             from <code>{use.address}</code>
           </>
         )}
-        . If you don’t recognize it, someone else may have the old secret.
+        . If you don’t recognize the request, someone else may have that secret.
       </p>
     </section>
   );

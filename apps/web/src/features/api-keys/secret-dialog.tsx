@@ -71,7 +71,7 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
         <>
           {isDiscardWarningShown && isDirty && (
             <p className={classes.warning} role="alert">
-              Your input isn’t saved. Press Escape again to discard it.
+              Your input isn’t saved. Close the dialog again to discard it.
             </p>
           )}
           {form({

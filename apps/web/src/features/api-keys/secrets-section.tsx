@@ -29,7 +29,7 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
       <ul className={classes.rows}>
         <li className={classes.row}>
           <code className={pageClasses.mono}>{apiKey.start}…</code>
-          <span className={classes.time}>In use</span>
+          <span className={classes.time}>Current</span>
         </li>
         {formerSecrets.map(({ start, retiredAt, goodUntil, lastUsedAt }) => (
           <li key={start + retiredAt} className={classes.row}>
@@ -45,7 +45,7 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
                   Last used <RelativeTime at={lastUsedAt} />
                 </>
               ) : (
-                "Not used since the rotation"
+                "Not used since it was replaced"
               )}
             </span>
           </li>

@@ -11,6 +11,8 @@ interface RequestedChange {
   /** The key with the version that the change is based on. */
   readonly base: ApiKey;
   readonly settings: KeySettings;
+  /** Whether the user has already agreed to a change that expands access. */
+  readonly isConfirmed?: boolean;
   readonly onSaved: () => void;
   /** Called with an error, except if the API only requires a confirmation. */
   readonly onFailed?: (error: unknown, code: Failure["code"]) => void;
@@ -72,7 +74,7 @@ export function useKeyChange(): KeyChange {
   };
   const failure = save.error ? describeConflict(describeFailure(save.error)) : undefined;
   return {
-    change: (requested) => send(requested, false),
+    change: (requested) => send(requested, requested.isConfirmed ?? false),
     isSaving: save.isPending,
     failure: failure?.code === "UNPROCESSABLE_CONTENT" ? undefined : failure,
     expansions: pending?.expansions,

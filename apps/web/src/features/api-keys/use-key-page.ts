@@ -38,7 +38,7 @@ export function useKeyUsage(id: string, range: UsageRange, now: Date) {
 }
 
 export function useRejectedRequests(id: string) {
-  return useQuery({ ...trpc.keyHistory.rejections.queryOptions({ id }), ...refetchOptions });
+  return useQuery({ ...trpc.keyHistory.refusals.queryOptions({ id }), ...refetchOptions });
 }
 
 export function useKeyAddresses(id: string) {

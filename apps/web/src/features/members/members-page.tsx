@@ -168,7 +168,8 @@ function idOf({ userId }: Member): string {
   return userId;
 }
 
-const soleOwnerReason = "The only owner can’t leave or change roles. Make another member an owner first.";
+const soleOwnerReason =
+  "You’re the only owner, so you can’t leave or change your role. Make another member an owner first.";
 
 interface RowsOptions {
   readonly ownId: string;

@@ -71,7 +71,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         {isSelf ? (
           <>
             You become {withArticle(role)} of <Quoted>{workspace.name}</Quoted> instead of{" "}
-            {withArticle(member.role)}. The change applies to your API keys too, from their next request.
+            {withArticle(member.role)}. The change applies to your API keys on their next request.
             {lost.length > 0 && " You can’t undo it yourself."}
           </>
         ) : (

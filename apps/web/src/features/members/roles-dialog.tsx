@@ -15,6 +15,10 @@ export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement
   return (
     <Modal opened={isOpen} onClose={onClose} title="What each role can do" size={640}>
       <RoleTable />
+      <p className={classes.note}>
+        Members and viewers have the same permissions in Latchkey. Services that verify keys can treat the
+        roles differently.
+      </p>
     </Modal>
   );
 }

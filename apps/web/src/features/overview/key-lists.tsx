@@ -44,7 +44,7 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
       </Section>
       <Section
         title={title("API keys that expire soon")}
-        action={<ShowAll slug={slug} status="expiring" total={keys?.expiring.total} />}
+        action={<ShowAll slug={slug} status="expiring" list={keys?.expiring} />}
       >
         <Items
           items={keys?.expiring.items}
@@ -61,7 +61,7 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
       </Section>
       <Section
         title={title("Unused API keys")}
-        action={<ShowAll slug={slug} status="unused" total={keys?.unused.total} />}
+        action={<ShowAll slug={slug} status="unused" list={keys?.unused} />}
       >
         <Items
           items={keys?.unused.items}
@@ -106,15 +106,15 @@ function describeKey({
 interface ShowAllProps {
   readonly slug: string;
   readonly status: StatusFilter;
-  readonly total: number | undefined;
+  readonly list: { readonly items: readonly unknown[]; readonly total: number } | undefined;
 }
 
-/** A link to all keys with the status. Renders nothing if there are none. */
-function ShowAll({ slug, status, total = 0 }: ShowAllProps): ReactElement | null {
-  if (total === 0) return null;
+/** A link to all keys with the status. Renders nothing if the overview lists all of them. */
+function ShowAll({ slug, status, list }: ShowAllProps): ReactElement | null {
+  if (!list || list.total <= list.items.length) return null;
   return (
     <Link className={classes.more} to="/w/$slug/api-keys" params={{ slug }} search={{ status }}>
-      {total === 1 ? "Show 1 key" : `Show ${formatCount(total)} keys`}
+      Show all {formatCount(list.total)} keys
     </Link>
   );
 }

@@ -74,7 +74,9 @@ export function OverviewPage(): ReactElement {
         }
       />
       {isLoading && <Skeleton h={480} />}
-      {!isLoading && isNew && <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />}
+      {!isLoading && isNew && (
+        <QuickStart progress={progress.data} baseUrl={instance.baseUrl} workspaceId={workspace.id} />
+      )}
       {!isLoading && (
         <>
           <Section
@@ -100,7 +102,16 @@ export function OverviewPage(): ReactElement {
                 {!usage.data || usage.isPlaceholderData ? (
                   <Skeleton h={254} />
                 ) : (
-                  <UsageChart rows={usage.data} range={range} now={now} />
+                  <>
+                    <UsageChart rows={usage.data} range={range} now={now} />
+                    {!hasRequests && (
+                      <p className={classes.note}>
+                        Only requests to this workspace are counted here, such as{" "}
+                        <code>GET /open/workspaces/{workspace.id}</code>. The page of an API key counts all of
+                        its requests.
+                      </p>
+                    )}
+                  </>
                 )}
               </div>
             )}
@@ -129,7 +140,7 @@ export function OverviewPage(): ReactElement {
         </>
       )}
       {!isLoading && !isNew && progress.data && (
-        <QuickStart progress={progress.data} baseUrl={instance.baseUrl} />
+        <QuickStart progress={progress.data} baseUrl={instance.baseUrl} workspaceId={workspace.id} />
       )}
     </>
   );

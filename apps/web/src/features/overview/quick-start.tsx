@@ -13,16 +13,17 @@ import classes from "./quick-start.module.css";
 interface QuickStartProps {
   readonly progress: ApiKeySummary | undefined;
   readonly baseUrl: string;
+  readonly workspaceId: string;
 }
 
 /** The steps to a first working key. Collapses to one line once all steps are done. */
 export function QuickStart(props: QuickStartProps): ReactElement {
-  const { progress, baseUrl } = props;
+  const { progress, baseUrl, workspaceId } = props;
   const isDone = progress !== undefined && progress.keyCount > 0 && progress.usageCount > 0;
-  return isDone ? <CompletedSteps baseUrl={baseUrl} /> : <Steps {...props} />;
+  return isDone ? <CompletedSteps baseUrl={baseUrl} workspaceId={workspaceId} /> : <Steps {...props} />;
 }
 
-function CompletedSteps({ baseUrl }: Pick<QuickStartProps, "baseUrl">): ReactElement {
+function CompletedSteps({ baseUrl, workspaceId }: Omit<QuickStartProps, "progress">): ReactElement {
   const [isOpen, { toggle }] = useDisclosure(false);
   const lineId = useId();
   return (
@@ -36,14 +37,14 @@ function CompletedSteps({ baseUrl }: Pick<QuickStartProps, "baseUrl">): ReactEle
         </Button>
       </div>
       <div id={lineId} hidden={!isOpen}>
-        <CodeLine code={curlLine(baseUrl, "$API_KEY")} copyLabel="Copy command" />
+        <CodeLine code={curlLine(baseUrl, "$API_KEY", workspaceId)} copyLabel="Copy command" />
       </div>
     </section>
   );
 }
 
 /** The steps to a first working key. Each step is checked off automatically. */
-function Steps({ progress, baseUrl }: QuickStartProps): ReactElement {
+function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElement {
   const hasKey = progress && progress.keyCount > 0;
   const isUsed = progress && progress.usageCount > 0;
   return (
@@ -73,7 +74,7 @@ function Steps({ progress, baseUrl }: QuickStartProps): ReactElement {
           <p className={classes.words}>
             Paste this into a shell, with your key in place of <code className={classes.code}>$API_KEY</code>.
           </p>
-          <CodeLine code={curlLine(baseUrl, "$API_KEY")} copyLabel="Copy command" />
+          <CodeLine code={curlLine(baseUrl, "$API_KEY", workspaceId)} copyLabel="Copy command" />
         </Step>
         <Step number={3} title="See the request counted" isDone={isUsed}>
           <p className={classes.words}>

@@ -28,7 +28,8 @@ export function RequestPage(): ReactElement {
   return (
     <>
       <PageHeader
-        title="Why was it rejected?"
+        title="Why this request was rejected"
+        parent={<Link to="/account/api-keys">Your API keys</Link>}
         explanation={
           <>
             Request <code className={classes.id}>{requestId}</code>
@@ -82,12 +83,12 @@ function Explanation({ rejection }: { readonly rejection: RequestExplanation }):
           </code>
         </dd>
       </dl>
-      <Remedy rejection={rejection} />
       <p className={sectionClasses.note}>
         {isLimited
           ? "The caller received 429 with Retry-After."
           : "The caller received only “Insufficient access”."}
       </p>
+      <Remedy rejection={rejection} />
     </section>
   );
 }

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -6,6 +5,7 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
@@ -70,9 +70,9 @@ export function SignInPage(): ReactElement {
           key={form.key("password")}
           autoComplete="current-password"
         />
-        <Button type="submit" loading={signIn.isPending}>
+        <BusyButton type="submit" loading={signIn.isPending}>
           Sign in
-        </Button>
+        </BusyButton>
       </form>
       <p className={classes.other}>
         {isFresh ? "This instance has no accounts yet." : "New here?"}{" "}

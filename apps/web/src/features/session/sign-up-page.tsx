@@ -1,4 +1,4 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -6,6 +6,7 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
@@ -113,9 +114,9 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
         description={passwordHelp}
         autoComplete="new-password"
       />
-      <Button type="submit" loading={signUp.isPending}>
+      <BusyButton type="submit" loading={signUp.isPending}>
         Create account
-      </Button>
+      </BusyButton>
     </form>
   );
 }

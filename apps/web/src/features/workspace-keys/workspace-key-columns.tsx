@@ -49,9 +49,7 @@ export function workspaceKeyColumns(
       order: "owner",
       minWidth: 120,
       rank: 2,
-      cell: ({ owner }) => (
-        <bdi title={owner.email}>{owner.id === ownId ? `${owner.name} (you)` : owner.name}</bdi>
-      ),
+      cell: ({ owner }) => <bdi title={owner.email}>{owner.id === ownId ? "You" : owner.name}</bdi>,
     },
     {
       id: "start",

@@ -6,6 +6,7 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { countOf } from "../../ui/count.ts";
@@ -99,9 +100,9 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
         <Button variant="default" onClick={onClose} disabled={remove.isPending}>
           Cancel
         </Button>
-        <Button type="submit" className={classes.danger} loading={remove.isPending}>
+        <BusyButton type="submit" className={classes.danger} loading={remove.isPending}>
           Delete workspace
-        </Button>
+        </BusyButton>
       </Group>
     </form>
   );

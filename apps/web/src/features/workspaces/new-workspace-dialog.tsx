@@ -6,6 +6,7 @@ import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import classes from "../../ui/dialog.module.css";
@@ -73,9 +74,9 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
         <Button variant="default" onClick={onClose} disabled={create.isPending}>
           Cancel
         </Button>
-        <Button type="submit" loading={create.isPending}>
+        <BusyButton type="submit" loading={create.isPending}>
           Create workspace
-        </Button>
+        </BusyButton>
       </Group>
     </form>
   );

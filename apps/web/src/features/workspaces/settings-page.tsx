@@ -135,13 +135,26 @@ function WorkspaceDetails({ workspace, hasFields }: WorkspaceDetailsProps): Reac
         )}
       </dd>
       <dt>URL</dt>
-      <dd>{workspace ? <code>/w/{workspace.slug}</code> : placeholder}</dd>
+      <dd>
+        {workspace ? (
+          <>
+            <code>{urlOf(workspace)}</code>
+            <CopyButton text={urlOf(workspace)} label="Copy URL" />
+          </>
+        ) : (
+          placeholder
+        )}
+      </dd>
       <dt>Your role</dt>
       <dd>{workspace ? roleTitles[workspace.role] : placeholder}</dd>
       <dt>Created</dt>
       <dd>{workspace ? <RelativeTime at={workspace.createdAt} /> : placeholder}</dd>
     </dl>
   );
+}
+
+function urlOf({ slug }: Workspace): string {
+  return `${window.location.origin}/w/${slug}`;
 }
 
 function Description({ text }: { readonly text: string }): ReactElement {

@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { type ReactElement, useState } from "react";
 import type { ApiKey } from "../../../server/trpc.ts";
+import { BusyButton } from "../../../ui/busy-button.tsx";
 import classes from "../../../ui/dialog.module.css";
 import { FormFailure } from "../../../ui/form-failure.tsx";
 import { KeyConflict } from "../key-conflict.tsx";
@@ -86,9 +87,9 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
         <Button variant="default" onClick={onDone} disabled={change.isSaving}>
           Cancel
         </Button>
-        <Button type="submit" loading={change.isSaving && !change.expansions}>
+        <BusyButton type="submit" loading={change.isSaving && !change.expansions}>
           Save restrictions
-        </Button>
+        </BusyButton>
       </Group>
       <ExpandAccessDialog
         expansions={change.expansions}

@@ -1,10 +1,11 @@
-import { Button, Select, TextInput } from "@mantine/core";
+import { Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, useRef } from "react";
 import { describeFailure } from "../../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
 import { type TriedRequest, trpcClient } from "../../../server/trpc.ts";
+import { BusyButton } from "../../../ui/busy-button.tsx";
 import { focusFirstError } from "../../../ui/focus-first-error.ts";
 import { FormFailure } from "../../../ui/form-failure.tsx";
 import { SecretField } from "../../../ui/secret-field.tsx";
@@ -116,9 +117,9 @@ export function TryIt({ keyId }: TryItProps): ReactElement {
       {failure && !hasIssueOf(form, failure) && (
         <FormFailure message={failure.message} requestId={failure.requestId} />
       )}
-      <Button type="submit" variant="default" className={classes.submit} loading={evaluation.isPending}>
+      <BusyButton type="submit" variant="default" className={classes.submit} loading={evaluation.isPending}>
         Try it
-      </Button>
+      </BusyButton>
       <div className={classes.answer} role="status">
         {evaluation.data && <Verdict verdict={evaluation.data} hasLink={keyId === undefined} />}
       </div>

@@ -1,7 +1,7 @@
 import { BackupError } from "@latchkey/db/backup-error";
 
-/** Has errors about the contents of a backup name its file. */
-export async function namingFile<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+/** Adds the path of the file to errors about the contents of a backup. */
+export async function addFileToErrors<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

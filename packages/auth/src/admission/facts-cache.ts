@@ -12,7 +12,7 @@ interface Remembered extends KeyFacts {
  * the latest use would cost time on every request. Remembered facts alone never admit a request: the statement counts a
  * use only if the remembered version is the one in the database.
  */
-export class FactsMemory {
+export class FactsCache {
   readonly #facts = new Map<string, Remembered>();
   readonly #capacity: number;
   /** The number of keys plus the number of roles. */

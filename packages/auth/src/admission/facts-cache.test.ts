@@ -2,7 +2,7 @@ import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
 import type { KeyFacts } from "./decision.ts";
 import { validFacts } from "./facts.test-kit.ts";
-import { FactsMemory } from "./facts-memory.ts";
+import { FactsCache } from "./facts-cache.ts";
 
 function factsOf(key: string, workspaces: readonly string[], version = 1): KeyFacts {
   const roles = new Map(workspaces.map((workspace) => [workspace as WorkspaceId, "member"] as const));
@@ -10,7 +10,7 @@ function factsOf(key: string, workspaces: readonly string[], version = 1): KeyFa
 }
 
 test("roles are collected while the version stays the same, and start over with the next version", () => {
-  const memory = new FactsMemory(10);
+  const memory = new FactsCache(10);
   memory.remember("a", factsOf("a", ["one"]));
   memory.remember("a", factsOf("a", ["two"]));
   expect(memory.recall("a")?.roles.size).toBe(2);
@@ -19,7 +19,7 @@ test("roles are collected while the version stays the same, and start over with 
 });
 
 test("the number of keys plus roles is bounded, and the first key remembered is forgotten first", () => {
-  const memory = new FactsMemory(5);
+  const memory = new FactsCache(5);
   memory.remember("a", factsOf("a", ["one"]));
   memory.remember("b", factsOf("b", ["one"]));
   memory.remember("b", factsOf("b", ["two"]));
@@ -33,13 +33,13 @@ test("the number of keys plus roles is bounded, and the first key remembered is 
 });
 
 test("facts that exceed the bound by themselves are not remembered", () => {
-  const memory = new FactsMemory(2);
+  const memory = new FactsCache(2);
   memory.remember("a", factsOf("a", ["one", "two"]));
   expect(memory.recall("a")).toBeUndefined();
 });
 
 test("a key that changes often takes the space of one key", () => {
-  const memory = new FactsMemory(4);
+  const memory = new FactsCache(4);
   memory.remember("a", factsOf("a", ["one"]));
   for (let version = 1; version <= 10; version += 1) memory.remember("b", factsOf("b", ["one"], version));
   expect(memory.recall("a")?.version).toBe(1);
@@ -47,7 +47,7 @@ test("a key that changes often takes the space of one key", () => {
 });
 
 test("a key that changes counts as remembered last", () => {
-  const memory = new FactsMemory(2);
+  const memory = new FactsCache(2);
   memory.remember("a", factsOf("a", []));
   memory.remember("b", factsOf("b", []));
   memory.remember("a", factsOf("a", [], 2));
