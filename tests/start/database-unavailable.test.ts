@@ -30,12 +30,12 @@ afterAll(async () => {
 });
 
 test("a start that upgrades the schema logs the migrations", async () => {
-  const { user, password, host } = cluster.connection;
+  const { user, password } = cluster.connection;
   const connection = { ...cluster.connection, database: "former" };
   await createDatabase(cluster.connection, connection.database);
   await migrate(connection, { upTo: "0011-workspace-descriptions" });
   const node = await instance.start({
-    DATABASE_URL: `postgres://${user}:${password}@/former?host=${encodeURIComponent(host)}`,
+    DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${proxy.port}/former`,
     AUTH_SECRET: authSecret,
   });
   expect(node.output()).toMatch(

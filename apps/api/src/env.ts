@@ -175,7 +175,7 @@ function explainInvalidUrl(text: string): string | undefined {
   // The fragment of a URL begins at "#". A password that contains "#" would be cut off, and the host would be wrong.
   if (text.includes("#")) return 'must not contain "#": write it as "%23", for example in a password';
   if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
-    return "must be an address such as postgres://user@host:5432/latchkey, with special characters in the password percent-encoded";
+    return "must be a URL such as postgres://user@host:5432/latchkey, with special characters in the password percent-encoded";
   const url = new URL(text);
   // They would replace Latchkey's own options, which enable the row-level security between tenants on each
   // connection.
