@@ -72,7 +72,7 @@ test("shows members that the command has added, and how to add a member", async 
   await ada.getByText("3 members", { exact: true }).waitFor();
   expect(await names(ada)).toEqual(["Ada Lovelace", "Grace Hopper", "Linus Torvalds"]);
   await row(ada, "Linus Torvalds").getByText("linus@example.com").waitFor();
-  await row(ada, "Ada Lovelace").getByText("You").waitFor();
+  await row(ada, "Ada Lovelace").getByText("You", { exact: true }).waitFor();
 });
 
 test("keeps search, role and sort order in the URL", async () => {

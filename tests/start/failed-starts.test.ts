@@ -119,7 +119,7 @@ test("a database with another application's migrations table, which isn't change
 
 test("a DATABASE_URL that isn't a Postgres URL", async () => {
   const variables = { DATABASE_URL: `mysql://latchkey:${password}@127.0.0.1:1/x`, AUTH_SECRET: authSecret };
-  await expectFailedStart(await instance.run(variables), /DATABASE_URL must be an address/);
+  await expectFailedStart(await instance.run(variables), /DATABASE_URL must be a URL/);
 });
 
 test("a data directory that is a file", async () => {

@@ -61,7 +61,7 @@ async function expectCleanEnd(end: () => Promise<number | null>): Promise<void> 
 test("the first start prints the URL and the next step", () => {
   expect(node.output()).toMatch(/Latchkey \d+\.\d+\.\d+ is ready at http:\/\/127\.0\.0\.1:\d+/);
   expect(node.output()).toContain(`Sign up at ${node.baseUrl}/sign-up`);
-  expect(node.output()).toContain("API Keys");
+  expect(node.output()).toContain("open Your API keys in the sidebar");
   expect(node.output()).toContain(`curl ${node.baseUrl}/open/global/config`);
   expect(node.output()).toContain("Press Ctrl-C to stop everything.");
 });
