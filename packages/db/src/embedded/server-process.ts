@@ -68,9 +68,8 @@ export async function startServer(location: ClusterLocation, binaries: Binaries)
     ...(account && { uid: account.uid, gid: account.gid }),
     cwd: "/",
     detached: true,
-    // After a container restarts, a stale pid file may name our parent process. pg_ctl uses this variable for the same
-    // purpose.
-    env: { ...programEnvironment, PG_GRANDPARENT_PID: String(process.ppid) },
+    // Postgres ignores a pid file with this process ID. pg_ctl sets the variable for the same purpose.
+    env: { ...programEnvironment, PG_GRANDPARENT_PID: String(await findIgnoredPid(cluster)) },
     stdio: "ignore",
   });
   child.unref();
@@ -81,6 +80,19 @@ export async function startServer(location: ClusterLocation, binaries: Binaries)
   const hasExited = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   const findFailure = () => findLastFailure(log, { pid: child.pid, from: logStart });
   return { pid: child.pid, hasExited, exited, findFailure };
+}
+
+/**
+ * The process ID to ignore in the pid file. After a container was killed and started again, its process IDs are assigned
+ * anew, and a stale pid file can name a thread or any other process, which Postgres would take for the owner of the
+ * cluster. A running postmaster is a process called "postgres", and is never ignored.
+ */
+async function findIgnoredPid(cluster: string): Promise<number> {
+  const pid = (await readPidFile(cluster))?.pid;
+  const status = pid && (await readFile(`/proc/${pid}/status`, "utf8").catch(() => undefined));
+  if (!status) return process.ppid;
+  const isThread = !status.includes(`\nTgid:\t${pid}\n`);
+  return isThread || !status.startsWith("Name:\tpostgres\n") ? pid : process.ppid;
 }
 
 /**

@@ -1,4 +1,8 @@
-import { expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import {
   closeAfterTest,
   listIncompleteClusters,
@@ -64,6 +68,25 @@ test("joins a Postgres that a killed process group left behind, and stops it whe
   expect(await serverPid(dataDirectory)).toBe(pid);
   await adopter.close();
   expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 30_000);
+
+test("starts after a crash if another process has the ID in the pid file, as after a container's restart", async () => {
+  const dataDirectory = await makeDirectory();
+  const cluster = join(dataDirectory, "postgres");
+  const holder = await startHolder(dataDirectory);
+  const pid = await serverPid(dataDirectory);
+  await holder.kill();
+  if (pid) process.kill(pid, "SIGKILL");
+  // The user that runs Postgres, because Postgres ignores the processes of other users.
+  const { uid, gid } = await stat(cluster);
+  const stranger = spawn("sleep", ["60"], { uid, gid });
+  onTestFinished(() => void stranger.kill());
+  await once(stranger, "spawn");
+  const path = join(cluster, "postmaster.pid");
+  await writeFile(path, (await readFile(path, "utf8")).replace(/^\d+/, String(stranger.pid)));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
+  expect(postgres.kind).toBe("started");
+  expect(stranger.exitCode).toBeNull();
 }, 30_000);
 
 test("opens while the previous process is still shutting down", async () => {
