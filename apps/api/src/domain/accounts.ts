@@ -48,7 +48,7 @@ export async function createAccount(
       name: account.name,
       passwordHash: account.passwordHash,
     });
-    if (!userId) throw new AppError("CONFLICT", { message: "This email address has an account already." });
+    if (!userId) throw new AppError("CONFLICT", { message: "This email address already has an account." });
     const name = account.workspaceName ?? `${account.name}’s workspace`;
     const { kind, ...place } = from;
     const origin = { actor: kind === "session" ? { kind, userId } : { kind }, ...place };

@@ -123,7 +123,7 @@ export async function addMember(
   const requirement = { workspaceId: scope.workspaceId, permission } as const;
   await requireStillActing(workspaceTrx, origin, { others: [userId], requirement });
   if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
-    throw new AppError("CONFLICT", { message: "This user is a member already." });
+    throw new AppError("CONFLICT", { message: "This user is already a member." });
   }
   // The lock on the workspace prevents concurrent additions between the insert and the count.
   requireQuota(quotas, "membersPerWorkspace", (await countMembers(workspaceTrx, scope, {})) - 1);
