@@ -222,7 +222,7 @@ test("an existing member isn't added again, and keeps their role", async () => {
   expectFailure(await instance.command(add(owner.workspaceId, owner, "viewer")), {
     status: 1,
     code: "CONFLICT",
-    message: /member already/,
+    message: /already a member/,
   });
   const { body } = await callOpen(
     node.baseUrl,
