@@ -89,7 +89,7 @@ function kindOf(outcome: string): "admitted" | "limited" | "rejected" {
 }
 
 const locale = readerLocale();
-const hourTick = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit" });
+const hourTick = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 const hourOfDay = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short" });
 const dayTick = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
 const dayTitle = new Intl.DateTimeFormat(locale, {
