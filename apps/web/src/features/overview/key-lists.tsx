@@ -65,7 +65,7 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
       >
         <Items
           items={keys?.unused.items}
-          empty="No unused keys. New keys are listed here once they are 30 days old."
+          empty="No unused keys. A key is listed here if it isn’t used for 30 days."
           describe={(key) => ({
             id: key.id,
             name: key.name,
