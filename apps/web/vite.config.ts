@@ -9,7 +9,7 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|table-layout)\./;
+  /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|sort-select|table-layout)\./;
 const formLibraries = /@mantine\/form|@mantine\/core\/.*\/Textarea\/|klona|fast-deep-equal/;
 
 function isFirstLibrary(path: string): boolean {

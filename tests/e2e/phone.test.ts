@@ -59,6 +59,13 @@ test("shows keys as cards, even with long names, and updates their uses", async 
   await page.getByRole("listitem").filter({ hasText: longWord }).getByText("1", { exact: true }).waitFor();
 });
 
+test("sorts cards, which have no column headers", async () => {
+  await page.getByRole("combobox", { name: "Sort by" }).tap();
+  await page.getByRole("option", { name: "Name, descending" }).tap();
+  await page.waitForURL("**?sort=-name");
+  await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();
+});
+
 test("fits a key's page, its restrictions and its table", async () => {
   await page.getByRole("link", { name: longWord }).tap();
   await page.getByRole("heading", { name: longWord, level: 1 }).waitFor();

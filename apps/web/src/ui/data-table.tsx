@@ -13,6 +13,7 @@ import { type MouseEvent, memo, type ReactElement, type ReactNode, useMemo } fro
 import cardClasses from "./cards.module.css";
 import classes from "./data-table.module.css";
 import { SortHeader } from "./sort-header.tsx";
+import { SortSelect } from "./sort-select.tsx";
 import tableClasses from "./table.module.css";
 import { type ColumnLayout, fitColumns, isCards } from "./table-layout.ts";
 import { useWidth } from "./use-width.ts";
@@ -110,6 +111,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   if (isCards(width)) {
     return (
       <div ref={ref}>
+        {onSort && <SortSelect columns={columns} sort={sort} onSort={onSort} />}
         <ul
           className={cardClasses.list}
           aria-label={label}

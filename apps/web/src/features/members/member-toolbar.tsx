@@ -1,29 +1,24 @@
 import { maxLength } from "@latchkey/limits";
 import { Select } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
 import type { ReactElement } from "react";
 import { isRole, roles, roleTitles } from "../../server/roles.ts";
 import type { Role } from "../../server/trpc.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import classes from "../../ui/toolbar.module.css";
-import { isSort, type MemberSort, sortTitles } from "./members-search.ts";
 
 interface MemberToolbarProps {
   readonly search: string;
   readonly role: Role | undefined;
-  readonly sort: MemberSort;
   /** The number of results, as text. */
   readonly results: string;
   readonly onSearch: (text: string) => void;
   readonly onRole: (role: Role | undefined) => void;
-  readonly onSort: (sort: MemberSort) => void;
 }
 
 const anyRole = { value: "any", label: "Any role" };
 
 export function MemberToolbar(props: MemberToolbarProps): ReactElement {
-  const { search, role, sort, results, onSearch, onRole, onSort } = props;
-  const isNarrow = useMediaQuery("(max-width: 759px)", undefined, { getInitialValueInEffect: false });
+  const { search, role, results, onSearch, onRole } = props;
   return (
     <div className={classes.toolbar}>
       <div className={classes.filters}>
@@ -41,15 +36,6 @@ export function MemberToolbar(props: MemberToolbarProps): ReactElement {
           value={role ?? anyRole.value}
           onChange={(value) => onRole(isRole(value) ? value : undefined)}
         />
-        {isNarrow && (
-          <Select
-            className={classes.filter}
-            aria-label="Order"
-            data={Object.entries(sortTitles).map(([value, label]) => ({ value, label }))}
-            value={sort}
-            onChange={(value) => isSort(value) && onSort(value)}
-          />
-        )}
       </div>
       <div className={classes.results}>
         <span role="status" className={classes.count}>

@@ -99,11 +99,9 @@ export function MembersPage(): ReactElement {
       <MemberToolbar
         search={q}
         role={role}
-        sort={sort}
         results={describeResults(members.isPlaceholderData, failure ? undefined : total)}
         onSearch={(text) => filter({ q: text.trim() === "" ? undefined : text })}
         onRole={(next) => filter({ role: next })}
-        onSort={(next) => filter({ sort: next === defaultSort ? undefined : next })}
       />
       {failure ? (
         <FailurePanel

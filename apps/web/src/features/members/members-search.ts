@@ -8,15 +8,14 @@ export type MemberSort = MemberOrder | `-${MemberOrder}`;
 /** The default order, which is omitted from the URL. */
 export const defaultSort = "joinedAt" satisfies MemberSort;
 
-/** The label of each order, for narrow screens without column headers. */
-export const sortTitles = {
-  joinedAt: "Joined, oldest first",
-  "-joinedAt": "Joined, newest first",
-  name: "Name, A to Z",
-  "-name": "Name, Z to A",
-  email: "Email address, A to Z",
-  "-email": "Email address, Z to A",
-} as const satisfies Record<MemberSort, string>;
+const sorts: ReadonlySet<unknown> = new Set<MemberSort>([
+  "joinedAt",
+  "-joinedAt",
+  "name",
+  "-name",
+  "email",
+  "-email",
+]);
 
 /** The search part of the URL of the members page. */
 export interface MembersSearch {
@@ -38,5 +37,5 @@ export function parseMembersSearch(search: Record<string, unknown>): MembersSear
 }
 
 export function isSort(text: unknown): text is MemberSort {
-  return typeof text === "string" && Object.hasOwn(sortTitles, text);
+  return sorts.has(text);
 }
