@@ -7,7 +7,7 @@ import { prepareEnvironment } from "./environment.ts";
 
 const environment = prepareEnvironment();
 
-test("each page loads with at most 20 requests and 300 kB, and the page of a key with 310 kB", async () => {
+test("each page loads with at most 20 requests and 300 kB", async () => {
   const { page: visitor } = await environment.browser.open();
   await enter(visitor, environment.baseUrl);
   const { slug } = await getWorkspace(visitor);
@@ -40,11 +40,7 @@ test("each page loads with at most 20 requests and 300 kB, and the page of a key
     loads[path] = { requests, bytes };
     await page.context().close();
   }
-  // The page of a key has two forms that other pages load with a dialog.
-  const limitOf = (path: string) => (path.endsWith(keyId) ? 310_000 : 300_000);
-  const tooMuch = Object.entries(loads).filter(
-    ([path, { requests, bytes }]) => requests > 20 || bytes > limitOf(path),
-  );
+  const tooMuch = Object.entries(loads).filter(([, { requests, bytes }]) => requests > 20 || bytes > 300_000);
   console.info(`first load: ${JSON.stringify(loads)}`);
   expect(tooMuch).toEqual([]);
 });

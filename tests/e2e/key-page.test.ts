@@ -49,6 +49,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
 
   const restrictions = section(page, "Restrictions");
   await restrictions.getByRole("button", { name: "Change" }).click();
+  await page.getByRole("form", { name: "Restrictions" }).locator("input:focus").waitFor();
   await restrictions.getByRole("checkbox", { name: "Read only" }).check();
   await restrictions.getByRole("button", { name: "Save restrictions" }).click();
   await restrictions.getByRole("definition").getByText("Read only").waitFor();

@@ -1,7 +1,7 @@
-import { Button } from "@mantine/core";
+import { Button, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactElement, useRef } from "react";
+import { lazy, type ReactElement, Suspense, useRef } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import classes from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
@@ -12,8 +12,13 @@ import {
   describeRanges,
   describeWorkspaces,
 } from "./restrictions/describe-restrictions.ts";
-import { RestrictionEditForm } from "./restrictions/restriction-edit-form.tsx";
 
+// Loaded when the user changes restrictions, because most visits of the page only read them.
+const RestrictionEditForm = lazy(() =>
+  import("./restrictions/restriction-edit-form.tsx").then((module) => ({
+    default: module.RestrictionEditForm,
+  })),
+);
 const app = getRouteApi("/app");
 const route = getRouteApi("/app/account/api-keys/$keyId");
 
@@ -42,7 +47,9 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
     >
       {isEditing ? (
         <div className={classes.box}>
-          <RestrictionEditForm apiKey={apiKey} onDone={close} />
+          <Suspense fallback={<Skeleton h={320} />}>
+            <RestrictionEditForm apiKey={apiKey} onDone={close} />
+          </Suspense>
         </div>
       ) : (
         <dl className={classes.facts}>

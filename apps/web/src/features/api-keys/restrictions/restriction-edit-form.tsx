@@ -1,5 +1,5 @@
 import { Button, Group } from "@mantine/core";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useEffect, useRef, useState } from "react";
 import type { ApiKey } from "../../../server/trpc.ts";
 import { BusyButton } from "../../../ui/busy-button.tsx";
 import classes from "../../../ui/dialog.module.css";
@@ -54,6 +54,9 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
   const change = useKeyChange();
   const [hasFieldIssues, setHasFieldIssues] = useState(false);
   const isConflict = change.failure?.code === "PRECONDITION_FAILED";
+  const element = useRef<HTMLFormElement>(null);
+  // The button that opened the form was removed.
+  useEffect(() => element.current?.querySelector<HTMLElement>("input, textarea")?.focus(), []);
   const save = () => {
     if (!validateRestrictions(form)) return;
     const settings = changedSettings(initialValues, form.values);
@@ -71,6 +74,7 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
   };
   return (
     <form
+      ref={element}
       className={classes.form}
       noValidate
       aria-label="Restrictions"

@@ -1,6 +1,8 @@
 import { Modal } from "@mantine/core";
 import type { ReactElement } from "react";
-import { TryIt } from "./try-it.tsx";
+import { SecretField } from "../../../ui/secret-field.tsx";
+import classes from "./try-it.module.css";
+import { TryIt, type TryItForm } from "./try-it.tsx";
 
 interface TryItDialogProps {
   readonly isOpen: boolean;
@@ -11,7 +13,26 @@ interface TryItDialogProps {
 export function TryItDialog({ isOpen, onClose }: TryItDialogProps): ReactElement {
   return (
     <Modal opened={isOpen} onClose={onClose} title="Try a key" size={640} closeOnClickOutside={false}>
-      <TryIt />
+      <TryIt keyField={renderKeyField} />
     </Modal>
+  );
+}
+
+function renderKeyField(form: TryItForm): ReactElement {
+  return (
+    <SecretField
+      {...form.getInputProps("key")}
+      key={form.key("key")}
+      label="API key"
+      description="The key is checked but neither stored nor logged, and no use is counted."
+      placeholder="lk_…"
+      classNames={{ innerInput: classes.mono ?? "" }}
+      autoComplete="off"
+      data-1p-ignore
+      data-lpignore="true"
+      data-bwignore
+      spellCheck={false}
+      data-autofocus
+    />
   );
 }

@@ -1,5 +1,5 @@
 import { Select, TextInput } from "@mantine/core";
-import { useForm } from "@mantine/form";
+import { type UseFormReturnType, useForm } from "@mantine/form";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, useRef } from "react";
 import { describeFailure } from "../../../server/failure.ts";
@@ -8,23 +8,26 @@ import { type TriedRequest, trpcClient } from "../../../server/trpc.ts";
 import { BusyButton } from "../../../ui/busy-button.tsx";
 import { focusFirstError } from "../../../ui/focus-first-error.ts";
 import { FormFailure } from "../../../ui/form-failure.tsx";
-import { SecretField } from "../../../ui/secret-field.tsx";
 import classes from "./try-it.module.css";
 import { Verdict } from "./verdict.tsx";
 
 const methods = ["GET", "POST", "PATCH", "PUT", "DELETE"] as const;
 const initialValues = { key: "", method: "GET", path: "/open/global/config", address: "" };
 
+export type TryItForm = Pick<UseFormReturnType<typeof initialValues>, "getInputProps" | "key">;
+
 interface TryItProps {
   /** The ID of the key to evaluate. Without it, the user pastes a key. */
   readonly keyId?: string;
+  /** Renders the field for the pasted key. The page of a key, which has none, doesn't load its code. */
+  readonly keyField?: (form: TryItForm) => ReactElement;
 }
 
 /**
  * Shows what admission would decide about a request. A pasted key exists only in the field and in
  * the request.
  */
-export function TryIt({ keyId }: TryItProps): ReactElement {
+export function TryIt({ keyId, keyField }: TryItProps): ReactElement {
   const submitted = useRef<TriedRequest>(undefined);
   const evaluation = useMutation({
     // The key is not a variable of the mutation, because the mutation cache keeps variables.
@@ -70,22 +73,7 @@ export function TryIt({ keyId }: TryItProps): ReactElement {
         evaluation.mutate(undefined, { onError: (error) => showIssues(form, error) });
       }, focusFirstError(form.getInputNode))}
     >
-      {keyId === undefined && (
-        <SecretField
-          {...form.getInputProps("key")}
-          key={form.key("key")}
-          label="API key"
-          description="The key is checked but neither stored nor logged, and no use is counted."
-          placeholder="lk_…"
-          classNames={{ innerInput: classes.mono ?? "" }}
-          autoComplete="off"
-          data-1p-ignore
-          data-lpignore="true"
-          data-bwignore
-          spellCheck={false}
-          data-autofocus
-        />
-      )}
+      {keyField?.(form)}
       <div className={classes.row}>
         <Select
           {...form.getInputProps("method")}
