@@ -124,6 +124,9 @@ test("selected keys are disabled and deleted together, after a confirmation, and
   await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByText("2 keys selected").waitFor();
+  // The selection is part of the URL.
+  await page.reload();
+  await page.getByText("2 keys selected").waitFor();
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Disable 2 keys?" });
   await dialog.getByText("None of them has ever been used.").waitFor();

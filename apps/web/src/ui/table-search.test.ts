@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findLastPage, parseTableSearch, readColumns, writeColumns } from "./table-search.ts";
+import { findLastPage, parseTableSearch, readColumns, readSelected, writeColumns } from "./table-search.ts";
 
 const options = { orders: ["name", "createdAt"], defaultSort: "-createdAt" };
 const parse = (search: Record<string, unknown>) => parseTableSearch(search, options);
@@ -32,4 +32,11 @@ test.each([[undefined], [[]], [["name", "status"]]])("writes and reads the colum
 
 test("returns the last page number, at least 1", () => {
   expect([0, 1, 25, 26].map((total) => findLastPage(total, 25))).toEqual([1, 1, 1, 2]);
+});
+
+test("parses the selected rows, and drops anything that isn't a list of IDs", () => {
+  expect([...readSelected(parse({ selected: "key_1,key_2" }))]).toEqual(["key_1", "key_2"]);
+  expect(readSelected(parse({})).size).toBe(0);
+  for (const selected of ["", ",", "a b", `key_1${",key_2".repeat(100)}`, 3])
+    expect(parse({ selected })).toEqual({});
 });

@@ -17,6 +17,8 @@ export interface TableSearch {
   readonly size?: PageSize;
   /** The chosen columns, separated by commas; "none" for only the first column. */
   readonly columns?: string;
+  /** The IDs of the selected rows, separated by commas. */
+  readonly selected?: string;
 }
 
 interface TableOptions {
@@ -25,6 +27,9 @@ interface TableOptions {
   readonly defaultSort: string;
 }
 
+/** As many IDs as the largest page has rows. */
+const idList = /^[a-z0-9_]{1,40}(,[a-z0-9_]{1,40}){0,99}$/;
+
 /** Parses the query string of a URL, and drops invalid values. */
 export function parseTableSearch(
   search: Record<string, unknown>,
@@ -32,7 +37,7 @@ export function parseTableSearch(
 ): TableSearch {
   const page = Math.min(Number(search.page), pageMax);
   const size = pageSizes.find((pageSize) => String(pageSize) === String(search.size));
-  const { sort, columns } = search;
+  const { sort, columns, selected } = search;
   // Truncation can leave half a surrogate pair at the end, which a URL can't contain.
   const q = typeof search.q === "string" ? search.q.slice(0, maxLength.search).toWellFormed() : "";
   const isSort = typeof sort === "string" && orders.includes(sort.replace(/^-/, "")) && sort !== defaultSort;
@@ -42,6 +47,7 @@ export function parseTableSearch(
     ...(Number.isSafeInteger(page) && page > 1 && { page }),
     ...(size !== undefined && size !== defaultPageSize && { size }),
     ...(typeof columns === "string" && /^[a-zA-Z,]{1,200}$/.test(columns) && { columns }),
+    ...(typeof selected === "string" && idList.test(selected) && { selected }),
   };
 }
 
@@ -54,6 +60,10 @@ export function readColumns({ columns }: TableSearch): readonly string[] | undef
 export function writeColumns(chosen: readonly string[] | undefined): string | undefined {
   if (chosen === undefined) return undefined;
   return chosen.length === 0 ? "none" : chosen.join(",");
+}
+
+export function readSelected({ selected }: TableSearch): ReadonlySet<string> {
+  return new Set(selected?.split(","));
 }
 
 /** The number of the last page, at least 1. */

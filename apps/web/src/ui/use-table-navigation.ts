@@ -19,6 +19,8 @@ export interface TableNavigation<Search extends TableSearch> {
   readonly change: (next: SearchChange<Search>) => void;
   /** Opens a page as a new entry of the browser's history, scrolled to the top. */
   readonly openPage: (page: number) => void;
+  /** Selects rows. A change of the list, or of its page, clears the selection. */
+  readonly select: (ids: ReadonlySet<string>) => void;
   /** Chooses columns, and stays on the page. Undefined for the default columns. */
   readonly chooseColumns: (columns: readonly string[] | undefined) => void;
 }
@@ -43,11 +45,19 @@ export function useTableNavigation<Search extends TableSearch>({
   return {
     change: (next) =>
       void navigate({
-        search: ({ page: _page, ...before }) => ({ ...before, ...next }) as unknown as Search,
+        search: ({ page: _page, selected: _selected, ...before }) =>
+          ({ ...before, ...next }) as unknown as Search,
         replace: true,
         resetScroll: false,
       }),
     openPage: (next) => void navigate({ search: toPage(next), replace: false, resetScroll: true }),
+    select: (ids) =>
+      void navigate({
+        // The router omits undefined values.
+        search: (before) => ({ ...before, selected: ids.size > 0 ? [...ids].join(",") : undefined }),
+        replace: true,
+        resetScroll: false,
+      }),
     chooseColumns: (columns) =>
       void navigate({
         search: (before) => ({ ...before, columns: writeColumns(columns) }),
@@ -59,5 +69,5 @@ export function useTableNavigation<Search extends TableSearch>({
 
 function toPage<Search extends TableSearch>(page: number): (before: Search) => Search {
   // The first page has no number in the URL. The router omits undefined values.
-  return (before) => ({ ...before, page: page > 1 ? page : undefined });
+  return (before) => ({ ...before, page: page > 1 ? page : undefined, selected: undefined });
 }

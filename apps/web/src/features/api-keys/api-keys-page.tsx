@@ -15,7 +15,7 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns, readSelected } from "../../ui/table-search.ts";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { ApiKeyActions } from "./api-key-actions.tsx";
@@ -58,7 +58,6 @@ export function ApiKeysPage(): ReactElement {
   const { isNewOpen, openNew, closeNew } = useNewDialog();
   const [isTryItOpen, tryIt] = useDisclosure(false);
   const [openDialog, setOpenDialog] = useState<OpenDialog>();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const closeDialog = () => setOpenDialog(undefined);
   /**
    * Returns the latest data of the key whose dialog is open, or undefined if a dialog of this kind
@@ -70,11 +69,8 @@ export function ApiKeysPage(): ReactElement {
   };
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
   const table = useTableNavigation<ApiKeysSearch>({ navigate, page, size, total });
-  const clearSelection = () => setSelected(new Set());
-  const change: typeof table.change = (next) => {
-    clearSelection();
-    table.change(next);
-  };
+  const { change } = table;
+  const selected = readSelected(search);
   const open = useCallback(
     ({ id }: ListedApiKey) => void openPage({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
     [openPage],
@@ -167,7 +163,7 @@ export function ApiKeysPage(): ReactElement {
             <>
               <BulkBar
                 apiKeys={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
-                onClear={clearSelection}
+                onClear={() => table.select(new Set())}
               />
               <DataTable
                 label="API keys"
@@ -180,16 +176,13 @@ export function ApiKeysPage(): ReactElement {
                 onSort={(next) => change({ sort: next === defaultSort ? undefined : next })}
                 onOpen={open}
                 actions={actions}
-                selection={{ selected, onSelect: setSelected, nameOf }}
+                selection={{ selected, onSelect: table.select, nameOf }}
               />
               <TableFooter
                 page={page}
                 size={size}
                 total={keys.data?.total ?? 0}
-                onPageChange={(next) => {
-                  clearSelection();
-                  table.openPage(next);
-                }}
+                onPageChange={table.openPage}
                 onSizeChange={(next) => change({ size: next === defaultPageSize ? undefined : next })}
               />
             </>
