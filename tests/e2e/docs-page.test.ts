@@ -127,7 +127,7 @@ test("shows code samples in curl, JavaScript, Python and Go, with the URL of the
   const sample = page.getByRole("group", { name: /Request Example for\s*get\s*\/global\/config/i });
   for (const [option, marker] of [
     ["Fetch", "fetch("],
-    ["Requests", "requests.get("],
+    ["http.client", "HTTPConnection("],
     ["NewRequest", "http.NewRequest("],
     ["Curl", "curl "],
   ] as const) {
@@ -136,12 +136,13 @@ test("shows code samples in curl, JavaScript, Python and Go, with the URL of the
     await page.getByRole("option", { name: option }).click();
     await expect.poll(() => sample.locator("code").textContent()).toContain(marker);
     const code = await sample.locator("code").textContent();
-    expect(code).toContain(`${environment.baseUrl}/open/global/config`);
-    expect(code).toContain("Bearer ");
+    // Python's client gets the host and the path separately.
+    for (const part of [new URL(environment.baseUrl).host, "/open/global/config", "Bearer "])
+      expect(code).toContain(part);
   }
 });
 
-const samples = ["Curl", "Fetch", "NewRequest", "Requests"];
+const samples = ["Curl", "Fetch", "NewRequest", "http.client"];
 
 test("states the required permission of an operation", async () => {
   const { page } = visits.light;

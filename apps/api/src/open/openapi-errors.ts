@@ -106,7 +106,8 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   PAYLOAD_TOO_LARGE: { description: "The body is larger than 100 KiB, before or after decompression." },
   UNSUPPORTED_MEDIA_TYPE: {
-    description: "The body isn't `application/json` in UTF-8, or has an unknown `Content-Encoding`.",
+    description:
+      "The body isn't `application/json` in UTF-8, or its `Content-Encoding` isn't `gzip`, `deflate` or `br`.",
   },
   UNPROCESSABLE_CONTENT: {
     issues: [{ path: "isReadOnly", code: "expands_access", message: "would expand the key's access" }],

@@ -9,15 +9,16 @@ const scheme =
   document.documentElement.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light";
 
 /**
- * The clients without a code sample. Samples exist for curl, JavaScript (fetch), Python (requests)
- * and Go.
+ * The clients without a code sample. Samples exist for curl, JavaScript (fetch), Python
+ * (http.client) and Go. Those for Python's requests are left out, because they encode times in the
+ * query twice.
  */
 const hiddenClients = [
   ..."c clojure csharp dart fsharp http java julia kotlin node objc ocaml php powershell r ruby rust swift".split(
     " ",
   ),
   ..."shell/httpie shell/wget js/axios js/jquery js/ofetch js/xhr".split(" "),
-  ..."python/python3 python/aiohttp python/httpx_sync python/httpx_async".split(" "),
+  ..."python/requests python/aiohttp python/httpx_sync python/httpx_async".split(" "),
 ];
 
 const configuration = {

@@ -13,7 +13,7 @@ export const getApiKeyUsage = defineEndpoint({
   operationId: "getApiKeyUsage",
   summary: "Get the usage of an API key",
   description:
-    "Returns the number of requests per outcome, workspace, and hour or day in UTC, oldest first. Counts of 0 are omitted. These statistics are about a second behind; the key's `usageCount` is exact.",
+    "Returns the number of requests per outcome, workspace, and hour or day in UTC, oldest first. Includes the hours or days that begin at or after `from` and before `to`. Counts of 0 are omitted. These statistics are about a second behind; the key's `usageCount` is exact.",
   access: "key",
   request: { params: keyParams, query: z.strictObject(usagePeriod).refine(isValidPeriod, invalidPeriod) },
   response: { status: 200, schema: z.object({ data: z.array(usageBucket) }).meta({ id: "KeyUsage" }) },
