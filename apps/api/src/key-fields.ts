@@ -107,9 +107,12 @@ const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** A period of a key's history: the buckets, in UTC, that begin at `from` or later and before `to`. */
 export const usagePeriod = {
-  from: instant.meta({ example: "2026-03-01T00:00:00Z" }),
-  to: instant.meta({ example: "2026-03-02T00:00:00Z" }),
-  bucket: z.enum(["hour", "day"]),
+  from: instant.meta({ description: "The earliest start of a bucket.", example: "2026-03-01T00:00:00Z" }),
+  to: instant.meta({
+    description: "Buckets start before this time. At most 1,000 buckets after `from`.",
+    example: "2026-03-02T00:00:00Z",
+  }),
+  bucket: z.enum(["hour", "day"]).meta({ description: "The length of a bucket." }),
 };
 
 type UsagePeriod = z.output<z.ZodObject<typeof usagePeriod>>;

@@ -36,7 +36,7 @@ export function listQuery<const Orders extends readonly [string, ...string[]]>(o
   type Sort = Orders[number] | `-${Orders[number]}`;
   const names = orders.flatMap((order) => [order, `-${order}`]) as [Sort, ...Sort[]]; // Each order with and without a minus.
   const sort: z.ZodType<Sort, Sort> = z.enum(names);
-  const description = "What to sort by; with a minus before it, the greatest first.";
+  const description = "The sort order. A leading minus sorts in descending order.";
   return pageQuery.extend({ sort: sort.default(() => orders[0]).meta({ description }) });
 }
 

@@ -11,7 +11,12 @@ export const member = z
     name: z.string().meta({ example: "Ada Lovelace" }),
     email: shownEmail,
     role: role.meta({ example: "member" }),
-    isDisabled: z.boolean().meta({ description: "Whether the user can neither sign in nor use a key." }),
+    isDisabled: z
+      .boolean()
+      .meta({
+        description:
+          "Whether the user is disabled. A disabled user can't sign in, and their keys are rejected.",
+      }),
     joinedAt: timestamp,
     version,
   })

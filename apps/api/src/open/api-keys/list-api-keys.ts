@@ -21,7 +21,7 @@ export const listApiKeys = defineEndpoint({
   operationId: "listApiKeys",
   summary: "List API keys",
   description:
-    "Lists the keys of the key's owner, oldest first, without their secrets. A restricted key sees only itself.",
+    "Lists the API keys of the user who owns the request's key, oldest first, without their secrets. A restricted key sees only itself.",
   access: "key",
   request: { query },
   response: { status: 200, schema: pageOf(apiKey) },
