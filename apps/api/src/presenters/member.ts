@@ -11,12 +11,10 @@ export const member = z
     name: z.string().meta({ example: "Ada Lovelace" }),
     email: shownEmail,
     role: role.meta({ example: "member" }),
-    isDisabled: z
-      .boolean()
-      .meta({
-        description:
-          "Whether the user is disabled. A disabled user can't sign in, and their keys are rejected.",
-      }),
+    isDisabled: z.boolean().meta({
+      description:
+        "Whether the user is disabled. A disabled user can't sign in, and their keys are rejected.",
+    }),
     joinedAt: timestamp,
     version,
   })
