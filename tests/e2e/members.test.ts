@@ -121,7 +121,9 @@ test("offers an admin the actions of an admin, and none that only owners have", 
 test("changes a role by keyboard after a confirmation; it applies to keys on the next request and to pages on the next load", async () => {
   await roleOf(ada, "Grace Hopper").focus();
   await ada.keyboard.press("Enter");
-  // The list sets its first option a moment after it has opened.
+  await ada.getByRole("option", { name: "Viewer" }).waitFor();
+  // The list sets the option from which the arrow keys start in a timer, which may run after they were pressed.
+  await ada.evaluate("new Promise((resolve) => setTimeout(resolve))");
   const underArrows = ada.locator("[data-combobox-selected]");
   for (let press = 1; press <= 4; press += 1) {
     await ada.keyboard.press("ArrowDown");
