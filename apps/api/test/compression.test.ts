@@ -106,3 +106,16 @@ test("only lists are compressible, and none of them contains a secret", () => {
   ]);
   for (const { method, secret } of compressible) expect([method, secret]).toEqual(["GET", undefined]);
 });
+
+test("results of tRPC queries are compressed, results of mutations aren't", async () => {
+  const path = "/trpc/instance.permissions";
+  const plain = await send(path, {});
+  const packed = await send(path, { "Accept-Encoding": "gzip, br" });
+  expect([plain, packed].map(({ headers }) => headers["content-encoding"])).toEqual([undefined, "br"]);
+  expect(packed.headers.vary).toContain("Accept-Encoding");
+  expect(packed.headers["cache-control"]).toBe("no-store");
+  expect(JSON.parse(String(decode.br(packed.bytes)))).toEqual(JSON.parse(String(plain.bytes)));
+  const json = { "Accept-Encoding": "br", "Content-Type": "application/json", "Content-Length": "0" };
+  const { status, headers } = await send("/trpc/session.signIn", json, "POST");
+  expect([status, headers["content-encoding"]]).toEqual([400, undefined]);
+});

@@ -1,5 +1,6 @@
 import { AppError } from "@latchkey/errors";
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
+import compression from "compression";
 import type { Middleware } from "koa";
 import { batchCostOf, maxBatchCost } from "../admin/batch-costs.ts";
 import { router } from "../admin/router.ts";
@@ -11,6 +12,16 @@ import type { ExplainRequest } from "./explain-request.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requireSameOrigin } from "./same-site.ts";
 import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
+
+type ConnectMiddleware = NonNullable<Parameters<typeof nodeHTTPRequestHandler>[0]["middleware"]>;
+
+/**
+ * Compresses the results of queries. A mutation's result may contain a secret next to text that the caller chose, and
+ * its compressed length would reveal what the two have in common (BREACH).
+ */
+const compressQueries = compression({
+  filter: ({ method }) => method === "GET",
+}) as unknown as ConnectMiddleware; // Its types name Express, which it doesn't need.
 
 const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;
@@ -64,6 +75,7 @@ export function trpcMount({
       path,
       maxBodySize: maxBodyBytes,
       maxBatchSize: maxBatchCost,
+      middleware: compressQueries,
       createContext: () => ({
         instance,
         changes,
