@@ -101,6 +101,15 @@ test("backs up an instance under load, to a file that only its owner can read", 
   expect(text).not.toContain((await readFile(join(instance.dataDirectory, "auth-secret"), "utf8")).trim());
 });
 
+test("names the directory that a file can't be created in", async () => {
+  const directory = join(instance.directory, "missing");
+  expectFailure(await instance.command(["backup", join(directory, "a.backup")]), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: `There is no directory ${directory}.`,
+  });
+});
+
 test("prints aligned text without --json", async () => {
   const text = expectText(await instance.command(["backup", join(instance.directory, "text.backup")]));
   expect(text).toMatch(/^File {6}\S+text\.backup\nSnapshot {2}\S+Z\nRows {6}\d+\nSize {6}\d+ bytes\n$/);
@@ -227,7 +236,7 @@ test("a file that is missing, truncated, modified or not a backup creates no dat
   expectFailure(await restore(instance.directory), {
     status: 1,
     code: "BAD_REQUEST",
-    message: /can't be read or written: EISDIR/,
+    message: /^Can't access .*: illegal operation on a directory\.$/,
   });
   await expect(access(target)).rejects.toThrow("ENOENT");
 });

@@ -20,6 +20,8 @@ import { StartError } from "./start-error.ts";
 export interface PreparedDatabase extends DatabaseServer {
   /** The migrations that this call applied. */
   readonly applied: readonly string[];
+  /** What this call repaired, as parts of sentences. */
+  readonly repaired: readonly string[];
   /** Notices about the schema for the operator, one sentence each. */
   readonly notices: readonly string[];
   /** The location of the database if this call created it; undefined if it existed. */
@@ -51,10 +53,10 @@ export async function prepareDatabase(
     const applied = await migrate(server.connection, { mayCreate: options.mayCreate, onNotice });
     await requireRoles(server.connection);
     const { mayRepair = false } = options;
-    const additions = await requireTenantIsolation(server.connection, { isNewer, mayRepair });
+    const { additions, repaired } = await requireTenantIsolation(server.connection, { isNewer, mayRepair });
     if (additions.length > 0) notices.push(describeAdditions(additions));
     const isNew = applied[0] === Object.keys(migrations)[0];
-    return { ...server, applied, notices, createdIn: isNew ? describeLocation(env) : undefined };
+    return { ...server, applied, repaired, notices, createdIn: isNew ? describeLocation(env) : undefined };
   } catch (error) {
     await server.close();
     throw error instanceof SchemaMissingError ? createNoInstanceError(env) : explainMigration(error);

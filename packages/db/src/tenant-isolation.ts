@@ -19,16 +19,23 @@ export interface IsolationOptions {
   readonly mayRepair?: boolean;
 }
 
+/** The differences that the check accepted, as parts of sentences. */
+export interface IsolationReport {
+  /** What a newer version may have added. */
+  readonly additions: readonly string[];
+  /** What was repaired. */
+  readonly repaired: readonly string[];
+}
+
 /**
  * Checks that everything that isolates tenants is as the migrations set it up: that nothing is missing, and that no
  * policy, privilege or function lets the product's roles do more. Requires that the roles exist.
- * @returns what a newer version may have added, as parts of a sentence.
  * @throws {TenantIsolationError} that names every difference.
  */
 export async function requireTenantIsolation(
   connection: DatabaseConnection,
   { isNewer = false, mayRepair = false }: IsolationOptions = {},
-): Promise<readonly string[]> {
+): Promise<IsolationReport> {
   const db = openDatabase(connection, {
     applicationName: "latchkey start",
     role: "login",
@@ -42,13 +49,13 @@ export async function requireTenantIsolation(
     return isNewer ? { gaps, additions } : { gaps: [...gaps, ...additions], additions: [] };
   };
   try {
-    let found = await find();
-    if (found.gaps.length > 0 && mayRepair) {
-      await repair(db, found.gaps);
-      found = await find();
-    }
-    if (found.gaps.length > 0) throw new TenantIsolationError(found.gaps);
-    return found.additions.map(({ description }) => description);
+    const before = await find();
+    const isRepairing = before.gaps.length > 0 && mayRepair;
+    if (isRepairing) await repair(db, before.gaps);
+    const { gaps, additions } = isRepairing ? await find() : before;
+    if (gaps.length > 0) throw new TenantIsolationError(gaps);
+    const describe = (list: readonly IsolationGap[]) => list.map(({ description }) => description);
+    return { additions: describe(additions), repaired: isRepairing ? describe(before.gaps) : [] };
   } finally {
     await db.destroy();
   }

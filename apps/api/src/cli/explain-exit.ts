@@ -23,5 +23,12 @@ export async function explainExit(thrown: unknown): Promise<Exit> {
 function explainMisuse({ code, message }: CommanderError): string {
   // Commander shows its help if a command is missing, and has no message for it.
   if (code === "commander.help") return "A command is missing. --help lists the commands.";
-  return message.replace(/^error: /, "").replaceAll("\n", " ");
+  return toSentence(message.replace(/^error: /, "").replaceAll("\n", " "));
+}
+
+/** Commander's messages begin in lower case, and most end without a period. */
+function toSentence(message: string): string {
+  const [, text = message, similar] = /^(.*) \(Did you mean (.+)\?\)$/.exec(message) ?? [];
+  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/[^.]$/, "$&.");
+  return similar ? `${sentence} Did you mean ${similar}?` : sentence;
 }

@@ -7,6 +7,11 @@ export const migrateTask = defineTask({
   mayCreate: true,
   mayRepair: ({ repair = false }) => repair,
   // Opening the database applied the migrations.
-  perform: ({ prepared: { applied } }) =>
-    itemOf({ applied }, [{ label: "Applied", text: () => applied.join("\n") || "none" }]),
+  perform: ({ prepared: { applied, repaired } }, { repair }) =>
+    itemOf({ applied, repaired }, [
+      { label: "Applied", text: () => applied.join("\n") || "none" },
+      ...(repair
+        ? [{ label: "Repaired", text: () => repaired.join("\n") || "nothing; nothing differed" }]
+        : []),
+    ]),
 });

@@ -162,6 +162,10 @@ test("ignores the temporary directory of a creation that crashed, and removes an
   const postgres = await open(dataDirectory);
   expect(postgres.kind).toBe("started");
   expect(await listIncompleteClusters(dataDirectory)).toEqual(["postgres.tmp-new"]);
+  // It is removed when it is old enough, although there is a cluster now.
+  await utimes(recent, 0, 0);
+  expect((await open(dataDirectory)).kind).toBe("found");
+  expect(await listIncompleteClusters(dataDirectory)).toEqual([]);
 }, 30_000);
 
 test("runs from a project directory that Postgres can't access", async () => {

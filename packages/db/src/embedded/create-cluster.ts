@@ -29,7 +29,6 @@ const initialSettings = {
  * @throws EmbeddedPostgresError `start-failed`, `data-directory-not-writable`
  */
 export async function createCluster(location: ClusterLocation, binaries: Binaries): Promise<void> {
-  await removeStale(location.home);
   const temporary = await translateWriteErrors(location.home, () =>
     mkdtemp(join(location.home, temporaryPrefix)),
   );
@@ -38,9 +37,13 @@ export async function createCluster(location: ClusterLocation, binaries: Binarie
     await rename(join(temporary, "cluster"), location.cluster);
     await sync(location.home);
   } catch (error) {
+    const isTaken = ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errorCode(error) ?? "");
+    if (!isTaken) throw error;
+    if (!(await hasCluster(location.cluster))) {
+      const message = `${location.cluster} exists and isn't a Postgres cluster; move it, or choose another data directory.`;
+      throw new EmbeddedPostgresError("start-failed", message, { cause: error });
+    }
     // Another process has just created the cluster. Ours is removed.
-    const isTaken = ["ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "");
-    if (!isTaken || !(await hasCluster(location.cluster))) throw error;
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
@@ -93,8 +96,8 @@ async function sync(directory: string): Promise<void> {
   }
 }
 
-/** Removes temporary directories that a crash during an earlier creation left behind. */
-async function removeStale(home: string): Promise<void> {
+/** Removes temporary directories that a crash during an earlier creation left behind at least ten minutes ago. */
+export async function removeStaleClusters(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     if (!name.startsWith(temporaryPrefix)) continue;
     const path = join(home, name);

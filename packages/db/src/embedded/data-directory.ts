@@ -1,5 +1,6 @@
 import { access, chmod, chown, constants, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { getSystemErrorMessage } from "node:util";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 import type { ServerAccount } from "./run-program.ts";
 
@@ -54,6 +55,12 @@ const writeErrorCodes = new Set(
   "EACCES EDQUOT EEXIST ENAMETOOLONG ENOENT ENOSPC ENOTDIR EPERM EROFS".split(" "),
 );
 
+function explain(error: unknown, code: string): string {
+  if (code === "EEXIST" || code === "ENOTDIR") return "it, or a directory above it, is a file";
+  const { errno } = error as NodeJS.ErrnoException; // An error with a code of the operating system.
+  return errno === undefined ? code : getSystemErrorMessage(errno);
+}
+
 /** Runs `work`, and translates errors of the operating system about writing in `path`. */
 export async function translateWriteErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -63,7 +70,7 @@ export async function translateWriteErrors<T>(path: string, work: () => Promise<
     if (!writeErrorCodes.has(code)) throw error;
     throw new EmbeddedPostgresError(
       "data-directory-not-writable",
-      `Latchkey cannot write its data directory ${path} (${code}).`,
+      `Latchkey cannot write its data directory ${path}: ${explain(error, code)}.`,
       { cause: error },
     );
   }

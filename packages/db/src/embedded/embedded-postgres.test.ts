@@ -1,5 +1,16 @@
 import { execFile } from "node:child_process";
-import { chmod, chown, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -142,14 +153,31 @@ test("names a data directory that it can't write to", async () => {
   await writeFile(file, "");
   const closed = join(parent, "closed");
   await mkdir(closed, { mode: 0o500 });
+  const isFile = "it, or a directory above it, is a file";
   // File modes don't restrict root, but the kernel's file system /proc does.
-  for (const dataDirectory of [file, join(file, "data"), isRoot ? "/proc/latchkey" : join(closed, "data")]) {
+  for (const [dataDirectory, reason] of [
+    [file, isFile],
+    [join(file, "data"), isFile],
+    isRoot ? ["/proc/latchkey", "no such file or directory"] : [join(closed, "data"), "permission denied"],
+  ] as const) {
     await expect(openEmbeddedPostgres({ dataDirectory })).rejects.toMatchObject({
       name: "EmbeddedPostgresError",
       kind: "data-directory-not-writable",
-      message: expect.stringContaining(`cannot write its data directory ${dataDirectory} (E`),
+      message: `Latchkey cannot write its data directory ${dataDirectory}: ${reason}.`,
     });
   }
+}, 30_000);
+
+test("names a directory in the place of the cluster that isn't one, and changes nothing", async () => {
+  const dataDirectory = await makeDirectory();
+  const other = join(dataDirectory, "postgres");
+  await mkdir(other);
+  await writeFile(join(other, "notes"), "");
+  await expect(openEmbeddedPostgres({ dataDirectory })).rejects.toMatchObject({
+    kind: "start-failed",
+    message: expect.stringMatching(/postgres exists and isn't a Postgres cluster; move it/),
+  });
+  expect(await readdir(other)).toEqual(["notes"]);
 }, 30_000);
 
 test("rejects a directory that is shared with other users and does not change it", async () => {

@@ -1,7 +1,7 @@
 import { getBinaries } from "./binaries.ts";
 import { type ClusterConnection, readSuperuserConnection } from "./cluster-connection.ts";
 import { findClusterLocation, hasCluster } from "./cluster-location.ts";
-import { createCluster, requireVersion } from "./create-cluster.ts";
+import { createCluster, removeStaleClusters, requireVersion } from "./create-cluster.ts";
 import { createDataDirectory } from "./data-directory.ts";
 import { type Cluster, joinCluster, type Membership, settlesWithin } from "./join-cluster.ts";
 import { stopServer } from "./server-process.ts";
@@ -57,6 +57,7 @@ async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster
   const directory = await createDataDirectory(dataDirectory);
   let location = await findClusterLocation(directory);
   const binaries = await getBinaries(location.account);
+  await removeStaleClusters(location.home);
   if (!(await hasCluster(location.cluster))) {
     await createCluster(location, binaries);
     // Looks again, because another process may have been faster, and may use another account if useradd ran in both at

@@ -3,9 +3,13 @@ import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises"
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { getSystemErrorMessage } from "node:util";
 import { createGunzip, createGzip } from "node:zlib";
 import { BackupError } from "@latchkey/db/backup-error";
 import { isSystemError } from "../../database-server.ts";
+
+/** What follows the name of a backup that isn't complete. */
+const partialSuffix = ".partial";
 
 /** @throws {BackupError} `file-exists` */
 export async function requireNoFile(path: string): Promise<void> {
@@ -27,7 +31,7 @@ export async function writeBackupFile(
   chunks: AsyncIterable<Buffer>,
   signal: AbortSignal,
 ): Promise<number> {
-  const partial = `${path}.partial`;
+  const partial = path + partialSuffix;
   const file = await translating(partial, () => open(partial, "wx", 0o600));
   try {
     const size = await writeAll({ path: partial, file }, chunks, signal);
@@ -118,15 +122,22 @@ async function translating<Result>(path: string, work: () => Promise<Result>): P
 function translate(path: string, error: unknown): unknown {
   if (!isSystemError(error)) return error;
   if (error.code === "EEXIST") return fileExists(path);
-  if (error.code === "ENOENT")
-    return new BackupError("file-missing", `There is no file or directory ${path}.`, { cause: error });
-  return new BackupError("file-inaccessible", `${path} can't be read or written: ${error.message}.`, {
-    cause: error,
-  });
+  if (error.code === "ENOENT") return new BackupError("file-missing", explainMissing(path), { cause: error });
+  // Without the path and the name of the system call, which Node adds.
+  const { errno } = error as NodeJS.ErrnoException; // Node sets it for errors of system calls.
+  const reason = errno === undefined ? error.message : getSystemErrorMessage(errno);
+  return new BackupError("file-inaccessible", `Can't access ${path}: ${reason}.`, { cause: error });
+}
+
+/** A file that can't be created has no directory. */
+function explainMissing(path: string): string {
+  return path.endsWith(partialSuffix)
+    ? `There is no directory ${dirname(path)}.`
+    : `There is no file or directory ${path}.`;
 }
 
 function fileExists(path: string): BackupError {
-  const advice = path.endsWith(".partial")
+  const advice = path.endsWith(partialSuffix)
     ? "another backup writes it, or was killed; delete it if none is running"
     : "choose another name; a backup never replaces a file";
   return new BackupError("file-exists", `${path} exists; ${advice}.`);

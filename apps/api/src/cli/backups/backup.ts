@@ -11,7 +11,15 @@ import { requireNoFile, writeBackupFile } from "./backup-file.ts";
 
 /** Writes a backup of the instance; changes nothing in the database, not even its schema. */
 export const backupTask = defineServerTask({
-  input: z.strictObject({ file: z.string().min(1, "Expected the path of a file.") }),
+  input: z.strictObject({
+    file: z
+      .string()
+      .min(1, "Expected the path of a file.")
+      .refine(
+        (file) => file !== "-",
+        "A backup can't be written to standard output. Expected the path of a file.",
+      ),
+  }),
   prepare: async ({ file }) => {
     const path = resolve(file);
     await requireNoFile(path);
