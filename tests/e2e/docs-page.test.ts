@@ -46,7 +46,7 @@ async function showOperation(page: Page, anchor: string, title: string): Promise
 
 /** Tries the operation that returns the configuration of the instance. Returns what the page shows. */
 async function tryCall(page: Page, secret: string, status: RegExp): Promise<string> {
-  await showOperation(page, "tag/instance/GET/global/config", "Get the public configuration");
+  await showOperation(page, "tag/instance/GET/global/config", "Get the configuration of the instance");
   await page.getByRole("button", { name: /Test Request.*get \/global\/config/s }).click();
   const client = page.getByRole("dialog");
   await client.getByPlaceholder("Token").fill(secret);
@@ -123,7 +123,7 @@ test("calls the origin it was opened from, and stores no key", async () => {
 
 test("shows code samples in curl, JavaScript, Python and Go, with the URL of the instance", async () => {
   const { page } = visits.light;
-  await showOperation(page, "tag/instance/GET/global/config", "Get the public configuration");
+  await showOperation(page, "tag/instance/GET/global/config", "Get the configuration of the instance");
   const sample = page.getByRole("group", { name: /Request Example for\s*get\s*\/global\/config/i });
   for (const [option, marker] of [
     ["Fetch", "fetch("],
@@ -143,6 +143,26 @@ test("shows code samples in curl, JavaScript, Python and Go, with the URL of the
 });
 
 const samples = ["Curl", "Fetch", "NewRequest", "http.client"];
+
+test("leaves optional filters out of code samples", async () => {
+  const { page } = visits.light;
+  await showOperation(page, "tag/workspaces/GET/workspaces", "List workspaces");
+  const sample = page.getByRole("group", { name: /Request Example for\s*get\s*\/workspaces/i }).first();
+  await expect.poll(() => sample.locator("code").textContent()).toContain("/open/workspaces");
+  expect(await sample.locator("code").textContent()).not.toMatch(/limit=|sort=|role=/);
+});
+
+test("follows a change of the color scheme while it is open", async () => {
+  const { page } = await environment.browser.open({ colorScheme: "light" });
+  await page.goto(`${environment.baseUrl}/docs`);
+  await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
+  const isDark = () => page.evaluate("document.body.classList.contains('dark-mode')");
+  expect(await isDark()).toBe(false);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect.poll(isDark).toBe(true);
+  expect(await page.locator("html").getAttribute("data-mantine-color-scheme")).toBe("dark");
+  await page.context().close();
+});
 
 test("states the required permission of an operation", async () => {
   const { page } = visits.light;

@@ -19,8 +19,12 @@ afterAll(async () => {
 });
 
 interface SlowCaller {
-  /** Settles with the status and the duration when the server has ended the connection. */
-  readonly ended: Promise<{ readonly status: string | undefined; readonly afterMs: number }>;
+  /** Settles with the response and the duration when the server has ended the connection. */
+  readonly ended: Promise<{
+    readonly status: string | undefined;
+    readonly requestId: string | undefined;
+    readonly afterMs: number;
+  }>;
   readonly socket: Socket;
 }
 
@@ -35,11 +39,12 @@ function callSlowly(beginning: string): SlowCaller {
   socket.on("error", () => undefined);
   socket.write(beginning);
   const timer = setInterval(() => socket.writable && socket.write("a"), 1_000);
-  const ended = new Promise<{ status: string | undefined; afterMs: number }>((resolve) => {
+  const ended: SlowCaller["ended"] = new Promise((resolve) => {
     socket.once("close", () => {
       clearInterval(timer);
       resolve({
         status: /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1],
+        requestId: /^x-request-id: (.*)\r$/im.exec(text)?.[1],
         afterMs: performance.now() - startedAt,
       });
     });
@@ -51,7 +56,7 @@ test("500 slow callers don't delay the open API, and none is connected beyond it
   const slowHeaderCallers = Array.from({ length: 300 }, () =>
     callSlowly("GET /open/me HTTP/1.1\r\nHost: x\r\nX-Slow: "),
   );
-  const authorized = `POST /open/workspaces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}`;
+  const authorized = `POST /open/workspaces HTTP/1.1\r\nHost: x\r\nX-Request-Id: slow-body\r\nAuthorization: Bearer ${key}`;
   const slowBodyCallers = Array.from({ length: 200 }, () =>
     callSlowly(`${authorized}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":"`),
   );
@@ -73,6 +78,11 @@ test("500 slow callers don't delay the open API, and none is connected beyond it
     expect(afterMs).toBeGreaterThan(9_000);
     expect(afterMs).toBeLessThan(16_000);
   }
-  for (const { ended } of slowBodyCallers) expect((await ended).afterMs).toBeLessThan(36_000);
+  for (const { ended } of slowBodyCallers) {
+    const { status, requestId, afterMs } = await ended;
+    // The headers of these requests have arrived.
+    expect([status, requestId]).toEqual(["408", "slow-body"]);
+    expect(afterMs).toBeLessThan(36_000);
+  }
   expect((await callOpen(product.baseUrl, key)).status).toBe(200);
 });

@@ -28,7 +28,7 @@ export interface Env {
   readonly historyDays: number;
   /** A sign-in beyond this ends the user's oldest session. */
   readonly maxSessionsPerUser: number;
-  /** Sign-ups per network: an IPv4 address, or 64 bits of an IPv6 address. */
+  /** Sign-ups per network: an IPv4 address or an IPv6 /64 network. */
   readonly maxSignUpsPerHour: number;
   readonly quotas: Quotas;
   /** Whether each request to the open API and to tRPC is logged. */

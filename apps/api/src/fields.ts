@@ -9,8 +9,7 @@ const hiddenCharacters = customIssue("invalid_characters", "Remove the invisible
 
 // Postgres can't store U+0000, lone surrogates aren't valid Unicode, and a single line has no control characters.
 // Characters that change the writing direction would also affect the text next to a name. Joiners are allowed,
-// because
-// emoji need them.
+// because emoji need them.
 const printable = z
   .string()
   .refine(

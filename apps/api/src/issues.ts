@@ -56,6 +56,27 @@ const boundCodes: Readonly<Record<string, { readonly below: IssueCode; readonly 
   array: { below: "too_few", above: "too_many" },
 };
 
+/**
+ * The message of an issue whose schema has none; undefined for zod's. zod names its own terms: "expected string, received
+ * undefined". Pass it as `error` when you parse.
+ */
+export function describeInput(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "invalid_value")
+    return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+  if (issue.code !== "invalid_type") return undefined;
+  if (issue.input === undefined) return "is required";
+  return `must be ${nouns[issue.expected] ?? `of type ${issue.expected}`}`;
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "an array",
+  object: "an object",
+};
+
 function isIssueCode(code: unknown): code is IssueCode {
   return typeof code === "string" && Object.hasOwn(issueCatalog, code);
 }

@@ -12,7 +12,7 @@ function setOf<Item extends z.ZodType>(item: Item) {
   return z
     .array(item)
     .min(1, "Include at least one item, or use null for all.")
-    .max(maxItems, `Name at most ${maxItems}.`)
+    .max(maxItems, `Include at most ${maxItems} items.`)
     .transform((items) => [...new Set(items)])
     .nullable();
 }
@@ -42,28 +42,51 @@ export const requestedExpiry = z
 
 /** The restrictions of a key, and whether it is disabled. Each member is optional. */
 export const keySettings = {
-  isDisabled: z.boolean().exactOptional(),
-  /** Null for never. */
-  expiresAt: expiryTime.nullable().exactOptional(),
-  workspaceIds: setOf(workspaceId.meta(shownId("workspace").meta() ?? {})).exactOptional(),
-  permissions: setOf(z.enum(permissions, "Not a permission.")).exactOptional(),
-  isReadOnly: z.boolean().exactOptional(),
+  isDisabled: z
+    .boolean()
+    .meta({ description: "`true` rejects all requests with the key. Enabling it again expands access." })
+    .exactOptional(),
+  expiresAt: expiryTime
+    .nullable()
+    .meta({ description: "When the key expires, in the future; null for never." })
+    .exactOptional(),
+  workspaceIds: setOf(workspaceId.meta(shownId("workspace").meta() ?? {}))
+    .meta({ description: "The only workspaces that the key can access; null for all of the owner's." })
+    .exactOptional(),
+  permissions: setOf(z.enum(permissions, "Not a permission."))
+    .meta({
+      description:
+        "The only permissions that the key has, as far as the owner has them; null for all of the owner's.",
+    })
+    .exactOptional(),
+  isReadOnly: z
+    .boolean()
+    .meta({ description: "Whether the key has only permissions that end in `:read`." })
+    .exactOptional(),
   ipRanges: setOf(
     z
       .string()
       .max(49, "Use at most 49 characters.")
-      .refine(isIpRange, customIssue("invalid_format", "Enter an address or a range, such as 10.0.0.0/8."))
+      .refine(isIpRange, customIssue("invalid_format", "Enter an IP address or range, such as 10.0.0.0/8."))
       .meta({ pattern: "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$", example: "203.0.113.0/24" }),
-  ).exactOptional(),
+  )
+    .meta({ description: "The IP addresses and ranges that the key can be used from; null for all." })
+    .exactOptional(),
   limit: z
     .strictObject({
-      quota: z.int().min(1, "Allow at least 1.").max(maxQuota, `Allow at most ${maxQuota}.`),
+      quota: z
+        .int()
+        .min(1, "Allow at least 1.")
+        .max(maxQuota, `Allow at most ${maxQuota}.`)
+        .meta({ description: "Maximum requests per window." }),
       windowSeconds: z
         .int()
-        .min(1, "At least 1 second.")
-        .max(maxWindowSeconds, `At most ${maxWindowSeconds} seconds (1 day).`),
+        .min(1, "Use at least 1 second.")
+        .max(maxWindowSeconds, `Use at most ${maxWindowSeconds} seconds (1 day).`)
+        .meta({ description: "The length of a window, in seconds." }),
     })
     .nullable()
+    .meta({ description: "The rate limit; null for none." })
     .exactOptional(),
 };
 

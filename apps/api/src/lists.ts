@@ -116,7 +116,7 @@ function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined
   const { data } = cursorSchema.safeParse(parseJson(Buffer.from(cursor, "base64url").toString()));
   const isTime = sort.endsWith("At");
   if (data?.[0] === sort && (!isTime || timePattern.test(data[1]))) return { value: data[1], id: data[2] };
-  const message = "must be a nextCursor of this list in this order";
+  const message = "must be a nextCursor from this list with the same sort order";
   throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", code: "invalid_format", message }] });
 }
 

@@ -3,10 +3,8 @@ import { z } from "zod";
 import * as fields from "./fields.ts";
 
 // Response schemas describe formats and don't check them again: the product made these values, or checked them when
-// they
-// came in, and checking doubles the time that a page of members takes (docs/decisions/0008). Tests compare every
-// response
-// with the OpenAPI document, formats included.
+// they came in, and checking doubles the time that a page of members takes (docs/decisions/0008). Tests compare every
+// response with the OpenAPI document, formats included.
 
 /** A time in a response, in ISO 8601, in UTC. */
 export const timestamp = z
@@ -21,7 +19,7 @@ export const shownEmail = z.string().meta({ format: "email", example: "ada@examp
 
 /** The version of a resource, which an edit can require with `If-Match`. */
 export const version = z.int().min(1).meta({
-  description: "Increases with every change. In quotes, it is accepted as an `ETag`.",
+  description: "Increases with every change. In quotes, `If-Match` accepts it instead of an `ETag`.",
   example: 3,
 });
 

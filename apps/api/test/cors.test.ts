@@ -45,7 +45,7 @@ describe("a page of an allowed origin", () => {
     expect(response.status).toBe(status);
     expect(response.headers.get("access-control-allow-origin")).toBe(page);
     expect(response.headers.get("access-control-expose-headers")).toBe(
-      "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Link, ETag, Idempotent-Replayed",
+      "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Link, ETag, Idempotent-Replayed, Allow, Deprecation, Sunset",
     );
     expect(response.headers.get("access-control-allow-credentials")).toBeNull();
     expect(response.headers.get("vary")).toContain("Origin");

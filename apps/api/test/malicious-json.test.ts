@@ -84,9 +84,7 @@ describe("the open API", () => {
     ["the same member name in different objects", '{"name":[{"a":1},{"a":1},{"b":{"a":2}}]}'],
   ])("parses %s", async (_what, body) => {
     const { error } = JSON.parse((await post("/open/workspaces", body)).text);
-    expect(error.issues).toEqual([
-      { path: "name", code: "invalid_type", message: expect.stringContaining("expected string") },
-    ]);
+    expect(error.issues).toEqual([{ path: "name", code: "invalid_type", message: "must be a string" }]);
   });
 
   test("accepts a string that only looks dangerous", async () => {

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 
 /**
- * Returns the network by which limits count IP addresses: an IPv4 address, or the first 64 bits of an IPv6 address,
+ * Returns the network by which limits count IP addresses: an IPv4 address, or the /64 network of an IPv6 address,
  * because one subscriber has at least a /64 network.
  * @param address null if a proxy sent an address that can't be parsed. All of these count as one network.
  */

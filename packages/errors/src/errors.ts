@@ -43,7 +43,7 @@ export const errorCatalog = {
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     trpc: "UNSUPPORTED_MEDIA_TYPE",
-    message: "The body must be application/json",
+    message: "The body must be application/json in UTF-8",
   },
   UNPROCESSABLE_CONTENT: {
     status: 422,

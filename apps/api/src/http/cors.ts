@@ -12,6 +12,9 @@ const exposedHeaders = [
   "Link",
   "ETag",
   "Idempotent-Replayed",
+  "Allow",
+  "Deprecation",
+  "Sunset",
 ].join(", ");
 
 const preflightHeaders = {

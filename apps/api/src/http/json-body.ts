@@ -50,10 +50,12 @@ function unpack(req: IncomingMessage): Readable {
       : encoding === "br"
         ? createBrotliDecompress()
         : undefined;
-  if (!unpacked) throw new AppError("UNSUPPORTED_MEDIA_TYPE");
+  if (!unpacked) {
+    const message = "The body's Content-Encoding must be gzip, deflate or br";
+    throw new AppError("UNSUPPORTED_MEDIA_TYPE", { message });
+  }
   // `pipe` doesn't forward the error if the client disconnects. `pipeline` does, but also closes the connection
-  // before an
-  // error response can be sent.
+  // before an error response can be sent.
   req.once("error", (error) => unpacked.destroy(error));
   return req.pipe(unpacked);
 }

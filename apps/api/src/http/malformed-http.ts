@@ -3,6 +3,7 @@ import { type Server, ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode } from "@latchkey/errors";
 import { errorBody } from "./error-boundary.ts";
+import { requestIdOf } from "./request-id.ts";
 
 const codes: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: "REQUEST_HEADER_FIELDS_TOO_LARGE",
@@ -18,7 +19,9 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 export function answerMalformedHttp(server: Server, getBaseUrl: () => string): ReadonlySet<Duplex> {
   const detachedSockets = new Set<Duplex>();
   const rejectNext = (socket: Duplex, code: ErrorCode): void =>
-    answerNext(socket, () => reject(socket, new AppError(code), getBaseUrl()));
+    answerNext(socket, (requestId) =>
+      reject(socket, new AppError(code), { requestId, baseUrl: getBaseUrl() }),
+    );
   server.on("clientError", (failure: NodeJS.ErrnoException, socket: Duplex) => {
     if (failure.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
@@ -39,25 +42,31 @@ export function answerMalformedHttp(server: Server, getBaseUrl: () => string): R
 /**
  * Responds to the latest message on a connection. If the response to an earlier request is pending, ends the connection
  * after that response instead.
+ * @param answer writes the response, with the ID of the request if its headers have arrived, otherwise with a new ID.
  */
-function answerNext(socket: Duplex, answer: () => void): void {
-  const earlier = findUnanswered(socket);
-  if (!earlier) {
-    answer();
+function answerNext(socket: Duplex, answer: (requestId: string) => void): void {
+  const oldest = findUnfinished(socket);
+  // A response without headers whose request is incomplete belongs to the malformed request.
+  const isEarlier = oldest && (oldest.req.complete || oldest.headersSent);
+  if (!isEarlier) {
+    answer(oldest ? requestIdOf(oldest.req) : randomUUID());
     return;
   }
   // Node may have detached the socket. Its timeouts no longer apply then.
   destroyAfter(socket, earlierResponseMs);
   // The client would take a response written now for the response to the earlier request.
-  earlier.once("finish", () => {
+  oldest.once("finish", () => {
     discardRest(socket);
     socket.end();
   });
 }
 
-function reject(socket: Duplex, error: AppError, baseUrl: string): void {
+function reject(
+  socket: Duplex,
+  error: AppError,
+  { requestId, baseUrl }: { readonly requestId: string; readonly baseUrl: string },
+): void {
   discardRest(socket);
-  const requestId = randomUUID();
   const body = JSON.stringify(errorBody(error, { requestId, baseUrl }));
   socket.end(
     [
@@ -74,13 +83,11 @@ function reject(socket: Duplex, error: AppError, baseUrl: string): void {
   );
 }
 
-/** Returns the response to an earlier request on this connection if it isn't finished. */
-function findUnanswered(socket: Duplex): ServerResponse | undefined {
-  // Node keeps the oldest unfinished response here, and checks it before it sends its own default response.
+/** Returns the oldest response on this connection that isn't finished. */
+function findUnfinished(socket: Duplex): ServerResponse | undefined {
+  // Node keeps it here, and checks it before it sends its own default response.
   const oldest = "_httpMessage" in socket ? socket._httpMessage : undefined;
-  // A response without headers whose request is incomplete belongs to the malformed request.
-  const isEarlier = oldest instanceof ServerResponse && (oldest.req.complete || oldest.headersSent);
-  return isEarlier ? oldest : undefined;
+  return oldest instanceof ServerResponse ? oldest : undefined;
 }
 
 /** How long the response to an earlier request may take to be created and read, in milliseconds. */

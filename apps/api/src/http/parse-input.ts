@@ -1,6 +1,6 @@
 import { AppError, type Issue } from "@latchkey/errors";
 import { z } from "zod";
-import { toIssues } from "../issues.ts";
+import { describeInput, toIssues } from "../issues.ts";
 
 /** Each schema is a strict object, so that unknown members are rejected. */
 export interface RequestParts {
@@ -29,7 +29,7 @@ export function parseInput(schemas: RequestParts, raw: RawInput): Record<string,
   if (!hasSchema && raw.body === undefined && isEmpty(raw.query)) return {};
   const issues: Issue[] = [];
   const parse = (schema: z.ZodType, value: unknown): unknown => {
-    const { data, error } = schema.safeParse(value);
+    const { data, error } = schema.safeParse(value, { error: describeInput });
     if (error) issues.push(...toIssues(error, value));
     return data;
   };

@@ -92,7 +92,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
     description:
       "The key is unknown, disabled, expired or revoked; its restrictions don't allow the request; or its owner lacks the permission or isn't a member of the workspace. The response doesn't say which, but the owner of the key can look up the reason in the web app by the request ID.",
   },
-  NOT_FOUND: { description: "The workspace has no resource with this ID." },
+  NOT_FOUND: { description: "The workspace has no resource with this ID, or the path is unknown." },
   METHOD_NOT_SUPPORTED: {
     description: "The path doesn't support this method. `Allow` lists those that it supports.",
   },
@@ -134,7 +134,7 @@ const keyFailures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   FORBIDDEN: {
     name: "KeyForbidden",
     description:
-      "The request's key isn't valid or is a restricted key, which can manage only itself, or the key in the path belongs to another user or never existed. The response doesn't say which.",
+      "The request's key isn't valid; or it is a restricted key, which can manage only itself; or the request has a former secret, which can't change keys; or the key in the path belongs to another user or never existed. The response doesn't say which.",
   },
   NOT_FOUND: { name: "KeyDeleted", description: "The key belonged to the same user and has been deleted." },
 };

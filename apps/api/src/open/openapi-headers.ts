@@ -23,7 +23,7 @@ export const headers = {
   },
   "Idempotent-Replayed": {
     description:
-      "Whether this response repeats the response to an earlier request with the same `Idempotency-Key`.",
+      "Present if an earlier request with the same `Idempotency-Key` was carried out, so that this one was not.",
     schema: { type: "string", const: "true" },
     example: "true",
   },
@@ -95,7 +95,7 @@ export const parameters = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Makes retries safe: requests with the same key are carried out once and get the same response. Keys are scoped to the user and the path, and expire after 24 hours. After an error or a lost response, retry with the same key.",
+      "Makes retries safe: requests with the same `Idempotency-Key` are carried out once and get the same response. It is scoped to the user and the path, and expires after 24 hours. After an error or a lost response, send the request again with the same `Idempotency-Key`.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
   },
   IfMatch: {

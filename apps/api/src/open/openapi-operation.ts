@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from "zod-openapi";
 import type { Deprecation } from "../http/deprecation.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -46,13 +47,25 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
     ...(deprecated ? { deprecated: true } : {}),
     requestParams: { ...(params ? { path: params } : {}), ...(query ? { query } : {}) },
     parameters: named.map((name) => ({ $ref: `#/components/parameters/${name}` })),
-    ...(body ? { requestBody: { required: true, content: { "application/json": { schema: body } } } } : {}),
+    ...(body
+      ? {
+          requestBody: {
+            required: isRequired(endpoint, body),
+            content: { "application/json": { schema: body } },
+          },
+        }
+      : {}),
     responses: {
       [`${response.status}` as const]: describeSuccess(endpoint),
       ...(readsIfNoneMatch(endpoint) ? { "304": notModified } : {}),
       ...Object.fromEntries(errors),
     },
   };
+}
+
+/** Whether a request needs a body. One without a body counts as an empty object, and an edit must change something. */
+function isRequired({ method }: Endpoint, body: z.ZodType): boolean {
+  return method !== "POST" || !body.safeParse({}).success;
 }
 
 const requirementByAccess = {

@@ -9,15 +9,19 @@ import { shownId, timestamp, version } from "../schemas.ts";
 const limit = z
   .object({
     quota: z.int().min(1).meta({ description: "Maximum requests per window.", example: 100 }),
-    windowSeconds: z.int().min(1).max(restrictionLimits.maxWindowSeconds).meta({ example: 60 }),
+    windowSeconds: z
+      .int()
+      .min(1)
+      .max(restrictionLimits.maxWindowSeconds)
+      .meta({ description: "The length of a window, in seconds.", example: 60 }),
   })
   .meta({ id: "KeyLimit" });
 
 const formerSecret = z
   .object({
     start: z.string().meta({ description: "The first characters of the secret.", example: "lk_Zx81Qp" }),
-    retiredAt: timestamp,
-    goodUntil: timestamp,
+    retiredAt: timestamp.meta({ description: "When a rotation replaced the secret." }),
+    goodUntil: timestamp.meta({ description: "When the overlap ends; the secret is rejected from then on." }),
     lastUsedAt: timestamp.nullable().meta({ description: "Accurate to a minute." }),
   })
   .meta({ id: "FormerSecret" });
@@ -32,12 +36,16 @@ export const apiKey = z
       .string()
       .meta({ description: "The first characters of the secret, to recognize it.", example: "lk_4fTq0a" }),
     createdAt: timestamp,
-    lastUsedAt: timestamp.nullable(),
+    lastUsedAt: timestamp
+      .nullable()
+      .meta({ description: "When the last request was admitted; null for never." }),
     usageCount: z
       .int()
       .min(0)
       .meta({ description: "The exact number of requests admitted with the key.", example: 42 }),
-    isDisabled: z.boolean(),
+    isDisabled: z
+      .boolean()
+      .meta({ description: "Whether requests with the key are rejected until it is enabled." }),
     expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
     workspaceIds: z
       .array(shownId("workspace"))

@@ -9,6 +9,10 @@ export const auditAction = z.enum(Object.keys(auditActions) as [AuditAction, ...
 
 const details = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).nullable();
 
+/** Describes the values of one side of a change, for people who have only the OpenAPI document. */
+const changedValues = (side: "before" | "after") =>
+  `The changed values ${side} the change, by name; null if there are none. A list is one string, separated by commas; a rate limit is \`<quota>/<seconds>s\`. For a key, \`workspaces\` (\`all\` or \`selected\`) and \`canReachWorkspace\` say what it can reach, without naming other workspaces. More names may be added.`;
+
 /** A change in a workspace. */
 export const auditEvent = z
   .object({
@@ -38,10 +42,10 @@ export const auditEvent = z
       }),
     }),
     before: details.meta({
-      description: "The changed values before the change.",
+      description: changedValues("before"),
       example: { role: "viewer" },
     }),
-    after: details.meta({ description: "The changed values after the change.", example: { role: "member" } }),
+    after: details.meta({ description: changedValues("after"), example: { role: "member" } }),
     address: z.string().nullable().meta({ description: "The client's IP address.", example: "192.0.2.7" }),
     requestId: z.string().nullable().meta({
       description: "The `X-Request-Id` of the request.",

@@ -1,7 +1,31 @@
+import type { Outcome } from "@latchkey/auth/outcome";
 import { encodeId } from "@latchkey/db/ids";
 import type { UsageBucket } from "@latchkey/db/key-history";
 import { z } from "zod";
 import { shownId, timestamp } from "../schemas.ts";
+
+/** What each outcome means. */
+const outcomes: Readonly<Record<Outcome, string>> = {
+  admitted: "The requests were admitted.",
+  limited: "The key was rate limited.",
+  disabled: "The key was disabled.",
+  expired: "The key had expired.",
+  deleted: "The key had been deleted.",
+  "rotated-out": "The secret was a former one, after its overlap.",
+  "user-disabled": "The owner of the key was disabled.",
+  address: "The IP address wasn't in the IP ranges of the key.",
+  "no-member": "The owner wasn't a member of the workspace.",
+  "no-permission": "The owner's role didn't have the permission.",
+  "workspace-not-in-key": "The key was restricted to other workspaces.",
+  "permission-not-in-key": "The key was restricted to other permissions, or to reading.",
+  narrowed: "The operation needs a key that isn't restricted.",
+};
+
+function list(meanings: Readonly<Record<string, string>>): string {
+  return Object.entries(meanings)
+    .map(([value, meaning]) => `- \`${value}\`: ${meaning}`)
+    .join("\n");
+}
 
 /** The number of requests with one key that had one outcome in one workspace and one hour or day in UTC. */
 export const usageBucket = z
@@ -11,7 +35,7 @@ export const usageBucket = z
       .nullable()
       .meta({ description: "Null for requests without a workspace." }),
     outcome: z.string().meta({
-      description: "`admitted`, `limited`, or the reason for the rejection. More values may be added.",
+      description: `Whether the requests were admitted, rate limited, or why they were rejected. More values may be added.\n\n${list(outcomes)}`,
       example: "admitted",
     }),
     count: z.int().min(1).meta({ example: 42 }),

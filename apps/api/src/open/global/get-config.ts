@@ -7,7 +7,10 @@ const configuration = z
     name: z.string().meta({ example: "Latchkey" }),
     version: z.string().meta({ example: "0.1.0" }),
     baseUrl: shownUrl.meta({ example: "https://keys.example.com" }),
-    registration: z.enum(["open", "invite", "closed"]).meta({ description: "Who can sign up." }),
+    registration: z.enum(["open", "invite", "closed"]).meta({
+      description:
+        "Who can sign up. `open`: everyone. `invite` and `closed`: only users that the operator creates. `invite` is reserved for invitations.",
+    }),
     authProviders: z.array(z.enum(["password"])).meta({ description: "The ways to sign in." }),
     documentationUrl: shownUrl.meta({ example: "https://keys.example.com/docs" }),
     openapiUrl: shownUrl.meta({ example: "https://keys.example.com/openapi.json" }),
@@ -19,7 +22,7 @@ export const getConfig = defineEndpoint({
   method: "GET",
   path: "/global/config",
   operationId: "getConfiguration",
-  summary: "Get the public configuration",
+  summary: "Get the configuration of the instance",
   description:
     "Returns the instance's configuration and its current time. Use it as a first request with a new key.",
   access: "key",

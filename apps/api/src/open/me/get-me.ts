@@ -22,7 +22,7 @@ const identity = z
       createdAt: timestamp,
       lastUsedAt: timestamp.nullable(),
       usageCount: z.int().min(0).meta({
-        description: "Requests allowed with this key, including this request.",
+        description: "The exact number of requests admitted with the key, including this request.",
         example: 42,
       }),
     }),

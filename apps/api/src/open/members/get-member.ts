@@ -9,7 +9,8 @@ export const getMember = defineEndpoint({
   path: "/workspaces/:workspaceId/members/:userId",
   operationId: "getMember",
   summary: "Get a member",
-  description: "Pass its `ETag` as `If-Match` when you update it.",
+  description:
+    "Returns a member of a workspace, with the role. Pass the `ETag` as `If-Match` when you change the role.",
   access: { workspace: "members:read" },
   request: { params: memberParams },
   response: { status: 200, schema: member, hasEtag: true },

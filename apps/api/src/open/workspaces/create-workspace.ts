@@ -10,7 +10,7 @@ export const createWorkspace = defineEndpoint({
   operationId: "createWorkspace",
   summary: "Create a workspace",
   description:
-    "The key's owner becomes the first owner of the workspace. The URL is derived from the name and doesn't change.",
+    "The key's owner becomes the first owner of the workspace. The slug, which identifies the workspace in URLs of the web app, is derived from the name and doesn't change.",
   access: "unrestricted-key",
   request: { body: z.strictObject(newWorkspaceFields) },
   response: { status: 201, schema: workspace, hasEtag: true },
