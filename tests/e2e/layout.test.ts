@@ -4,10 +4,12 @@ import { signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
-// At every window width, no text of a list is clipped to less than 60 px or overlaps another.
+// At every window width, no text of a list is clipped to less than 60 px or overlaps another. Every page can be used with
+// the keyboard alone.
 
 let page: Page;
 let slug: string;
+let keyId: string;
 
 const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
   ({ page } = await browser.open());
@@ -32,6 +34,7 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
     },
   });
   const { id } = await apiKeys.create.mutate({ name: "Rotating" });
+  keyId = id;
   await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
 });
 
@@ -75,14 +78,16 @@ const findProblems = `(() => {
   return problems;
 })()`;
 
-test.each([
+const lists = [
   ["the keys of a workspace", (): string => `/w/${slug}/api-keys`, "Rotating"],
   ["members", (): string => `/w/${slug}/members`, "Ada Lovelace"],
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
   ["one's own keys", (): string => "/account/api-keys", "Rotating"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
-] as const)("lists neither clip nor overlap their text at any width: %s", async (_what, path, text) => {
+] as const;
+
+test.each(lists)("lists neither clip nor overlap their text at any width: %s", async (_what, path, text) => {
   await page.goto(environment.baseUrl + path());
   await page.getByText(text).first().waitFor();
   const found: Record<number, unknown> = {};
@@ -95,6 +100,53 @@ test.each([
   }
   expect(found).toEqual({});
 });
+
+/** Remembers the controls of the page that Tab should reach, with their looks without the focus. Returns their names. */
+const findControls = `(() => {
+  // The UA's outline is invisible if its style is none, whatever its width and color.
+  const outlineOf = ({ outlineStyle, outlineWidth, outlineColor }) =>
+    outlineStyle === "none" || outlineWidth === "0px" ? "" : outlineWidth + outlineColor;
+  globalThis.lookOf = (element) => {
+    const style = getComputedStyle(element);
+    return [outlineOf(style), style.boxShadow, style.borderColor, outlineOf(getComputedStyle(element, "::after"))].join();
+  };
+  const isReachable = (element) =>
+    element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0 &&
+    element.tabIndex >= 0 && !element.disabled && !element.closest("[inert]") &&
+    (element.type !== "radio" || element.checked);
+  globalThis.controls = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")]
+    .filter(isReachable);
+  globalThis.looks = controls.map(lookOf);
+  return controls.map((element) => element.getAttribute("aria-label") || element.textContent || element.outerHTML);
+})()`;
+
+/** The place of the focused control among them, and whether it looks different with the focus. */
+const findFocus = `(() => {
+  const place = controls.indexOf(document.activeElement);
+  return { place, isShown: place >= 0 && lookOf(document.activeElement) !== looks[place] };
+})()`;
+
+test.each([
+  ...lists,
+  ["a key", (): string => `/account/api-keys/${keyId}`, "Danger zone"],
+  ["the settings", (): string => `/w/${slug}/settings`, "Delete workspace"],
+] as const)(
+  "Tab reaches every control in the order of the page, and shows the focus: %s",
+  async (_what, path, text) => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(environment.baseUrl + path());
+    await page.getByText(text).first().waitFor();
+    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+    const names = await page.evaluate<string[]>(findControls);
+    const visited: { place: number; isShown: boolean }[] = [];
+    for (let press = 0; press < names.length; press += 1) {
+      await page.keyboard.press("Tab");
+      visited.push(await page.evaluate(findFocus));
+    }
+    expect(visited.map(({ place }) => names[place])).toEqual(names);
+    expect(visited.filter(({ isShown }) => !isShown).map(({ place }) => names[place])).toEqual([]);
+  },
+);
 
 test("columns, sort order and filters are kept in the URL", async () => {
   await page.setViewportSize({ width: 1440, height: 900 });
