@@ -5,7 +5,7 @@ interface Scalar {
   readonly createApiReference: (selector: string, configuration: object) => unknown;
 }
 
-const scheme =
+const readScheme = () =>
   document.documentElement.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light";
 
 /**
@@ -22,14 +22,13 @@ const hiddenClients = [
 ];
 
 const configuration = {
-  url: "/openapi.json",
   // Calls go to the page's own origin, because the content security policy blocks all others.
   servers: [{ url: `${location.origin}/open` }],
   hiddenClients,
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   // docs.css sets the colors of the app.
   theme: "none",
-  forceDarkModeState: scheme,
+  forceDarkModeState: readScheme(),
   hideDarkModeToggle: true,
   withDefaultFonts: false,
   hideClientButton: true,
@@ -40,13 +39,62 @@ const configuration = {
   showDeveloperTools: "never",
 };
 
-const script = document.createElement("script");
-script.src = scriptUrl;
-script.addEventListener("load", () => {
-  const { Scalar } = window as unknown as { readonly Scalar: Scalar }; // Documented by its package.
-  Scalar.createApiReference("#reference", configuration);
-});
-document.head.append(script);
+/** The part of an OpenAPI document that is changed for display. */
+interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+}
+
+interface Parameter {
+  readonly in?: string;
+  readonly required?: boolean;
+  examples?: object;
+}
+
+/**
+ * Loads the OpenAPI document. Turns optional query parameters off in code samples and in the form for a test request:
+ * by default, both fill in every filter of a list, and most lists would be empty.
+ */
+async function loadDocument(): Promise<OpenApiDocument> {
+  const response = await fetch("/openapi.json");
+  if (!response.ok) throw new Error(`The OpenAPI document can't be loaded: HTTP ${response.status}.`);
+  const openApi = (await response.json()) as OpenApiDocument; // The server checks its own document.
+  for (const operation of Object.values(openApi.paths).flatMap((path) => Object.values(path))) {
+    for (const parameter of operation.parameters ?? []) {
+      if (parameter.in === "query" && !parameter.required)
+        parameter.examples = { default: { "x-disabled": true } };
+    }
+  }
+  return openApi;
+}
+
+async function loadScript(): Promise<Scalar> {
+  const script = document.createElement("script");
+  script.src = scriptUrl;
+  const loaded = new Promise((resolve, reject) => {
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+  });
+  document.head.append(script);
+  await loaded;
+  return (window as unknown as { readonly Scalar: Scalar }).Scalar; // Documented by its package.
+}
+
+const [scalar, content] = await Promise.all([loadScript(), loadDocument()]);
+scalar.createApiReference("#reference", { ...configuration, content });
+
+/** Scalar keeps the scheme that it started with. This follows a change while the page is open. */
+function followScheme(): void {
+  const isDark = readScheme() === "dark";
+  document.body.classList.toggle("dark-mode", isDark);
+  document.body.classList.toggle("light-mode", !isDark);
+}
+const schemeObserver = new MutationObserver(followScheme);
+schemeObserver.observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+schemeObserver.observe(document.body, { attributeFilter: ["class"] });
 
 /**
  * Sets accessible names for buttons of the reference: its copy buttons show only an icon and have
