@@ -219,6 +219,10 @@ test("disables a key until it is enabled again", async () => {
   const status = section(page, "Status");
   await status.getByText("This key is disabled.").waitFor();
   expect(await call(key)).toBe(403);
+  // The banner offers it too.
+  await status.getByRole("button", { name: "Enable" }).click();
+  await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
+  await status.getByRole("button", { name: "Enable" }).and(page.locator(":focus")).waitFor();
   await page.getByRole("button", { name: "Enable key" }).click();
   await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
   await dialogOf(page).getByText("anyone who has this key can use it again").waitFor();

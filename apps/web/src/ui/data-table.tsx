@@ -9,9 +9,10 @@ import {
   tableFeatures,
   useTable,
 } from "@tanstack/react-table";
-import { type MouseEvent, memo, type ReactElement, type ReactNode, useMemo } from "react";
+import { type MouseEvent, memo, type ReactElement, type ReactNode, useContext, useMemo } from "react";
 import cardClasses from "./cards.module.css";
 import classes from "./data-table.module.css";
+import { ExactTimes } from "./exact-times.ts";
 import { SortHeader } from "./sort-header.tsx";
 import { SortSelect } from "./sort-select.tsx";
 import tableClasses from "./table.module.css";
@@ -31,6 +32,8 @@ export interface DataColumn<Item> extends ColumnLayout {
   /** What this column's header sorts the list by; absent if it can't be sorted. */
   readonly order?: string;
   readonly isNumeric?: boolean;
+  /** Whether the cells are times, which need more space if the user has chosen exact times. */
+  readonly isTime?: boolean;
   /** Whether the column takes a whole line of a card. */
   readonly isWide?: boolean;
   readonly cell: (item: Item) => ReactNode;
@@ -73,6 +76,8 @@ interface DataTableProps<Item> {
 const placeholderWidths = ["62%", "40%", "51%", "34%", "58%", "46%", "38%", "55%"];
 const selectionWidth = 40;
 const actionsWidth = 92;
+/** An exact time takes two lines at this width: the date, and the time with the time zone. */
+const exactTimeWidth = 140;
 
 /**
  * A list as a table with the columns that fit, or as cards if a table doesn't fit. The server
@@ -82,7 +87,12 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   const { label, columns, items, isStale, idOf, chosen, sort = "", onSort, selection } = props;
   const [ref, width] = useWidth<HTMLDivElement>();
   const fixed = (selection ? selectionWidth : 0) + (props.actions ? actionsWidth : 0);
-  const shown = fitColumns(columns, chosen, width - fixed);
+  const isExact = useContext(ExactTimes);
+  const layouts = columns.map((column) => ({
+    ...column,
+    minWidth: column.isTime && isExact ? Math.max(column.minWidth, exactTimeWidth) : column.minWidth,
+  }));
+  const shown = fitColumns(layouts, chosen, width - fixed);
   const definitions = useMemo(() => columns.map(defineColumn), [columns]);
   const data = useMemo(() => [...(items ?? [])], [items]);
   const rowSelection = Object.fromEntries([...(selection?.selected ?? [])].map((id) => [id, true as const]));

@@ -1,9 +1,11 @@
 import { useDocumentTitle } from "@mantine/hooks";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement, ReactNode, Ref } from "react";
 import classes from "./page-header.module.css";
 
 interface PageHeaderProps {
   readonly title: string;
+  /** The heading, which can get the focus if the element that had it is gone. */
+  readonly titleRef?: Ref<HTMLHeadingElement>;
   /** One line that describes the purpose of the page. */
   readonly explanation: ReactNode;
   /** A link to the page above this one. */
@@ -18,14 +20,17 @@ interface PageHeaderProps {
  * The header of every page: the title, one line of explanation, and the primary action on the
  * right.
  */
-export function PageHeader({ title, explanation, parent, tags, action }: PageHeaderProps): ReactElement {
+export function PageHeader(props: PageHeaderProps): ReactElement {
+  const { title, titleRef, explanation, parent, tags, action } = props;
   useDocumentTitle(`${title} · Latchkey`);
   return (
     <>
       {parent && <div className={classes.parent}>{parent}</div>}
       <header className={classes.header}>
         <div className={classes.head}>
-          <h1 className={classes.title}>{title}</h1>
+          <h1 className={classes.title} {...(titleRef && { ref: titleRef, tabIndex: -1 })}>
+            {title}
+          </h1>
           {tags}
         </div>
         <p className={classes.explanation}>{explanation}</p>

@@ -51,6 +51,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
   {
     id: "expiresAt",
     label: "Expires",
+    isTime: true,
     order: "expiresAt",
     minWidth: 128,
     grow: 0,
@@ -60,6 +61,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
   {
     id: "lastUsedAt",
     label: "Last used",
+    isTime: true,
     order: "lastUsedAt",
     minWidth: 112,
     grow: 0,
@@ -79,6 +81,7 @@ export const apiKeyColumns: readonly [DataColumn<ListedApiKey>, ...DataColumn<Li
   {
     id: "createdAt",
     label: "Created",
+    isTime: true,
     order: "createdAt",
     minWidth: 112,
     grow: 0,

@@ -1,13 +1,23 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import { IconClockPause, IconPlayerPause, IconRefresh } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { useNow } from "../../ui/use-now.ts";
+import { EnableDialog } from "./enable-dialog.tsx";
 import classes from "./key-banner.module.css";
 
+interface KeyBannerProps {
+  readonly apiKey: ApiKey;
+  /** Called when the key was enabled in the banner, which disappears then and can't keep the focus. */
+  readonly onEnabled: () => void;
+}
+
 /** Reports that a key is disabled, expired or being rotated. Renders nothing otherwise. */
-export function KeyBanner({ apiKey }: { readonly apiKey: ApiKey }): ReactElement | null {
+export function KeyBanner({ apiKey, onEnabled }: KeyBannerProps): ReactElement | null {
   const now = useNow();
+  const [isEnableOpen, enabling] = useDisclosure(false);
   const { isDisabled, expiresAt, formerSecrets } = apiKey;
   if (isDisabled) {
     return (
@@ -16,6 +26,10 @@ export function KeyBanner({ apiKey }: { readonly apiKey: ApiKey }): ReactElement
         <p>
           <strong>This key is disabled.</strong> All of its requests are rejected until you enable it.
         </p>
+        <Button variant="default" size="xs" className={classes.action} onClick={enabling.open}>
+          Enable
+        </Button>
+        <EnableDialog apiKey={apiKey} isOpen={isEnableOpen} onClose={enabling.close} onEnabled={onEnabled} />
       </section>
     );
   }

@@ -2,7 +2,7 @@ import { Button, Group, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconRefresh } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useRef, useState } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import emptyClasses from "../../ui/empty.module.css";
@@ -62,10 +62,12 @@ function Page({ keyId }: { readonly keyId: string }): ReactElement {
 function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const [edited, setEdited] = useState<ApiKey>();
   const [isRotateOpen, rotation] = useDisclosure(false);
+  const title = useRef<HTMLHeadingElement>(null);
   return (
     <>
       <PageHeader
         title={apiKey.name}
+        titleRef={title}
         parent={<Link to="/account/api-keys">Your API keys</Link>}
         tags={<KeyStatusBadges apiKey={apiKey} />}
         explanation={<bdi>{apiKey.description || "Restrictions, usage and secrets of this key."}</bdi>}
@@ -84,7 +86,10 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
           </Group>
         }
       />
-      <KeyBanner apiKey={apiKey} />
+      <KeyBanner
+        apiKey={apiKey}
+        onEnabled={() => setTimeout(() => title.current?.focus())} // After the dialog has returned the focus.
+      />
       {apiKey.rotatedOutUse && <RotatedOutNotice use={apiKey.rotatedOutUse} />}
       <RestrictionsSection apiKey={apiKey} />
       <SecretsSection apiKey={apiKey} />

@@ -33,6 +33,7 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
   {
     id: "time",
     label: "Time",
+    isTime: true,
     minWidth: 112,
     grow: 0,
     rank: 2,

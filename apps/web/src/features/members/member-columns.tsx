@@ -49,6 +49,7 @@ export function memberColumns({
     {
       id: "joinedAt",
       label: "Joined",
+      isTime: true,
       order: "joinedAt",
       minWidth: 116,
       grow: 0,

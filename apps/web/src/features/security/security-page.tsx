@@ -42,6 +42,7 @@ const columns: readonly [Column, ...Column[]] = [
   {
     id: "time",
     label: "Time",
+    isTime: true,
     minWidth: 112,
     grow: 0,
     rank: 1,

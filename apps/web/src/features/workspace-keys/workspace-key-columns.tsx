@@ -77,6 +77,7 @@ export function workspaceKeyColumns(
     {
       id: "expiresAt",
       label: "Expires",
+      isTime: true,
       order: "expiresAt",
       minWidth: 120,
       grow: 0,
@@ -86,6 +87,7 @@ export function workspaceKeyColumns(
     {
       id: "lastUsedAt",
       label: "Last used here",
+      isTime: true,
       order: "lastUsedAt",
       minWidth: 124,
       grow: 0,
@@ -105,6 +107,7 @@ export function workspaceKeyColumns(
     {
       id: "createdAt",
       label: "Created",
+      isTime: true,
       order: "createdAt",
       minWidth: 112,
       grow: 0,
