@@ -181,7 +181,7 @@ test("names the consequences and the last use before a deletion", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("heading", { name: "Delete “Backup”?" }).waitFor();
   const words = await dialog().textContent();
-  expect(words).toContain("From now on, all requests with this key are rejected.");
+  expect(words).toContain("Requests with this key are rejected immediately.");
   expect(words).toMatch(/Last used\s*(just now|\d+ s ago|\d+ min ago) \(.*\d{4}.*\)/);
   expect(words).toMatch(/Used\s*3 times/);
   await dialog().getByRole("button", { name: "Cancel" }).click();

@@ -61,7 +61,7 @@ test("shows keys as cards, even with long names, and updates their uses", async 
 
 test("sorts cards, which have no column headers", async () => {
   await page.getByRole("combobox", { name: "Sort by" }).tap();
-  await page.getByRole("option", { name: "Name, descending" }).tap();
+  await page.getByRole("option", { name: "Name, Z to A" }).tap();
   await page.waitForURL("**?sort=-name");
   await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();
 });

@@ -136,7 +136,7 @@ test("shows what failed, with the request ID, and tries again", async () => {
   const failure = {
     error: {
       code: -32603,
-      message: "Something went wrong on our side",
+      message: "Internal server error",
       data: { code: "INTERNAL_SERVER_ERROR", httpStatus: 500, requestId: "req-1234" },
     },
   };

@@ -27,7 +27,7 @@ const { baseUrl } = await instance.start();
 try {
   const { page: maker } = await browser.open();
   await signUp(maker, baseUrl);
-  const { slug, keyId, requestId } = await fill(maker);
+  const made = await fill(maker);
   for (const colorScheme of ["light", "dark"] as const) {
     for (const width of widths) {
       const { page } = await browser.open({ colorScheme, viewport: { width, height: 900 } });
@@ -36,7 +36,7 @@ try {
         await page.waitForLoadState("networkidle");
         await page.screenshot({ path: join(directory, `${name}-${width}-${colorScheme}.png`), fullPage });
       };
-      await visit(page, { slug, keyId, requestId, take });
+      await visit(page, { ...made, take });
       await page.context().close();
     }
   }
@@ -48,11 +48,12 @@ try {
 interface Visit {
   readonly slug: string;
   readonly keyId: string;
+  readonly disabledId: string;
   readonly requestId: string;
   readonly take: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
 }
 
-async function visit(page: Page, { slug, keyId, requestId, take }: Visit): Promise<void> {
+async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: Visit): Promise<void> {
   const dialog = page.getByRole("dialog");
   const close = async () => {
     await page.keyboard.press("Escape");
@@ -111,13 +112,63 @@ async function visit(page: Page, { slug, keyId, requestId, take }: Visit): Promi
   await dialog.waitFor();
   await take("role", { fullPage: false });
   await close();
+  const key = `account/api-keys/${keyId}`;
+  for (const [name, path, button] of [
+    ["edit-api-key", key, "Edit"],
+    ["rotate", key, "Rotate"],
+    ["end-overlap", key, "Revoke old secret"],
+    ["disable-api-key", key, "Disable key"],
+    ["delete-api-key", key, "Delete key"],
+    ["try-it", "account/api-keys", "Try it"],
+    ["add-member", `w/${slug}/members`, "Add a member"],
+    ["remove-member", `w/${slug}/members`, "Remove Linus Torvalds"],
+    ["roles", `w/${slug}/members`, "what each role can do"],
+    ["delete-workspace", `w/${slug}/settings`, "Delete workspace"],
+  ] as const) {
+    await page.goto(`${baseUrl}/${path}`);
+    await page.getByRole("button", { name: button, exact: true }).click();
+    await dialog.waitFor();
+    await take(name, { fullPage: false });
+    await close();
+  }
+  await page.goto(`${baseUrl}/${key}`);
+  await page.getByRole("region", { name: "Restrictions" }).getByRole("button", { name: "Change" }).click();
+  await page.getByRole("form", { name: "Restrictions" }).waitFor();
+  await take("restrictions");
+  await page.goto(`${baseUrl}/account/api-keys/${disabledId}`);
+  await page.getByText("This key is disabled.").waitFor();
+  await take("api-key-disabled", { fullPage: false });
+  await page.getByRole("button", { name: "Enable", exact: true }).click();
+  await dialog.waitFor();
+  await take("enable-api-key", { fullPage: false });
+  await close();
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
   await take("account-menu", { fullPage: false });
+  await page.getByRole("menuitemcheckbox", { name: "Exact times" }).click();
+  await page.goto(`${baseUrl}/w/${slug}/audit`);
+  await page.getByText("created the workspace").first().waitFor();
+  await take("exact-times");
+  await page.keyboard.press("Control+k");
+  await dialog.waitFor();
+  await take("search", { fullPage: false });
+  await close();
+  await page.getByRole("button", { name: /^Workspace: / }).click();
+  await page.getByRole("menuitem", { name: "New workspace" }).waitFor();
+  await take("workspaces", { fullPage: false });
+  await page.getByRole("menuitem", { name: "New workspace" }).click();
+  await dialog.waitFor();
+  await take("new-workspace", { fullPage: false });
+  await close();
+  await page.goto(`${baseUrl}/docs/errors`);
+  await take("docs-errors", { fullPage: false });
+  await page.goto(`${baseUrl}/docs`);
+  await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
+  await take("docs", { fullPage: false });
 }
 
 /** Makes a workspace that has been used for a day, with members and keys in every state. */
-async function fill(page: Page): Promise<{ slug: string; keyId: string; requestId: string }> {
+async function fill(page: Page): Promise<Omit<Visit, "take">> {
   const { id: workspaceId, slug } = await getWorkspace(page);
   for (const [name, email, role] of people) {
     await runCommand(["user", "create", "--email", email, "--name", name, "--password-stdin"]);
@@ -141,8 +192,8 @@ async function fill(page: Page): Promise<{ slug: string; keyId: string; requestI
     await apiKeys.create.mutate({ name: "Trial", settings: { expiresAt: { inSeconds: 1 } } }),
     await apiKeys.create.mutate({ name: "Deploy pipeline", description: "Releases from CI" }),
   ];
-  const [laptop, , limited, , , deploy] = made;
-  if (!laptop || !limited || !deploy) throw new Error("A key is missing.");
+  const [, , limited, disabled, , deploy] = made;
+  if (!limited || !disabled || !deploy) throw new Error("A key is missing.");
   const requestId = "partner-import-0412";
   for (let count = 0; count < 2; count += 1) {
     await fetch(`${baseUrl}/open/workspaces/${workspaceId}`, {
@@ -168,7 +219,7 @@ async function fill(page: Page): Promise<{ slug: string; keyId: string; requestI
   } finally {
     await database.end();
   }
-  return { slug, keyId: deploy.id, requestId };
+  return { slug, keyId: deploy.id, disabledId: disabled.id, requestId };
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {

@@ -180,7 +180,7 @@ function explainInvalidUrl(text: string): string | undefined {
   // They would replace Latchkey's own options, which enable the row-level security between tenants on each
   // connection.
   if (url.searchParams.has("options"))
-    return "must not contain the parameter options; set these options for the Postgres role";
+    return "must not have an `options` parameter. Set these options with `alter role` instead.";
   try {
     for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
   } catch {

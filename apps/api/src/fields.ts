@@ -87,13 +87,13 @@ export const instant = z.iso
   .transform((text) => new Date(text));
 
 /** The ID of an API key. */
-export const keyId = idOf("key", "Enter the ID of an API key.");
+export const keyId = idOf("key", "must be the ID of an API key");
 
 /** The ID of a workspace. */
-export const workspaceId = idOf("workspace", "Enter the ID of a workspace.");
+export const workspaceId = idOf("workspace", "must be the ID of a workspace");
 
 /** The ID of a user. */
-export const userId = idOf("user", "Enter the ID of a user.");
+export const userId = idOf("user", "must be the ID of a user");
 
 /** A role in a workspace, from most to least powerful. */
 export const role = z.enum(roles);

@@ -53,10 +53,10 @@ export const keySettings = {
   workspaceIds: setOf(workspaceId.meta(shownId("workspace").meta() ?? {}))
     .meta({ description: "The only workspaces that the key can access; null for all of the owner's." })
     .exactOptional(),
-  permissions: setOf(z.enum(permissions, "Not a permission."))
+  permissions: setOf(z.enum(permissions, "must be a permission"))
     .meta({
       description:
-        "The only permissions that the key has, as far as the owner has them; null for all of the owner's.",
+        "The permissions that the key is restricted to; null for all permissions of its owner. A key never has a permission that its owner lacks.",
     })
     .exactOptional(),
   isReadOnly: z
@@ -130,9 +130,9 @@ const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** A period of a key's history: the buckets, in UTC, that begin at `from` or later and before `to`. */
 export const usagePeriod = {
-  from: instant.meta({ description: "The earliest start of a bucket.", example: "2026-03-01T00:00:00Z" }),
+  from: instant.meta({ description: "The start of the period, inclusive.", example: "2026-03-01T00:00:00Z" }),
   to: instant.meta({
-    description: "Buckets start before this time. At most 1,000 buckets after `from`.",
+    description: "The end of the period, exclusive. At most 1,000 buckets after `from`.",
     example: "2026-03-02T00:00:00Z",
   }),
   bucket: z.enum(["hour", "day"]).meta({ description: "The length of a bucket." }),

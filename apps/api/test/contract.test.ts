@@ -262,7 +262,7 @@ describe("with a valid key", () => {
       "a bug in a handler",
       "/open/trial",
       { method: "POST", body: '{"fail":"bug"}', headers: json },
-      [500, "INTERNAL_SERVER_ERROR", "Something went wrong on our side"],
+      [500, "INTERNAL_SERVER_ERROR", "Internal server error"],
     ],
   ];
   test.each(rows)("%s", async (_what, path, init, expected) => {

@@ -337,7 +337,7 @@ describe("limits and errors", () => {
     const { code, message, ...rest } = await getError(
       client.session.signUp.mutate({ name: "Ada", email: "ada@example.com", password }),
     );
-    expect([code, message]).toEqual(["INTERNAL_SERVER_ERROR", "Something went wrong on our side"]);
+    expect([code, message]).toEqual(["INTERNAL_SERVER_ERROR", "Internal server error"]);
     expect(JSON.stringify(rest)).not.toMatch(/column|select|stack/);
     const { requestId } = rest as unknown as { requestId: string };
     expect(broken.readLog()).toContain(requestId);

@@ -48,7 +48,7 @@ export const errorCatalog = {
   UNPROCESSABLE_CONTENT: {
     status: 422,
     trpc: "UNPROCESSABLE_CONTENT",
-    message: "The request cannot be carried out as it is",
+    message: "The request is well-formed but can't be processed",
   },
   TOO_MANY_REQUESTS: { status: 429, trpc: "TOO_MANY_REQUESTS", message: "Too many requests" },
   REQUEST_HEADER_FIELDS_TOO_LARGE: {
@@ -59,12 +59,12 @@ export const errorCatalog = {
   INTERNAL_SERVER_ERROR: {
     status: 500,
     trpc: "INTERNAL_SERVER_ERROR",
-    message: "Something went wrong on our side",
+    message: "Internal server error",
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
     trpc: "SERVICE_UNAVAILABLE",
-    message: "The service cannot answer right now",
+    message: "The service is temporarily unavailable",
   },
 } as const satisfies Record<string, ErrorFacts>;
 
@@ -74,7 +74,7 @@ export type ErrorCode = keyof typeof errorCatalog;
 /** Every issue code and its meaning. Clients may depend on a code, so codes are added and never removed. */
 export const issueCatalog = {
   required: "A required member, parameter or option is missing.",
-  unknown_member: "The request has a member or query parameter that the endpoint doesn't know.",
+  unknown_member: "The request has a member or query parameter that the endpoint doesn't define.",
   duplicate_member: "The JSON object has two members with the same name.",
   invalid_type: "The value has the wrong JSON type, such as a number where a string is expected.",
   invalid_format: "The string isn't in the expected format, such as an ID, a time or an email address.",
@@ -91,7 +91,7 @@ export const issueCatalog = {
   too_large: "The number is above the maximum.",
   not_found: "The value refers to something that doesn't exist or that the caller can't access.",
   quota_exceeded: "The user or workspace has as many of these as the instance allows.",
-  no_changes: "The request names nothing to change.",
+  no_changes: "The request changes nothing.",
   expands_access: "The change would let the key do more than before.",
 } as const satisfies Record<string, string>;
 

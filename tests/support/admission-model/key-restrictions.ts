@@ -92,21 +92,21 @@ export class RateLimitModel {
         isAdmitted && windows.size === 1 && windows.has(window ?? -1) && !isLimited.has(false),
     );
     if (certain.length > quota)
-      throw new Error(`The model doesn't allow this:  ${certain.length} uses were admitted in one window.`);
+      throw new Error(`The model doesn't allow this: ${certain.length} uses were admitted in one window.`);
   }
 
   /** @throws an Error if the key wasn't rate limited, or the window had remaining requests. */
   reject(entry: Entry): void {
     entry.isAdmitted = false;
     if (!entry.isLimited.has(true))
-      throw new Error("The model doesn't allow this:  a use exceeded a rate limit.");
+      throw new Error("The model doesn't allow this: a use exceeded a rate limit.");
     const possible = this.#entries.filter(
       ({ windows, isLimited, isAdmitted }) =>
         isAdmitted !== false && isLimited.has(true) && !windows.isDisjointFrom(entry.windows),
     );
     if (possible.length < quota)
       throw new Error(
-        `The model doesn't allow this:  a use exceeded the rate limit after ${possible.length}.`,
+        `The model doesn't allow this: a use exceeded the rate limit after ${possible.length}.`,
       );
   }
 }

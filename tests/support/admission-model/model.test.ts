@@ -21,7 +21,7 @@ test("a valid key is admitted", () => {
   const { model, key } = begin();
   model.beginUse(key)("admitted");
   expect(() => model.beginUse(key)("rejected")).toThrow(
-    "The model doesn't allow this:  a use of key_1 was rejected",
+    "The model doesn't allow this: a use of key_1 was rejected",
   );
 });
 

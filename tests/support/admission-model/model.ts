@@ -366,7 +366,7 @@ function both(left: ReadonlySet<boolean>, right: ReadonlySet<boolean>): Readonly
 }
 
 function expectPossible<Value>(what: string, possible: ReadonlySet<Value>, value: Value): void {
-  if (!possible.has(value)) throw new Error(`The model doesn't allow this:  ${what}.`);
+  if (!possible.has(value)) throw new Error(`The model doesn't allow this: ${what}.`);
 }
 
 /** Every admitted use was counted before its response, and a rejected one is never counted. */

@@ -89,7 +89,7 @@ export const keyHistoryRouter = createRouter({
 
   /** The reason why a request was rejected, by its ID, if it used one of the user's keys. */
   explainRequest: sessionProcedure
-    .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request id.").max(128) }))
+    .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request ID.").max(128) }))
     .query(async ({ ctx, input: { requestId } }) => {
       const rejections = await ctx.read((db) => findOwnRejections(db, ctx.user.id, requestId));
       return rejections.map((rejection) => ({

@@ -33,7 +33,7 @@ const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {
   "file-missing": "NOT_FOUND",
 };
 
-/** The options that set what the domain names. `--expires-in` is checked before, by the command line. */
+/** The option for each member that an error of the domain can name. The command line validates `--expires-in` itself. */
 const options: Readonly<Record<string, string>> = {
   expiresAt: "--expires-at",
   workspaceIds: "--workspace",

@@ -10,8 +10,6 @@ export const migrateTask = defineTask({
   perform: ({ prepared: { applied, repaired } }, { repair }) =>
     itemOf({ applied, repaired }, [
       { label: "Applied", text: () => applied.join("\n") || "none" },
-      ...(repair
-        ? [{ label: "Repaired", text: () => repaired.join("\n") || "nothing; nothing differed" }]
-        : []),
+      ...(repair ? [{ label: "Repaired", text: () => repaired.join("\n") || "none" }] : []),
     ]),
 });

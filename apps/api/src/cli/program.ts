@@ -23,7 +23,7 @@ export function createProgram(io: CommandIo): Command {
     .configureHelp({
       showGlobalOptions: true,
       optionDescription: (option) =>
-        (option.mandatory ? "required; " : "") + Help.prototype.optionDescription(option),
+        (option.mandatory ? "required; " : "") + new Help().optionDescription(option),
     })
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: () => undefined });

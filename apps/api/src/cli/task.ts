@@ -31,7 +31,7 @@ export interface TaskOptions<Schema extends z.ZodType> {
   readonly validate?: (input: z.output<Schema>) => Promise<void>;
   /** Whether the command may create the database; every other command needs an existing one. */
   readonly mayCreate?: boolean;
-  /** Whether the command repairs what isolates tenants. */
+  /** Whether the command restores the policies, grants and triggers that isolate tenants. */
   readonly mayRepair?: (input: z.output<Schema>) => boolean;
   readonly perform: (context: TaskContext, input: z.output<Schema>) => Result | Promise<Result>;
 }

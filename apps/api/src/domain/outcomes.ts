@@ -5,7 +5,7 @@ const explanations: Record<Outcome, string> = {
   admitted: "The key was valid for this request.",
   limited: "The key exceeded its rate limit. Requests are allowed again when the window resets.",
   deleted: "The key was deleted.",
-  "user-disabled": "Your account was disabled, and with it all of your keys.",
+  "user-disabled": "Your account was disabled, so all of your keys were rejected.",
   disabled: "The key was disabled.",
   expired: "The key had expired.",
   "rotated-out": "The secret was replaced by a rotation, and its overlap had ended.",

@@ -83,7 +83,7 @@ export async function createWorkspace(
     slug = createSlug(fields.name, randomSlugSuffix());
   }
   throw new AppError("CONFLICT", {
-    message: "No unused URL could be derived from this workspace name. Choose another name.",
+    message: "Every URL that this name could get is taken. Choose another name.",
   });
 }
 

@@ -5,8 +5,8 @@ import { describeFailure } from "./openapi-errors.ts";
 export function renderErrorReference(): string {
   const codes = Object.keys(errorCatalog) as ErrorCode[]; // The keys of the catalog are the codes.
   return `<h1>Errors</h1>
-<p>Every error under <code>/open</code> has the same JSON body. Act on <code>error.code</code> and
-<code>error.issues[].code</code>: they never change their meaning. Show <code>message</code> to people, and quote
+<p>Every error under <code>/open</code> has the same JSON body. In code, use <code>error.code</code> and
+<code>error.issues[].code</code>; their meanings never change. Show <code>message</code> to people, and quote
 <code>requestId</code> when you ask for help. More codes may be added, so treat one that you don't know by its HTTP
 status.</p>
 <pre tabindex="0"><code>${escapeHtml(example)}</code></pre>

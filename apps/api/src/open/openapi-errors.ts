@@ -80,7 +80,8 @@ const commonErrors: readonly ErrorCode[] = [
 /** The condition of each code, and its additional headers. */
 const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "description">>> = {
   BAD_REQUEST: {
-    description: "`issues` names each invalid field, parameter or header.",
+    description:
+      "The request isn't valid. If specific fields, parameters or headers are invalid, `issues` lists them.",
     issues: [{ path: "limit", code: "too_large", message: "must be at most 100" }],
   },
   UNAUTHORIZED: {
@@ -116,7 +117,8 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB in total." },
   TOO_MANY_REQUESTS: {
-    description: "The key is rate limited. The request was neither carried out nor counted as a use.",
+    description:
+      "The key has exceeded its rate limit. The request was neither carried out nor counted as a use.",
     headers: ["Retry-After"],
   },
   INTERNAL_SERVER_ERROR: {

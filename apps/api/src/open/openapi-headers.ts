@@ -41,12 +41,12 @@ export const headers = {
   },
   RateLimit: {
     description:
-      "For a rate limited key: remaining requests (`r`) and seconds until the window resets (`t`).",
+      "For a key with a rate limit: remaining requests (`r`) and seconds until the window resets (`t`).",
     schema: { type: "string", pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
     example: '"key";r=50;t=30',
   },
   "RateLimit-Policy": {
-    description: "For a rate limited key: the quota (`q`) and the window in seconds (`w`).",
+    description: "For a key with a rate limit: the quota (`q`) and the window in seconds (`w`).",
     schema: { type: "string", pattern: '^"key";q=[0-9]+;w=[0-9]+$' },
     example: '"key";q=100;w=60',
   },

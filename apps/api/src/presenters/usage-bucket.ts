@@ -7,17 +7,17 @@ import { shownId, timestamp } from "../schemas.ts";
 /** What each outcome means. */
 const outcomes: Readonly<Record<Outcome, string>> = {
   admitted: "The requests were admitted.",
-  limited: "The key was rate limited.",
+  limited: "The key had exceeded its rate limit.",
   disabled: "The key was disabled.",
   expired: "The key had expired.",
   deleted: "The key had been deleted.",
-  "rotated-out": "The secret was a former one, after its overlap.",
+  "rotated-out": "The request used a former secret after its overlap.",
   "user-disabled": "The owner of the key was disabled.",
   address: "The IP address wasn't in the IP ranges of the key.",
   "no-member": "The owner wasn't a member of the workspace.",
   "no-permission": "The owner's role didn't have the permission.",
   "workspace-not-in-key": "The key was restricted to other workspaces.",
-  "permission-not-in-key": "The key was restricted to other permissions, or to reading.",
+  "permission-not-in-key": "The key was restricted to other permissions, or read only.",
   narrowed: "The operation needs a key that isn't restricted.",
 };
 

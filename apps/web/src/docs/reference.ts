@@ -33,6 +33,8 @@ const configuration = {
   withDefaultFonts: false,
   hideClientButton: true,
   telemetry: false,
+  // The header links to the document, and this one is changed for display.
+  documentDownloadType: "none",
   // Both would link to a third-party service.
   agent: { disabled: true },
   mcp: { disabled: true },

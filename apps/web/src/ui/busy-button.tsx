@@ -6,8 +6,8 @@ interface BusyButtonProps extends ButtonProps, Omit<ComponentPropsWithoutRef<"bu
 }
 
 /**
- * A button that shows progress. Mantine disables it meanwhile, and a disabled button loses the focus, so that the button
- * takes it back afterwards unless another element has it.
+ * A button that shows progress. Mantine disables a button while it loads, and browsers remove the focus from a disabled
+ * button. Restores the focus when loading ends, unless another element has it.
  */
 export function BusyButton(props: BusyButtonProps): ReactElement {
   const { loading } = props;

@@ -1,4 +1,4 @@
-import type { ReactElement, ReactNode } from "react";
+import { type ReactElement, type ReactNode, useId } from "react";
 import classes from "./choice.module.css";
 
 interface ChoiceProps {
@@ -48,11 +48,12 @@ interface ChoicesProps {
 
 /** A labeled group of choices. */
 export function Choices({ label, error, children }: ChoicesProps): ReactElement {
+  const errorId = useId();
   return (
-    <fieldset className={classes.choices}>
+    <fieldset className={classes.choices} aria-describedby={error ? errorId : undefined}>
       <legend className={classes.label}>{label}</legend>
       {error && (
-        <p className={classes.error} role="alert">
+        <p className={classes.error} id={errorId} role="alert">
           {error}
         </p>
       )}

@@ -56,6 +56,7 @@ interface DataTableProps<Item> {
    * sorted.
    */
   readonly sort?: string;
+  /** Gets an empty text for the default order. */
   readonly onSort?: (sort: string) => void;
   /** Opens an item, by a click anywhere in its row. */
   readonly onOpen?: (item: Item) => void;
@@ -95,7 +96,10 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   const shown = fitColumns(layouts, chosen, width - fixed);
   const definitions = useMemo(() => columns.map(defineColumn), [columns]);
   const data = useMemo(() => [...(items ?? [])], [items]);
-  const rowSelection = Object.fromEntries([...(selection?.selected ?? [])].map((id) => [id, true as const]));
+  // Without the IDs of rows that are no longer in the list, which the URL may still contain.
+  const rowSelection = Object.fromEntries(
+    data.flatMap((item) => (selection?.selected.has(idOf(item)) ? [[idOf(item), true as const]] : [])),
+  );
   const table = useTable({
     features,
     columns: definitions,

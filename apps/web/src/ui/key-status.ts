@@ -27,7 +27,7 @@ const soonDays = 7;
 export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   if (key.isDisabled) return [{ label: "Disabled", tone: "stopped" }];
   const leftMs = key.expiresAt === null ? undefined : Date.parse(key.expiresAt) - now.getTime();
-  if (leftMs !== undefined && leftMs <= 0) return [{ label: "Expired", tone: "stopped" }];
+  if (leftMs !== undefined && leftMs <= 0) return [describeTimeLeft(leftMs)];
   if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "stopped" }];
   const notable: KeyStatus[] = [
     ...(leftMs !== undefined && leftMs <= soonDays * dayMs ? [describeTimeLeft(leftMs)] : []),
@@ -37,8 +37,9 @@ export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   return notable.length > 0 ? notable : [{ label: "Active", tone: "ok" }];
 }
 
-/** Describes when a key expires, also if that is not soon. @param leftMs the time left, in milliseconds. */
+/** Describes when a key expires, or that it has expired. @param leftMs the time left, in milliseconds. */
 export function describeTimeLeft(leftMs: number): KeyStatus {
+  if (leftMs <= 0) return { label: "Expired", tone: "stopped" };
   return {
     label: `Expires in ${describeDuration(leftMs)}`,
     tone: leftMs <= soonDays * dayMs ? "warning" : "neutral",

@@ -4,7 +4,7 @@ const titles: Readonly<Record<string, string>> = {
   "user-disabled": "Account disabled",
   disabled: "Disabled",
   expired: "Expired",
-  "rotated-out": "Former secret no longer valid",
+  "rotated-out": "Old secret no longer valid",
   address: "IP address not allowed",
   narrowed: "Needs an unrestricted key",
   "workspace-not-in-key": "Workspace not allowed",

@@ -25,7 +25,11 @@ export function PageHeader(props: PageHeaderProps): ReactElement {
   useDocumentTitle(`${title} · Latchkey`);
   return (
     <>
-      {parent && <div className={classes.parent}>{parent}</div>}
+      {parent && (
+        <nav className={classes.parent} aria-label="Breadcrumb">
+          {parent}
+        </nav>
+      )}
       <header className={classes.header}>
         <div className={classes.head}>
           <h1 className={classes.title} {...(titleRef && { ref: titleRef, tabIndex: -1 })}>

@@ -13,7 +13,7 @@ export function SecretField(props: PasswordInputProps): ReactElement {
     <PasswordInput
       {...props}
       withAsterisk={false}
-      // Unlike other inputs, Mantine's doesn't set it.
+      // Mantine sets `aria-invalid` on its other inputs, but not on PasswordInput.
       aria-invalid={props.error ? true : undefined}
       visible={isVisible}
       rightSection={

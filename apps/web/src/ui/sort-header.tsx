@@ -8,12 +8,13 @@ interface SortHeaderProps<Order extends string> {
   readonly label: string;
   /** What the list is sorted by; with a minus before it, in descending order. */
   readonly sort: Order | `-${Order}`;
-  readonly onSort: (sort: Order | `-${Order}`) => void;
+  /** Gets an empty text for the default order. */
+  readonly onSort: (sort: Order | `-${Order}` | "") => void;
   readonly className?: string | undefined;
   readonly isNumeric?: boolean;
 }
 
-/** The header of a sortable column. A second click reverses the order. */
+/** The header of a sortable column. A second click reverses the order, and a third restores the list's default. */
 export function SortHeader<Order extends string>(props: SortHeaderProps<Order>): ReactElement {
   const { order, label, sort, onSort, className, isNumeric } = props;
   const isAscending = sort === order;
@@ -28,7 +29,7 @@ export function SortHeader<Order extends string>(props: SortHeaderProps<Order>):
       <UnstyledButton
         className={classes.sort}
         data-sorted={isAscending || isDescending || undefined}
-        onClick={() => onSort(isAscending ? `-${order}` : order)}
+        onClick={() => onSort(isAscending ? `-${order}` : isDescending ? "" : order)}
       >
         {label}
         {isAscending && <IconArrowUp size={14} aria-hidden="true" />}

@@ -7,7 +7,8 @@ export interface ColumnLayout {
   readonly grow?: number;
   /**
    * If the width is limited, columns with a higher rank are omitted first. The first column is
-   * always shown, and columns that are hidden by default are omitted last.
+   * always shown. A column that is hidden by default is shown only if the user chose it, so it is
+   * omitted last.
    */
   readonly rank: number;
   /** Whether the column is hidden unless the user chooses it. */
@@ -44,9 +45,13 @@ export function fitColumns(
   const candidates = chooseColumns(columns, chosen);
   const fitting = new Set<string>();
   let used = 0;
-  // A column that is hidden by default is shown because the user chose it.
-  const rankOf = ({ rank, isHiddenByDefault }: ColumnLayout) => (isHiddenByDefault ? 0.5 : rank);
-  for (const { id, minWidth } of candidates.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+  const [first, ...others] = candidates;
+  const byRank = others.toSorted(
+    (one, other) =>
+      Number(other.isHiddenByDefault ?? false) - Number(one.isHiddenByDefault ?? false) ||
+      one.rank - other.rank,
+  );
+  for (const { id, minWidth } of first ? [first, ...byRank] : []) {
     if (fitting.size > 0 && !isCards(width) && used + minWidth > width) break;
     fitting.add(id);
     used += minWidth;

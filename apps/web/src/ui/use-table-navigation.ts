@@ -29,7 +29,7 @@ type SearchChange<Search> = { readonly [Name in keyof Search]?: Search[Name] | u
 
 /**
  * Navigates within a table whose state is in the URL. If the page doesn't exist (the last item of the last page was
- * deleted, or somebody edited the URL), opens the last one.
+ * deleted, or the URL was edited), opens the last one.
  */
 export function useTableNavigation<Search extends TableSearch>({
   navigate,

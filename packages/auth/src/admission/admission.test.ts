@@ -487,7 +487,7 @@ test("concurrent calls share the connection that is being opened", async () => {
 });
 
 test("a node that can remember only a few keys still allows all of them", async () => {
-  const [node, watch] = openWatchedNode({ maxRemembered: 3 });
+  const [node, watch] = openWatchedNode({ maxCachedFacts: 3 });
   const userId = await addUser();
   const keys = await Promise.all(Array.from({ length: 10 }, () => addKey(userId)));
   for (let round = 0; round < 2; round += 1) {

@@ -42,7 +42,7 @@ const sweepEveryMs = 100;
  */
 export class Admission {
   readonly #connection: AdmissionConnection;
-  readonly #memory: FactsCache;
+  readonly #cache: FactsCache;
   readonly #deadlineMs: number;
   readonly #maxWaiting: number;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
@@ -67,7 +67,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#connection = new AdmissionConnection(options.connection);
-    this.#memory = new FactsCache(options.maxRemembered ?? 200_000);
+    this.#cache = new FactsCache(options.maxCachedFacts ?? 200_000);
     this.#deadlineMs = options.deadlineMs ?? 1_500;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
     this.#onStatement = options.onStatement ?? (() => undefined);
@@ -84,7 +84,7 @@ export class Admission {
   admit(token: string, requirement?: Requirement, address?: string): Promise<Verdict> {
     if (token.length !== apiKeyLength) return Promise.resolve(malformed);
     const digest = digestKey(token);
-    const facts = this.#memory.recall(digest);
+    const facts = this.#cache.get(digest);
     // Only well-formed keys are remembered.
     if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
     // Rejections are never remembered: a request that remembered facts reject is looked up.
@@ -289,8 +289,8 @@ export class Admission {
   ): readonly PendingRequest[] {
     // A secret is unused until its first use on any node, and that use doesn't change the key's version.
     const isLasting = facts && !facts.isUnusedSecret && checkKey(facts).kind === "allowed";
-    if (isLasting) this.#memory.remember(digest, facts);
-    else this.#memory.forget(digest);
+    if (isLasting) this.#cache.set(digest, facts);
+    else this.#cache.delete(digest);
     const presented = facts && presentedBy(facts, digest);
     return requests.filter((request) => {
       const decision = facts ? decide(facts, request) : unknownKey;

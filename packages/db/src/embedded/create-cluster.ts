@@ -24,7 +24,7 @@ const initialSettings = {
 };
 
 /**
- * Creates the cluster of a place that has none. It is renamed into place when it is complete. If several processes
+ * Creates a cluster at a location that has none. It is renamed into place when it is complete. If several processes
  * create it at the same time, the first one wins.
  * @throws EmbeddedPostgresError `start-failed`, `data-directory-not-writable`
  */

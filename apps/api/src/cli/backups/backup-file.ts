@@ -65,7 +65,7 @@ async function writeAll(
   }
 }
 
-/** Gives the file its name, which must be free, and makes that survive a crash of the machine. */
+/** Gives the file its final name, which must not exist, and syncs the directory so that the name survives a crash. */
 async function publish(partial: string, path: string): Promise<void> {
   try {
     // Unlike a renamed file, a link never replaces a file that has appeared in the meantime.
@@ -129,7 +129,7 @@ function translate(path: string, error: unknown): unknown {
   return new BackupError("file-inaccessible", `Can't access ${path}: ${reason}.`, { cause: error });
 }
 
-/** A file that can't be created has no directory. */
+/** Creating a file fails with ENOENT only if its directory doesn't exist. */
 function explainMissing(path: string): string {
   return path.endsWith(partialSuffix)
     ? `There is no directory ${dirname(path)}.`
@@ -138,7 +138,7 @@ function explainMissing(path: string): string {
 
 function fileExists(path: string): BackupError {
   const advice = path.endsWith(partialSuffix)
-    ? "another backup writes it, or was killed; delete it if none is running"
+    ? "another backup is writing it or was killed; if no backup is running, delete it"
     : "choose another name; a backup never replaces a file";
   return new BackupError("file-exists", `${path} exists; ${advice}.`);
 }

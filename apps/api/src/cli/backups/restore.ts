@@ -40,7 +40,7 @@ export const restoreTask = defineServerTask({
     if (isNew) stderr.write(`Created a Latchkey database in ${describeLocation(env)}.\n`);
     if (analyzeFailure !== undefined)
       stderr.write(
-        `The backup is restored, but the database's statistics could not be updated (${analyzeFailure}); Postgres updates them by itself after a while.\n`,
+        `The backup is restored, but the database's statistics could not be updated (${analyzeFailure}); Postgres will update them automatically.\n`,
       );
     return itemOf({ file: path, createdAt: header.createdAt, rowCount }, [
       { label: "File", text: (summary) => summary.file },

@@ -33,11 +33,11 @@ export function addKeyCommands(program: Command, createAction: CreateAction): vo
     .action(createAction(async () => (await import("./rotate-key.ts")).rotateKeyTask));
   key
     .command("disable <id>")
-    .description("reject an API key until it is enabled again")
+    .description("disable an API key: reject its requests until it is enabled again")
     .action(createAction(async () => (await import("./set-key-disabled.ts")).disableKeyTask));
   key
     .command("enable <id>")
-    .description("allow a disabled API key again")
+    .description("enable a disabled API key")
     .action(createAction(async () => (await import("./set-key-disabled.ts")).enableKeyTask));
   key
     .command("delete <id>")

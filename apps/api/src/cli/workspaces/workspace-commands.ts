@@ -5,7 +5,7 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
   const workspace = program.command("workspace").description("tenants of the instance");
   workspace
     .command("create")
-    .description("create a workspace; its slug is made from its name and never changes")
+    .description("create a workspace; its slug is derived from its name and never changes")
     .requiredOption("--owner <user>", "the first owner: an email address or a user ID")
     .requiredOption("--name <name>", "the name of the workspace")
     .option("--description <text>", "what the workspace is for (default: none)")

@@ -7,7 +7,7 @@ import type { View } from "../result.ts";
 export type PresentedSummary = ReturnType<typeof presentSummary>;
 
 export function presentSummary(summary: WorkspaceSummary) {
-  // The operator isn't a member, so the role is left out.
+  // The command has no role in the workspace.
   const { role: _role, ...shown } = presentWorkspace({ ...summary, role: "owner" });
   return { ...shown, memberCount: summary.memberCount };
 }

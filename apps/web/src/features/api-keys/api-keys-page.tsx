@@ -173,7 +173,7 @@ export function ApiKeysPage(): ReactElement {
                 idOf={idOf}
                 chosen={readColumns(search)}
                 sort={sort}
-                onSort={(next) => change({ sort: next === defaultSort ? undefined : next })}
+                onSort={(next) => change({ sort: next === "" || next === defaultSort ? undefined : next })}
                 onOpen={open}
                 actions={actions}
                 selection={{ selected, onSelect: table.select, nameOf }}

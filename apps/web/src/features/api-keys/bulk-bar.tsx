@@ -24,6 +24,11 @@ export function BulkBar({ apiKeys, onClear }: BulkBarProps): ReactElement | null
   if (apiKeys.length === 0) return null;
   const enabled = apiKeys.filter(({ isDisabled }) => !isDisabled);
   const disabled = apiKeys.filter(({ isDisabled }) => isDisabled);
+  const clear = () => {
+    onClear();
+    // The button that had the focus is removed with the bar.
+    document.getElementById("content")?.focus();
+  };
   const affected = { disable: enabled, enable: disabled, delete: apiKeys };
   return (
     <div className={classes.bar}>
@@ -42,7 +47,7 @@ export function BulkBar({ apiKeys, onClear }: BulkBarProps): ReactElement | null
         <Button className={dialogClasses.danger} onClick={() => setAction("delete")}>
           Delete
         </Button>
-        <Button variant="subtle" color="gray" onClick={onClear}>
+        <Button variant="subtle" color="gray" onClick={clear}>
           Clear selection
         </Button>
       </div>

@@ -15,22 +15,21 @@ const actions = {
   disable: {
     verb: "Disable",
     done: "disabled",
-    consequence:
-      "From now on, all requests with the selected keys are rejected until you enable the keys again.",
+    consequence: "Requests with the selected keys are rejected immediately, until you enable the keys again.",
     run: (id: string) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
   },
   enable: {
     verb: "Enable",
     done: "enabled",
-    consequence: "From the next request on, anyone who has these keys can use them again.",
-    // The dialog asks for confirmation, which the API otherwise requires for a change that expands access.
+    consequence: "The keys are accepted again from their next request on, with the same restrictions.",
+    // The dialog has asked for confirmation. Without `mayWiden`, the API rejects a change that expands access.
     run: (id: string) =>
       trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: false }, mayWiden: true }),
   },
   delete: {
     verb: "Delete",
     done: "deleted",
-    consequence: "From now on, all requests with the selected keys are rejected. This can’t be undone.",
+    consequence: "Requests with the selected keys are rejected immediately. This can’t be undone.",
     run: (id: string) => trpcClient.apiKeys.delete.mutate({ id }),
   },
 } as const satisfies Record<BulkAction, object>;
@@ -53,12 +52,12 @@ interface BulkDialogProps {
 export function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps): ReactElement {
   const { run, doneCount, failure, isBusy, reset } = useBulkChange();
   // The selection shrinks while its keys are changed, because the list is refetched.
-  const [question, setQuestion] = useState<Question>();
-  if (action && !question) setQuestion({ action, apiKeys });
-  if (!action && question) setQuestion(undefined);
-  const { verb, done } = actions[question?.action ?? "disable"];
-  const keys = countOf(question?.apiKeys.length ?? 0, "key", "keys");
-  const confirm = async ({ action: confirmed, apiKeys: selected }: Question) => {
+  const [pending, setPending] = useState<PendingChange>();
+  if (action && !pending) setPending({ action, apiKeys });
+  if (!action && pending) setPending(undefined);
+  const { verb, done } = actions[pending?.action ?? "disable"];
+  const keys = countOf(pending?.apiKeys.length ?? 0, "key", "keys");
+  const confirm = async ({ action: confirmed, apiKeys: selected }: PendingChange) => {
     if (!(await run(confirmed, selected))) return;
     onClose();
     onDone();
@@ -68,15 +67,15 @@ export function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps
   };
   return (
     <Modal
-      opened={question !== undefined}
+      opened={pending !== undefined}
       {...closeUnlessBusy(isBusy, onClose)}
       onExitTransitionEnd={reset}
       title={`${verb} ${keys}?`}
       size={480}
     >
-      {question && (
+      {pending && (
         <>
-          <Consequence {...question} />
+          <Consequence {...pending} />
           {isBusy && (
             <p role="status" className={dialogClasses.words}>
               {doneCount} of {keys} {done}
@@ -84,11 +83,11 @@ export function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps
           )}
           <ConfirmActions
             action={`${verb} ${keys}`}
-            isDangerous={question.action !== "enable"}
+            isDangerous={pending.action !== "enable"}
             failure={failure}
             isBusy={isBusy}
             onCancel={onClose}
-            onConfirm={() => void confirm(question)}
+            onConfirm={() => void confirm(pending)}
           />
         </>
       )}
@@ -96,12 +95,12 @@ export function BulkDialog({ action, apiKeys, onClose, onDone }: BulkDialogProps
   );
 }
 
-interface Question {
+interface PendingChange {
   readonly action: BulkAction;
   readonly apiKeys: readonly ListedApiKey[];
 }
 
-function Consequence({ action, apiKeys }: Question): ReactElement {
+function Consequence({ action, apiKeys }: PendingChange): ReactElement {
   const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
   return (
     <>

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactElement, useRef } from "react";
+import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
@@ -22,7 +22,6 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
   const [isEnableOpen, enabling] = useDisclosure(false);
-  const toggleButton = useRef<HTMLButtonElement>(null);
   return (
     <Section title="Danger zone">
       <div className={classes.list}>
@@ -34,11 +33,11 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
               : "Its requests are rejected until you enable it again. Its settings don’t change."}
           </p>
           {apiKey.isDisabled ? (
-            <Button ref={toggleButton} variant="default" flex="none" onClick={enabling.open}>
+            <Button variant="default" flex="none" onClick={enabling.open}>
               Enable key
             </Button>
           ) : (
-            <Button ref={toggleButton} variant="default" flex="none" onClick={disabling.open}>
+            <Button variant="default" flex="none" onClick={disabling.open}>
               Disable key
             </Button>
           )}
@@ -62,12 +61,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
           onDeleted: () => void navigate({ to: "/account/api-keys" }),
         }}
       />
-      <EnableDialog
-        apiKey={apiKey}
-        isOpen={isEnableOpen}
-        onClose={enabling.close}
-        onEnabled={() => setTimeout(() => toggleButton.current?.focus())} // After the dialog has returned the focus.
-      />
+      <EnableDialog apiKey={apiKey} isOpen={isEnableOpen} onClose={enabling.close} />
     </Section>
   );
 }

@@ -54,8 +54,8 @@ function Confirmation({ apiKey, onClose, onDeleted }: ConfirmationProps): ReactE
   return (
     <>
       <p className={classes.words}>
-        From now on, all requests with this key are rejected. Your other keys and your session are not
-        affected. This can’t be undone.
+        Requests with this key are rejected immediately. Your other keys and your session are not affected.
+        This can’t be undone.
       </p>
       <LastUse apiKey={apiKey} />
       <ConfirmActions

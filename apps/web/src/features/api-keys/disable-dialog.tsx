@@ -31,7 +31,7 @@ export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): 
       onConfirm={() => change({ base: apiKey, settings: { isDisabled: true }, onSaved: onClose })}
     >
       <p className={classes.words}>
-        From now on, all requests with this key are rejected until you enable it again.
+        Requests with this key are rejected immediately, until you enable it again.
       </p>
       <LastUse apiKey={apiKey} />
     </ConfirmDialog>

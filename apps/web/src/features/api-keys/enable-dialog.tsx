@@ -9,7 +9,7 @@ interface EnableDialogProps {
   readonly apiKey: ApiKey;
   readonly isOpen: boolean;
   readonly onClose: () => void;
-  readonly onEnabled: () => void;
+  readonly onEnabled?: () => void;
 }
 
 /** Explains the consequences before a key is enabled. */
@@ -22,7 +22,7 @@ export function EnableDialog({ apiKey, isOpen, onClose, onEnabled }: EnableDialo
       isConfirmed: true,
       onSaved: () => {
         onClose();
-        onEnabled();
+        onEnabled?.();
       },
     });
   return (
@@ -42,7 +42,7 @@ export function EnableDialog({ apiKey, isOpen, onClose, onEnabled }: EnableDialo
       onConfirm={enable}
     >
       <p className={classes.words}>
-        From the next request on, anyone who has this key can use it again, with the same restrictions.
+        The key is accepted again from its next request on, with the same restrictions.
       </p>
     </ConfirmDialog>
   );

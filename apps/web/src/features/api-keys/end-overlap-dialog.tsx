@@ -48,7 +48,7 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
       onConfirm={() => endOverlap.mutate({ id: apiKey.id })}
     >
       <p className={classes.words}>
-        From now on, requests with an old secret of this key are rejected. The current secret stays valid.
+        Requests with an old secret of this key are rejected immediately. The current secret stays valid.
       </p>
       <dl className={classes.facts}>
         {formerSecrets.map(({ start, retiredAt, lastUsedAt }) => [

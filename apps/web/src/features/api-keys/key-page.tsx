@@ -88,7 +88,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       />
       <KeyBanner
         apiKey={apiKey}
-        onEnabled={() => setTimeout(() => title.current?.focus())} // After the dialog has returned the focus.
+        onEnabled={() => setTimeout(() => title.current?.focus())} // Once the banner, which had the focus, is gone.
       />
       {apiKey.rotatedOutUse && <RotatedOutNotice use={apiKey.rotatedOutUse} />}
       <RestrictionsSection apiKey={apiKey} />

@@ -5,6 +5,7 @@ import { trpc } from "../../server/trpc.ts";
 import classes from "./key-review.module.css";
 import {
   describeLimit,
+  describePermissions,
   describeRanges,
   describeRequestedExpiry,
   describeWorkspaces,
@@ -17,7 +18,6 @@ const app = getRouteApi("/app");
 export function KeyReview({ values }: { readonly values: RestrictionValues }): ReactElement {
   const { workspaces } = app.useRouteContext().session;
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
-  const permissions = values.permissions?.length ?? table.length;
   const { workspaceIds = null, ipRanges = null, limit = null, expiresAt = null } = readSettings(values);
   const isInvalid = (name: keyof typeof restrictionRules) =>
     restrictionRules[name](values[name] as never, values) !== null; // The rule of this field.
@@ -27,18 +27,15 @@ export function KeyReview({ values }: { readonly values: RestrictionValues }): R
       <dl className={classes.facts}>
         <dt>Permissions</dt>
         <dd>
-          {values.isReadOnly && permissions > 0 ? "Read only, " : ""}
           {values.permissions === null
-            ? "all permissions of your role"
-            : permissions === 0
-              ? "None selected"
-              : `${permissions} of ${table.length} permissions, if your role has them`}
+            ? describePermissions({ permissions: null, isReadOnly: values.isReadOnly })
+            : describeSelection(values.permissions.length, table.length, values.isReadOnly)}
         </dd>
         <dt>Workspaces</dt>
         <dd>
           <bdi>{describeWorkspaces(workspaceIds, workspaces) || "None selected"}</bdi>
         </dd>
-        <dt>From</dt>
+        <dt>IP addresses</dt>
         <dd>{isInvalid("ipRanges") ? "Invalid IP ranges" : describeRanges(ipRanges)}</dd>
         <dt>Rate limit</dt>
         <dd>
@@ -49,6 +46,11 @@ export function KeyReview({ values }: { readonly values: RestrictionValues }): R
       </dl>
     </section>
   );
+}
+
+function describeSelection(count: number, total: number, isReadOnly: boolean): string {
+  if (count === 0) return "None selected";
+  return `${isReadOnly ? "Read only, " : ""}${count} of ${total} permissions, if your role has them`;
 }
 
 /** Converts the values to settings and ignores an incomplete date or rate limit. */

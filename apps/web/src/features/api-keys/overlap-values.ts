@@ -7,7 +7,7 @@ export const overlapChoices = [
   { value: "86400", label: "24 hours" },
   { value: "604800", label: "7 days" },
   { value: "2592000", label: "30 days" },
-  { value: "0", label: "Revoke immediately", help: "The old secret is rejected from its next request." },
+  { value: "0", label: "Revoke immediately", help: "The old secret is rejected on its next request." },
   { value: "custom", label: "Custom duration" },
 ] as const;
 

@@ -1,10 +1,11 @@
 import { Button, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
-import { lazy, type ReactElement, Suspense, useRef } from "react";
+import { type ReactElement, Suspense, useRef } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import classes from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { useLoaded } from "../../ui/use-loaded.ts";
 import {
   describeExpiry,
   describeLimit,
@@ -14,11 +15,9 @@ import {
 } from "./restrictions/describe-restrictions.ts";
 
 // Loaded when the user changes restrictions, because most visits of the page only read them.
-const RestrictionEditForm = lazy(() =>
-  import("./restrictions/restriction-edit-form.tsx").then((module) => ({
-    default: module.RestrictionEditForm,
-  })),
-);
+const restrictionEditForm = {
+  load: () => import("./restrictions/restriction-edit-form.tsx").then((module) => module.RestrictionEditForm),
+};
 const app = getRouteApi("/app");
 const route = getRouteApi("/app/account/api-keys/$keyId");
 
@@ -27,6 +26,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
   const { workspaces } = app.useRouteContext().session;
   const { edit } = route.useSearch();
   const [isEditing, editing] = useDisclosure(edit === "restrictions");
+  const RestrictionEditForm = useLoaded(restrictionEditForm, isEditing, editing.close);
   const editButton = useRef<HTMLButtonElement>(null);
   const close = () => {
     editing.close();
@@ -48,7 +48,11 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
       {isEditing ? (
         <div className={classes.box}>
           <Suspense fallback={<Skeleton h={320} />}>
-            <RestrictionEditForm apiKey={apiKey} onDone={close} />
+            {RestrictionEditForm ? (
+              <RestrictionEditForm apiKey={apiKey} onDone={close} />
+            ) : (
+              <Skeleton h={320} />
+            )}
           </Suspense>
         </div>
       ) : (

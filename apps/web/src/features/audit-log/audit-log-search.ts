@@ -18,7 +18,7 @@ export const actionTitles = {
   "key.enabled": "API key enabled",
   "key.rotated": "API key rotated",
   "key.secret-reissued": "Unused secret replaced",
-  "key.former-secrets-revoked": "Former secrets revoked",
+  "key.former-secrets-revoked": "Old secrets revoked",
   "key.deleted": "API key deleted",
 } as const satisfies Record<AuditAction, string>;
 

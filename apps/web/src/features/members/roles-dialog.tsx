@@ -16,8 +16,8 @@ export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement
     <Modal opened={isOpen} onClose={onClose} title="What each role can do" size={640}>
       <RoleTable />
       <p className={classes.note}>
-        Members and viewers have the same permissions in Latchkey. Services that verify keys can treat the
-        roles differently.
+        Members and viewers have the same permissions in Latchkey. Your services can read the role with GET
+        /open/me and treat them differently.
       </p>
     </Modal>
   );

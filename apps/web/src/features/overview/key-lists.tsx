@@ -43,7 +43,7 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
         />
       </Section>
       <Section
-        title={title("API keys that expire soon")}
+        title={title("API keys that expire within 30 days")}
         action={<ShowAll slug={slug} status="expiring" list={keys?.expiring} />}
       >
         <Items
@@ -65,7 +65,7 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
       >
         <Items
           items={keys?.unused.items}
-          empty="No unused keys. A key is listed here if it isn’t used for 30 days."
+          empty="No unused keys. Keys that haven’t been used for 30 days appear here."
           describe={(key) => ({
             id: key.id,
             name: key.name,

@@ -25,10 +25,11 @@ export function RequestPage(): ReactElement {
     refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
   });
   const failure = useLoadingFailure(query);
+  const hasRateLimited = query.data?.[0]?.reason === "limited";
   return (
     <>
       <PageHeader
-        title="Why this request was rejected"
+        title={hasRateLimited ? "Why this request was rate limited" : "Why this request was rejected"}
         parent={<Link to="/account/api-keys">Your API keys</Link>}
         explanation={
           <>

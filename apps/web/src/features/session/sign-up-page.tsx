@@ -49,7 +49,7 @@ export function SignUpPage(): ReactElement {
       title={isFresh ? "Create the operator’s account" : "Create an account"}
       explanation={
         isFresh
-          ? "This instance has no accounts yet. The first account belongs to the operator, who manages the instance. It includes a workspace of your own."
+          ? "This instance has no accounts yet. The first account becomes the operator, who manages the instance. Your account includes a workspace."
           : "Your account includes a workspace of your own."
       }
     >

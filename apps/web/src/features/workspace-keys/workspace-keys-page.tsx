@@ -127,7 +127,7 @@ export function WorkspaceKeysPage(): ReactElement {
             idOf={idOf}
             chosen={readColumns(search)}
             sort={sort}
-            onSort={(next) => table.change({ sort: next === defaultSort ? undefined : next })}
+            onSort={(next) => table.change({ sort: next === "" || next === defaultSort ? undefined : next })}
             onOpen={open}
           />
           <TableFooter

@@ -12,6 +12,7 @@ const windows = [
 /** The rate limit of a key: its quota and window. */
 export function LimitFields({ form }: { readonly form: RestrictionForm }): ReactElement {
   const helpId = useId();
+  const errorId = useId();
   const { window } = form.values;
   return (
     <div>
@@ -24,7 +25,7 @@ export function LimitFields({ form }: { readonly form: RestrictionForm }): React
           placeholder="No limit"
           inputMode="numeric"
           autoComplete="off"
-          aria-describedby={helpId}
+          aria-describedby={form.errors.quota ? `${errorId} ${helpId}` : helpId}
         />
         <Select
           className={classes.unit}
@@ -44,7 +45,7 @@ export function LimitFields({ form }: { readonly form: RestrictionForm }): React
         )}
       </div>
       {form.errors.quota && (
-        <p className={classes.error} role="alert">
+        <p className={classes.error} id={errorId} role="alert">
           {form.errors.quota}
         </p>
       )}

@@ -60,7 +60,7 @@ export const suggestedRestrictions: RestrictionValues = { ...noRestrictions, exp
 
 /** Restrictions for common uses. */
 export const templates = {
-  custom: { label: "None (full access)", restrictions: () => suggestedRestrictions },
+  custom: { label: "None", restrictions: () => suggestedRestrictions },
   "read-only": {
     label: "Read only",
     restrictions: () => ({ ...suggestedRestrictions, isReadOnly: true }),
