@@ -22,7 +22,7 @@ test("leads the first visitor to the setup of the operator's account, with an ex
   await page.goto(environment.baseUrl);
   await page.getByRole("heading", { name: "Create the operator’s account" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/sign-up");
-  await page.getByText("The first account belongs to the operator").waitFor();
+  await page.getByText("The first account becomes the operator").waitFor();
   await page.goto(`${environment.baseUrl}/sign-in`);
   await page.getByText("This instance has no accounts yet.").waitFor();
   await page.getByRole("link", { name: "Create the operator’s account" }).click();

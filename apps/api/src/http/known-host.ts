@@ -15,7 +15,7 @@ export function requireKnownHost(baseUrl: string): Middleware {
   return (ctx, next) => {
     if (ctx.path === "/openapi.json" || isKnownHost(ctx.req.headers.host ?? "")) return next();
     throw new AppError("BAD_REQUEST", {
-      message: `The request names another host than this server's. Use ${baseUrl}, or set BASE_URL to the URL that people use`,
+      message: `The \`Host\` header doesn't match this server. Use ${baseUrl}, or set BASE_URL to the URL that people use`,
     });
   };
 }
