@@ -242,3 +242,14 @@ test("concurrent changes of keys and the deletion of a workspace they can reach 
     expect(await readAuditEvents(deleted)).toEqual([]);
   }
 });
+
+test("the audit logs of workspaces list the first ten IP ranges, and the owner's security log all of them", async () => {
+  const { client, userId } = await signIn();
+  const workspaceId = await addWorkspace(userId, "Ranges");
+  const ipRanges = Array.from({ length: 25 }, (_, host) => `203.0.113.${host}`);
+  await client.apiKeys.create.mutate({ name: "Many", settings: { ipRanges } });
+  const [event] = await readAuditEvents(workspaceId);
+  expect(event?.after?.ipRanges).toBe(`${ipRanges.slice(0, 10).join(", ")} and 15 more`);
+  const { items } = await client.securityLog.list.query({});
+  expect(items[0]?.after?.ipRanges).toBe(ipRanges.join(", "));
+});

@@ -333,6 +333,9 @@ describe("the overview", () => {
       { id: encodeId("key", keys.member), name: null, start: null, count: 3 },
       { id: ownerKey, name: null, start: null, count: 2 },
     ]);
+    await owner.client.apiKeys.delete.mutate({ id: ownerKey });
+    const { busiest: after } = await owner.client.overview.keys.query({ workspaceId: id, ...lastDay() });
+    expect(after[1]).toMatchObject({ id: ownerKey, isDeleted: false });
     const { items } = await owner.client.audit.list.query({ workspaceId: id });
     expect(items.find(({ action }) => action === "key.disabled")?.target.name).toBeNull();
   });

@@ -38,11 +38,40 @@ export function createIpMatcher(ranges: readonly string[]): (address: string) =>
   };
 }
 
-/** Whether every address of the range `inner` is in the range `outer`. */
-export function containsIpRange(outer: string, inner: string): boolean {
-  const [outerRange, innerRange] = [parse(outer), parse(inner)];
-  if (!outerRange || !innerRange || outerRange.prefix > innerRange.prefix) return false;
-  return createIpMatcher([outer])(innerRange.network);
+/**
+ * Whether each of the ranges `inner` is in one of the ranges `outer`. Creates one matcher per prefix length, and not one
+ * per pair: with 100 ranges each, pairs would block the event loop for tens of milliseconds.
+ */
+export function areContained(outer: readonly string[], inner: readonly string[]): boolean {
+  const byPrefix = Map.groupBy(
+    outer.flatMap((text) => {
+      const range = parse(text);
+      return range ? [{ text, key: `${range.family}/${range.prefix}`, ...range }] : [];
+    }),
+    ({ key }) => key,
+  );
+  const matchers = [...byPrefix.values()].flatMap((ranges) => {
+    const [first] = ranges;
+    return first
+      ? [
+          {
+            family: first.family,
+            prefix: first.prefix,
+            matches: createIpMatcher(ranges.map(({ text }) => text)),
+          },
+        ]
+      : [];
+  });
+  return inner.every((text) => {
+    const range = parse(text);
+    return (
+      range !== undefined &&
+      matchers.some(
+        ({ family, prefix, matches }) =>
+          family === range.family && prefix <= range.prefix && matches(range.network),
+      )
+    );
+  });
 }
 
 function parse(text: string): IpRange | undefined {

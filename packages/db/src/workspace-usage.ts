@@ -38,6 +38,7 @@ export interface BusyKey {
   readonly start: string | null;
   readonly ownerId: UserId;
   readonly ownerName: string;
+  /** False for a key that can no longer reach the workspace. */
   readonly isDeleted: boolean;
   readonly count: number;
 }
@@ -65,7 +66,7 @@ export async function listBusiestKeys(
   const { rows } = await sql<BusyKey>`
     select api_keys.id, case when ${canReach} then api_keys.name end as name,
       case when ${canReach} then api_keys.start end as start, api_keys.user_id as "ownerId",
-      users.name as "ownerName", api_keys.deleted_at is not null as "isDeleted", sum(count)::bigint as count
+      users.name as "ownerName", (${canReach} and api_keys.deleted_at is not null) as "isDeleted", sum(count)::bigint as count
     from key_usage_hours
     join api_keys on api_keys.id = key_usage_hours.key_id
     join users on users.id = api_keys.user_id

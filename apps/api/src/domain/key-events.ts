@@ -94,7 +94,8 @@ export async function recordKeyEvents(
 /**
  * Formats an event's facts for storage.
  * @param workspaceId the workspace of the audit log; undefined for the owner's security log. A workspace's log says
- *   whether the key can reach this workspace, but not which others it can reach.
+ *   whether the key can reach this workspace, but not which others it can reach. It has only the first IP ranges,
+ *   because a change is recorded in every workspace that the key can reach, and would otherwise take 9 KB in each.
  */
 function toDetails({ workspaceIds, ...facts }: KeyFacts, workspaceId?: WorkspaceId): Details {
   const { name, overlapSeconds, isDisabled, expiresAt, permissions, isReadOnly, ipRanges, limit } = facts;
@@ -105,7 +106,7 @@ function toDetails({ workspaceIds, ...facts }: KeyFacts, workspaceId?: Workspace
     expiresAt: expiresAt === null ? null : expiresAt?.toISOString(),
     permissions: joinItems(permissions),
     isReadOnly,
-    ipRanges: joinItems(ipRanges),
+    ipRanges: joinItems(ipRanges, workspaceId ? maxListedRanges : undefined),
     limit: limit && `${limit.quota}/${limit.windowSeconds}s`,
     ...(workspaceIds === undefined ? {} : describeReach(workspaceIds, workspaceId)),
   };
@@ -114,9 +115,17 @@ function toDetails({ workspaceIds, ...facts }: KeyFacts, workspaceId?: Workspace
   );
 }
 
+/** The maximum number of IP ranges in an event of a workspace. */
+const maxListedRanges = 10;
+
 /** Keeps null, which means all. */
-function joinItems(items: readonly string[] | null | undefined): string | null | undefined {
-  return items === null ? null : items?.join(", ");
+function joinItems(
+  items: readonly string[] | null | undefined,
+  maxItems = Number.POSITIVE_INFINITY,
+): string | null | undefined {
+  if (!items) return items;
+  const omitted = items.length - maxItems;
+  return omitted > 0 ? `${items.slice(0, maxItems).join(", ")} and ${omitted} more` : items.join(", ");
 }
 
 function describeReach(ids: KeySettings["workspaceIds"], workspaceId: WorkspaceId | undefined): Details {

@@ -11,7 +11,7 @@ const details = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(
 
 /** Describes the values of one side of a change, for people who have only the OpenAPI document. */
 const changedValues = (side: "before" | "after") =>
-  `The changed values ${side} the change, by name; null if there are none. A list is one string, separated by commas; a rate limit is \`<quota>/<seconds>s\`. For a key, \`workspaces\` (\`all\` or \`selected\`) and \`canReachWorkspace\` say what it can reach, without naming other workspaces. More names may be added.`;
+  `The changed values ${side} the change, by name; null if there are none. A list is one string, separated by commas, and ends with the number of omitted IP ranges if there are more than 10; a rate limit is \`<quota>/<seconds>s\`. For a key, \`workspaces\` (\`all\` or \`selected\`) and \`canReachWorkspace\` say what it can reach, without naming other workspaces. More names may be added.`;
 
 /** A change in a workspace. */
 export const auditEvent = z
