@@ -1,5 +1,6 @@
 import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { roles } from "@latchkey/auth/permissions";
+import { redactKeys } from "@latchkey/auth/redact-keys";
 import { decodeId } from "@latchkey/db/ids";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
@@ -22,6 +23,10 @@ const printableLines = z
 
 // Whether a text has no visible character: only fillers, joiners, spaces and empty Braille cells.
 const isBlank = (text: string): boolean => /^[\p{Default_Ignorable_Code_Point}\s\u2800]+$/u.test(text);
+// Names and descriptions are copied to logs that can't be edited, and other members read them.
+const hasNoKey = (text: string): boolean => redactKeys(text) === text;
+const containsKey = customIssue("invalid_value", "Remove the API key. Other people can read this text.");
+
 /** The part of the checks that a JSON Schema can express; the checks above are stricter. */
 const noControlsPattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 const maxLengthOf = (length: number) => [length, `Use at most ${length} characters.`] as const;
@@ -30,6 +35,7 @@ const name = (whenEmpty: string, length: number) =>
     .trim()
     .min(1, whenEmpty)
     .refine((text) => !isBlank(text), customIssue("too_short", whenEmpty))
+    .refine(hasNoKey, containsKey)
     .max(...maxLengthOf(length))
     .meta({ pattern: noControlsPattern });
 
@@ -61,6 +67,7 @@ export const keyName = name("Enter a name.", maxLength.keyName);
 export const multilineText = (length: number) =>
   printableLines
     .trim()
+    .refine(hasNoKey, containsKey)
     .max(...maxLengthOf(length))
     .meta({ pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$" });
 

@@ -12,6 +12,8 @@ export interface Pools {
    * users.
    */
   readonly readConnections: number;
+  /** The number of connections of `db`, which bounds concurrent changes in the same way. */
+  readonly changeConnections: number;
 }
 
 export interface PoolSizes {
@@ -30,6 +32,7 @@ export function openPools(
 ): Pools {
   return {
     readConnections,
+    changeConnections,
     db: openDatabase(connection, { applicationName, maxConnections: changeConnections }),
     readDb: openDatabase(connection, {
       applicationName: `${applicationName} reads`,

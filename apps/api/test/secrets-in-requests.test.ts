@@ -1,4 +1,5 @@
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
+import { encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
@@ -88,6 +89,34 @@ test("the history of a key contains no keys from paths, in any encoding", async 
     return rows.map(({ path }) => path);
   };
   await expect.poll(readPaths).toEqual(Array.from({ length: 4 }, () => "/open/api-keys/lk_…"));
+});
+
+test.each([
+  ["PATCH /api-keys/:id", "name"],
+  ["PATCH /api-keys/:id", "description"],
+  ["POST /workspaces", "name"],
+  ["POST /workspaces", "description"],
+])("%s rejects an API key in the %s", async (request, member) => {
+  const [method = "", path = ""] = request.replace(":id", encodeId("key", key.id)).split(" ");
+  for (const text of [key.secret, `use ${key.secret}.`, key.secret.replace("_", "%5F")]) {
+    const response = await fetch(`${app.baseUrl}/open${path}`, {
+      method,
+      headers: { ...json, Authorization: `Bearer ${key.secret}` },
+      body: JSON.stringify({ ...(method === "POST" && { name: "CI" }), [member]: text }),
+    });
+    const { error } = (await response.json()) as { error: { issues: unknown } };
+    expect([response.status, error.issues]).toEqual([
+      400,
+      [
+        {
+          path: member,
+          code: "invalid_value",
+          message: "Remove the API key. Other people can read this text.",
+        },
+      ],
+    ]);
+  }
+  expect(await readDatabase()).not.toContain(key.secret.slice(12));
 });
 
 describe("U+0000 in the input of a procedure", () => {

@@ -1,11 +1,10 @@
-import { clientConfig } from "@latchkey/db/connection";
 import { encodeId, type UserId } from "@latchkey/db/ids";
 import { sql } from "kysely";
-import pg from "pg";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
+import { countWaiting, holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 // Slow reads of one user must not delay the requests of other users.
@@ -73,22 +72,9 @@ async function addCaller() {
   };
 }
 
-async function openClient(): Promise<pg.Client> {
-  const client = new pg.Client({
-    ...clientConfig(inject("postgres"), "test locker"),
-    database: app.database,
-  });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
-
 /** Blocks every read of the audit log until the returned function is called. */
-async function lockAuditLog(): Promise<() => Promise<unknown>> {
-  const client = await openClient();
-  await client.query("begin");
-  await client.query("lock table audit_events in access exclusive mode");
-  return () => client.query("commit");
+function lockAuditLog(): Promise<() => Promise<unknown>> {
+  return holdLocks(app.database, "lock table audit_events in access exclusive mode");
 }
 
 /**
@@ -107,13 +93,6 @@ function measureSlowest(read: () => Promise<TimedResponse>): () => Promise<numbe
   };
 }
 
-async function countWaiting(): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.owner);
-  return rows[0]?.count ?? 0;
-}
-
 test.each(["open", "trpc"] as const)(
   "on /%s, a user's blocked reads hold at most two connections, and other users get responses",
   async (side) => {
@@ -128,7 +107,7 @@ test.each(["open", "trpc"] as const)(
       Array.from({ length: concurrency }, () => whileRunning(() => slow.blocked[side]())),
     );
     const watched = whileRunning(async () => {
-      mostWaiting = Math.max(mostWaiting, await countWaiting());
+      mostWaiting = Math.max(mostWaiting, await countWaiting(app.owner));
     });
     await expect.poll(() => mostWaiting).toBeGreaterThanOrEqual(2);
     // Polls, because a busy machine can exceed the deadline of a single request.
@@ -164,7 +143,7 @@ test("a request that reads nothing gets a response while all connections for rea
   const other = await addCaller();
   const unlock = await lockAuditLog();
   const reads = users.flatMap(({ blocked }) => [blocked.open(), blocked.open()]);
-  await expect.poll(countWaiting).toBe(readConnections);
+  await expect.poll(() => countWaiting(app.owner)).toBe(readConnections);
   expect((await other.config()).status).toBe(200);
   await unlock();
   await Promise.all(reads);

@@ -1,7 +1,8 @@
 /**
  * Replaces every whole API key in a text with `lk_…`. Everything that a client sends and that is stored or logged goes
- * through here, because people paste keys where they don't belong. Also recognizes percent-encoded keys, even if they
- * are encoded several times. A text with such a key is returned with its letters, digits and underscores decoded.
+ * through here, because people paste keys where they don't belong. Names and descriptions with a key are rejected. Also
+ * recognizes percent-encoded keys, even if they are encoded several times. A text with such a key is returned with its
+ * letters, digits and underscores decoded.
  *
  * Takes linear time: one pass decodes, and one pass replaces.
  */

@@ -10,6 +10,7 @@ import * as purgedKeys from "./migrations/0010-purged-keys.ts";
 import * as workspaceDescriptions from "./migrations/0011-workspace-descriptions.ts";
 import * as workspaceOverview from "./migrations/0012-workspace-overview.ts";
 import * as workspaceUses from "./migrations/0013-workspace-uses.ts";
+import * as auditFilters from "./migrations/0014-audit-filters.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -36,4 +37,5 @@ export const migrations: Migrations = {
   "0011-workspace-descriptions": workspaceDescriptions,
   "0012-workspace-overview": workspaceOverview,
   "0013-workspace-uses": workspaceUses,
+  "0014-audit-filters": auditFilters,
 };

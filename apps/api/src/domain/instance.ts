@@ -11,6 +11,8 @@ export interface Instance {
   /** For reads only; see `openPools`. */
   readonly readDb: Db;
   readonly readConnections: number;
+  /** The number of connections of `db`. */
+  readonly changeConnections: number;
   readonly sessions: Sessions;
   readonly signInThrottle: SignInThrottle;
   /** Logs what happens to accounts. */

@@ -41,7 +41,7 @@ export interface OpenApiOptions {
  * the same response. No part of it is `async`, so that a request that needs no I/O is answered synchronously.
  */
 export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
-  const changes = createChangeSemaphore();
+  const changes = createChangeSemaphore(instance.changeConnections);
   const reads = createReadSemaphore(instance.readConnections);
   return (ctx, outcome) => {
     const { verdict, route, path, address, arrivedAt } = requireDecided(outcome);

@@ -48,7 +48,9 @@ export function trpcMount({
   readonly explain: ExplainRequest;
   readonly events: EventLog;
 }): Middleware {
-  const changes = createChangeSemaphore();
+  // Each request looks up its session on a connection for changes. One connection is left to the lookups, so that they
+  // don't wait behind long changes.
+  const changes = createChangeSemaphore(Math.max(1, instance.changeConnections - 1));
   const reads = createReadSemaphore(instance.readConnections);
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
