@@ -1,6 +1,6 @@
 import { type Account, signUp } from "./account.ts";
 import { createPreparedInstance } from "./prepared-instance.ts";
-import type { ProductNode } from "./product.ts";
+import type { ProductNode, Variables } from "./product.ts";
 import type { TestInstance } from "./test-instance.ts";
 
 /** Two nodes on one database, and a signed-up user. */
@@ -14,9 +14,9 @@ export interface TwoNodes {
 }
 
 /** If a part fails, releases the parts that were already created. */
-export async function startTwoNodes(): Promise<TwoNodes> {
+export async function startTwoNodes(variables: Variables = {}): Promise<TwoNodes> {
   await using stack = new AsyncDisposableStack();
-  const instance = await createPreparedInstance();
+  const instance = await createPreparedInstance(variables);
   stack.defer(() => instance.close());
   const [left, right] = await Promise.all([instance.start(), instance.start()]);
   const account = await signUp(left.baseUrl);

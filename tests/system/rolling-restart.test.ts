@@ -26,8 +26,8 @@ let nodes: [ProductNode, ProductNode];
 let account: Account;
 
 beforeAll(async () => {
-  // One user creates keys during all restarts: on a fast machine, more than the default quota.
-  instance = await createTestInstance({ MAX_KEYS_PER_USER: "100000" });
+  // One user creates keys during all restarts: on a fast machine, more than the default quotas.
+  instance = await createTestInstance({ MAX_KEYS_PER_USER: "100000", MAX_KEY_CHANGES_PER_HOUR: "1000000" });
   ports = [await findFreePort(), await findFreePort()];
   nodes = await Promise.all([start(ports[0]), start(ports[1])]);
   account = await signUp(nodes[0].baseUrl);

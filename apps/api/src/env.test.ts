@@ -36,17 +36,24 @@ test("by default, a user can have 50 sessions, and a network can sign up 20 time
   });
 });
 
-test("by default, a user can have 1,000 keys and 100 workspaces, and a workspace 1,000 members", () => {
+test("by default, a user can have 1,000 keys and 100 workspaces, a workspace 1,000 members, and a user 2,000 changes of keys per hour", () => {
   expect(readEnv({}).quotas).toEqual({
     keysPerUser: 1_000,
     workspacesPerUser: 100,
     membersPerWorkspace: 1_000,
+    keyChangesPerHour: 2_000,
   });
-  const told = { MAX_KEYS_PER_USER: "100000", MAX_WORKSPACES_PER_USER: "1", MAX_MEMBERS_PER_WORKSPACE: "7" };
-  expect(readEnv(told).quotas).toEqual({
+  const variables = {
+    MAX_KEYS_PER_USER: "100000",
+    MAX_WORKSPACES_PER_USER: "1",
+    MAX_MEMBERS_PER_WORKSPACE: "7",
+    MAX_KEY_CHANGES_PER_HOUR: "9",
+  };
+  expect(readEnv(variables).quotas).toEqual({
     keysPerUser: 100_000,
     workspacesPerUser: 1,
     membersPerWorkspace: 7,
+    keyChangesPerHour: 9,
   });
 });
 
@@ -106,6 +113,7 @@ test.each([
   ["MAX_KEYS_PER_USER", "0"],
   ["MAX_WORKSPACES_PER_USER", "-1"],
   ["MAX_MEMBERS_PER_WORKSPACE", "1e9"],
+  ["MAX_KEY_CHANGES_PER_HOUR", "0"],
   ["HISTORY_DAYS", "ninety"],
 ])("explains what is wrong with %s=%s", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);

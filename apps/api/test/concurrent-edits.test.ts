@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { updateKey } from "../src/domain/api-keys.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -27,14 +28,14 @@ test("of two concurrent edits of a key, the second includes the first, and neith
   const firstEdit = Promise.withResolvers<void>();
   const commitSignal = Promise.withResolvers<void>();
   const first = db.transaction().execute(async (trx) => {
-    await updateKey(trx, edit, { settings: { isReadOnly: true }, mayExpand: false });
+    await updateKey(trx, edit, { settings: { isReadOnly: true }, mayExpand: false }, defaultQuotas);
     firstEdit.resolve();
     await commitSignal.promise;
   });
   await firstEdit.promise;
   const second = db
     .transaction()
-    .execute((trx) => updateKey(trx, edit, { settings: { ipRanges }, mayExpand: false }));
+    .execute((trx) => updateKey(trx, edit, { settings: { ipRanges }, mayExpand: false }, defaultQuotas));
   await expect.poll(countWaiting).toBe(1);
   commitSignal.resolve();
   await first;

@@ -199,7 +199,7 @@ test("a change that is rolled back is in no log", async () => {
   const failure = new Error("rolled back");
   await expect(
     app.instance.db.transaction().execute(async (trx) => {
-      await rotateKey(trx, edit, 0);
+      await rotateKey(trx, edit, 0, defaultQuotas);
       throw failure;
     }),
   ).rejects.toBe(failure);
@@ -223,14 +223,14 @@ test("concurrent changes of keys and the deletion of a workspace they can reach 
       app.instance.db.transaction().execute(work) as Promise<Result>;
     const [one, other, third, last] = edits as [(typeof edits)[0], ...typeof edits];
     await Promise.all([
-      run((trx) => updateKey(trx, one, { settings: { isReadOnly: true }, mayExpand: false })),
-      run((trx) => rotateKey(trx, other as typeof one, 60)),
+      run((trx) => updateKey(trx, one, { settings: { isReadOnly: true }, mayExpand: false }, defaultQuotas)),
+      run((trx) => rotateKey(trx, other as typeof one, 60, defaultQuotas)),
       run((trx) => remove(trx, { scope: openAsOperator(deleted), origin: commandOrigin })),
       run((trx) => deleteKey(trx, third as typeof one)),
       run((trx) =>
         createKey(trx, { userId, name: "new", description: "", origin: commandOrigin }, defaultQuotas),
       ),
-      run((trx) => updateKey(trx, last as typeof one, { name: "Renamed", mayExpand: false })),
+      run((trx) => updateKey(trx, last as typeof one, { name: "Renamed", mayExpand: false }, defaultQuotas)),
     ]);
     expect((await readAuditEvents(kept)).map(({ action }) => action).sort()).toEqual([
       ...Array(5).fill("key.created"),

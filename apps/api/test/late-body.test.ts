@@ -113,7 +113,7 @@ test.each([
     if (how === "key disabled") await restrict(second, { isDisabled: true });
     if (how === "key restricted to other addresses") await restrict(second, { ipRanges: ["203.0.113.0/24"] });
     if (how === "key rotated")
-      await inTransaction((trx) => rotateKey(trx, { userId, id, origin: command }, 0));
+      await inTransaction((trx) => rotateKey(trx, { userId, id, origin: command }, 0, defaultQuotas));
     if (how === "key restricted") await restrict(second, { isReadOnly: true });
   });
   expect(status).toBe(403);
@@ -127,7 +127,7 @@ test.each([
 
 async function restrict({ userId, id }: Person, settings: Partial<KeySettings>): Promise<void> {
   const edit = { userId, id, origin: command };
-  await inTransaction((trx) => updateKey(trx, edit, { settings, mayExpand: true }));
+  await inTransaction((trx) => updateKey(trx, edit, { settings, mayExpand: true }, defaultQuotas));
 }
 
 test("a key that is restricted before the body arrives can't change another key", async () => {
@@ -147,7 +147,7 @@ test.each([0, 3_600])(
     const { userId, id } = person;
     const path = `/open/api-keys/${encodeId("key", id)}/rotate`;
     const edit = { userId, id, origin: command };
-    const rotate = () => inTransaction((trx) => rotateKey(trx, edit, overlap));
+    const rotate = () => inTransaction((trx) => rotateKey(trx, edit, overlap, defaultQuotas));
     const status = await sendLate(person, ["POST", path], rotate, { overlapSeconds: 0 });
     expect(status).toBe(403);
   },

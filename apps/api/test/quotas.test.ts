@@ -1,16 +1,22 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey, updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import type { Quotas } from "../src/domain/quotas.ts";
 import { createWorkspace, remove } from "../src/domain/workspaces.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
-const quotas: Quotas = { keysPerUser: 5, workspacesPerUser: 4, membersPerWorkspace: 6 };
+const quotas: Quotas = {
+  keysPerUser: 5,
+  workspacesPerUser: 4,
+  membersPerWorkspace: 6,
+  keyChangesPerHour: 20,
+};
 
 let app: TestApp;
 beforeAll(async () => {
@@ -219,4 +225,71 @@ test("50 concurrent additions to a workspace add exactly the quota of members", 
   await db.transaction().execute((trx) => removeMember(trx, edit, { userId: made[0] as UserId }));
   await add(made[0] as UserId);
   await db.transaction().execute((trx) => remove(trx, edit));
+});
+
+test("50 concurrent changes make exactly the allowed changes of keys per hour, and access can still be taken away", async () => {
+  const { email, userId } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const { id, key: secret } = await client.apiKeys.create.mutate({ name: "CI" });
+  const { id: leaked } = await client.apiKeys.create.mutate({ name: "Leaked" });
+  const change = (body: object) =>
+    fetch(`${app.baseUrl}/open/api-keys/${id}`, {
+      method: "PATCH",
+      headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const rotate = async () => {
+    const headers = { Authorization: `Bearer ${secret}`, "Idempotency-Key": "rotation" };
+    return (await post(`/open/api-keys/${leaked}/rotate`, headers, {})).status;
+  };
+  expect(await rotate()).toBe(200);
+  // Changes by the operator neither count nor are limited.
+  const operatorEdit = { userId, id: decodeId("key", leaked) as KeyId, origin: commandOrigin }; // A key has this ID.
+  const rename = (name: string) =>
+    app.instance.db
+      .transaction()
+      .execute((trx) => updateKey(trx, operatorEdit, { name, mayExpand: false }, quotas));
+  for (let count = 1; count <= 21; count += 1) await rename(`Leaked ${count}`);
+  const { made } = await attempt(async (number) => {
+    const send = async () => ({ status: (await change({ name: `CI ${number}` })).status });
+    return await sendUntilFinal(send as () => Promise<Reply>);
+  });
+  expect(count(made)).toEqual({ 200: 17, 429: attempts - 17 });
+  const rejected = await change({ isReadOnly: true });
+  const retryAfter = Number(rejected.headers.get("Retry-After"));
+  expect(retryAfter).toBeGreaterThan(3_000);
+  expect(retryAfter).toBeLessThanOrEqual(3_600);
+  expect(await rejected.json()).toMatchObject({
+    error: {
+      code: "TOO_MANY_REQUESTS",
+      message: `You have made 20 changes to API keys within an hour, which is the limit. Try again in ${Math.ceil(retryAfter / 60)} minutes. You can still disable and delete keys, and revoke former secrets.`,
+    },
+  });
+  for (const limited of [
+    () => client.apiKeys.create.mutate({ name: "More" }),
+    () => client.apiKeys.rotate.mutate({ id: leaked, overlapSeconds: 0 }),
+    () => client.apiKeys.update.mutate({ id: leaked, name: "Other", settings: { isDisabled: true } }),
+  ])
+    await expect(limited()).rejects.toMatchObject({ data: { code: "TOO_MANY_REQUESTS" } });
+  // A retry would issue another secret.
+  expect(await rotate()).toBe(429);
+  await rename("By the operator");
+  // A description is in no event.
+  expect((await change({ description: "Deploys" })).status).toBe(200);
+  await client.apiKeys.endOverlap.mutate({ id: leaked });
+  await client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: true } });
+  await expect(
+    client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: false }, mayWiden: true }),
+  ).rejects.toMatchObject({ data: { code: "TOO_MANY_REQUESTS" } });
+  await client.apiKeys.delete.mutate({ id: leaked });
+  // An hour later, changes are possible again, one for each that is older than an hour.
+  const age = (count: number) =>
+    sql`update security_events set occurred_at = occurred_at - interval '1 hour' where id in
+      (select id from security_events where user_id = ${userId} and actor_kind <> 'command'
+      order by occurred_at limit ${count})`.execute(app.owner);
+  await age(3 + 4); // Three changes weren't limited.
+  const replies = [];
+  for (const name of ["a", "b", "c", "d", "e"]) replies.push((await change({ name })).status);
+  expect(replies).toEqual([200, 200, 200, 200, 429]);
 });

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Details, KeyAction, Origin } from "./audit-actions.ts";
 import { createId, type KeyId, type SecurityEventId, type UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -48,6 +49,29 @@ export async function appendSecurityEvent(
       request_id: requestId,
     })
     .execute();
+}
+
+/**
+ * Returns in how many seconds, rounded up, a user will have made fewer than `max` changes of API keys within an hour; 0
+ * if that holds already. Changes by the command don't count.
+ */
+export async function findKeyChangeWait(trx: Trx, userId: UserId, max: number): Promise<number> {
+  const now = sql<Date>`statement_timestamp()`;
+  const row = await trx
+    .selectFrom("security_events")
+    .select((eb) =>
+      sql<number>`ceil(extract(epoch from ${eb.ref("occurred_at")} + interval '1 hour' - ${now}))::int`.as(
+        "waitSeconds",
+      ),
+    )
+    .where("user_id", "=", userId)
+    .where("occurred_at", ">", sql<Date>`${now} - interval '1 hour'`)
+    .where("actor_kind", "<>", "command")
+    .orderBy("occurred_at", "desc")
+    .offset(max - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return row ? Math.max(1, row.waitSeconds) : 0;
 }
 
 export const securityEventOrders = {

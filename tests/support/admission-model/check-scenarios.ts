@@ -23,7 +23,7 @@ export async function checkScenarios({
   readonly runs: number;
   readonly seconds?: number;
 }): Promise<void> {
-  const nodes = await startTwoNodes();
+  const nodes = await startTwoNodes({ MAX_KEY_CHANGES_PER_HOUR: "1000000" });
   try {
     const baseUrls = [nodes.left.baseUrl, nodes.right.baseUrl];
     const clock = await installSteppedClock(nodes.instance.cluster);

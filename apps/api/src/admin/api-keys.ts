@@ -99,14 +99,15 @@ export const apiKeysRouter = createRouter({
         mayExpand: mayWiden,
         versions: version === undefined ? undefined : [version],
       };
-      return presentKey(await ctx.transact((trx) => updateKey(trx, ctx.edit, change)));
+      return presentKey(await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.instance.quotas)));
     }),
 
   /** The only response that contains the new secret. */
   rotate: keyProcedure
     .input(keyInput({ overlapSeconds }))
     .mutation(async ({ ctx, input: { overlapSeconds } }) => {
-      const { id, secret } = await ctx.transact((trx) => rotateKey(trx, ctx.edit, overlapSeconds));
+      const { quotas } = ctx.instance;
+      const { id, secret } = await ctx.transact((trx) => rotateKey(trx, ctx.edit, overlapSeconds, quotas));
       return { id: encodeId("key", id), key: secret };
     }),
 

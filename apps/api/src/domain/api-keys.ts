@@ -34,7 +34,7 @@ import type { Versions } from "@latchkey/db/versions";
 import { asUser, enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
-import { describeCreation, describeEdit, recordKeyEvents } from "./key-events.ts";
+import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
@@ -52,7 +52,7 @@ export interface KeyEdit {
 /**
  * Creates a key for a user. The secret is only in the result; the database has its hash.
  * @throws {AppError} FORBIDDEN if the user is disabled; BAD_REQUEST for a workspace that isn't one of theirs, or an
- *   expiry in the past; UNPROCESSABLE_CONTENT at the quota.
+ *   expiry in the past; UNPROCESSABLE_CONTENT at the quota of keys; TOO_MANY_REQUESTS at that of changes.
  */
 export async function createKey(
   trx: Trx,
@@ -69,6 +69,7 @@ export async function createKey(
   // Serializes creations of the same user, so that each one counts the keys of the others.
   await lockUsers(trx, [key.userId]);
   requireQuota(quotas, "keysPerUser", await countApiKeys(trx, key.userId, quotas.keysPerUser));
+  await requireKeyChangeQuota(trx, key, quotas);
   const settings = { ...defaultSettings, ...(await resolveExpiry(trx, key.settings ?? {})) };
   await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
   const id = await insertApiKey(trx, { ...key, settings, start, hash });
@@ -176,9 +177,14 @@ export interface KeyChanges {
  * Changes a user's key. Once this is committed, every node applies the new restrictions.
  * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT with an
  *   issue for each setting that would expand its access, BAD_REQUEST for a workspace that isn't one of the user's, an
- *   expiry in the past, or an edit without changes.
+ *   expiry in the past, or an edit without changes; TOO_MANY_REQUESTS, except for disabling alone.
  */
-export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): Promise<ApiKey> {
+export async function updateKey(
+  trx: Trx,
+  edit: KeyEdit,
+  changes: KeyChanges,
+  quotas: Quotas,
+): Promise<ApiKey> {
   requireChange({ name: changes.name, description: changes.description, ...changes.settings });
   const key = await lockForEdit(trx, edit);
   const { name, description, versions } = changes;
@@ -193,21 +199,26 @@ export async function updateKey(trx: Trx, edit: KeyEdit, changes: KeyChanges): P
   }
   const changed = await getKey(trx, edit);
   const reach = [key.workspaceIds, changed.workspaceIds];
-  await recordKeyEvents(trx, { ...edit, reach }, describeEdit(key, changed));
+  const events = describeEdit(key, changed);
+  if (events.some(({ action }) => action !== "key.disabled")) await requireKeyChangeQuota(trx, edit, quotas);
+  await recordKeyEvents(trx, { ...edit, reach }, events);
   if (settings) await bumpKeyVersions(trx, { keyId: edit.id, windowSeconds: settings.limit?.windowSeconds });
   return changed;
 }
 
 /**
  * Gives a key a new secret, which is only in the result. The former secret stays valid for the overlap.
- * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version.
+ * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version,
+ *   TOO_MANY_REQUESTS.
  */
 export async function rotateKey(
   trx: Trx,
   edit: KeyEdit,
   overlapSeconds: number,
+  quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
   const { workspaceIds } = await lockForEdit(trx, edit);
+  await requireKeyChangeQuota(trx, edit, quotas);
   const { secret, start, hash } = createApiKey();
   await rotateApiKey(trx, edit.id, { start, hash, overlapSeconds });
   await recordKeyEvents(trx, { ...edit, reach: [workspaceIds] }, [
@@ -222,17 +233,19 @@ export async function rotateKey(
  * request was admitted with that secret, or it is no longer the key's current one. The overlap of former secrets
  * doesn't change.
  * @param issued.hash SHA-256 of the secret to replace.
- * @throws {AppError} FORBIDDEN
+ * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function reissueSecret(
   trx: Trx,
   edit: KeyEdit,
   issued: { readonly hash: Buffer; readonly isOwnRetry: boolean },
+  quotas: Quotas,
 ): Promise<string | undefined> {
   const acting = await requireStillActing(trx, edit.origin);
   if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireStillManageable(acting, edit.id);
   const key = await lockApiKey(trx, edit);
   if (!key) return undefined;
+  await requireKeyChangeQuota(trx, edit, quotas);
   const { secret, start, hash } = createApiKey();
   const replaced = { id: edit.id, issuedHash: issued.hash };
   return await withSavepoint(trx, async () => {

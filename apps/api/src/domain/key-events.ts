@@ -5,9 +5,11 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import type { Trx } from "@latchkey/db/schema";
-import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { appendSecurityEvent, findKeyChangeWait } from "@latchkey/db/security-events";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
+import { AppError } from "@latchkey/errors";
+import type { Quotas } from "./quotas.ts";
 
 /** The facts about a key in an event. */
 interface KeyFacts extends Partial<KeySettings> {
@@ -52,6 +54,29 @@ export function describeEdit(before: NamedKey, after: NamedKey): KeyEvent[] {
 
 function pick(settings: KeySettings, names: readonly SettingName[]): Partial<KeySettings> {
   return Object.fromEntries(names.map((name) => [name, settings[name]]));
+}
+
+/**
+ * Checks that the owner of a key may change keys again. The caller must hold a lock that prevents concurrent changes by
+ * the same user. Disabling a key, revoking former secrets and deleting a key must always be possible, so they aren't
+ * checked; a user can't do them more often than what is checked here.
+ * @throws {AppError} TOO_MANY_REQUESTS at the limit, with `Retry-After`. Each change adds an event to as many workspaces
+ *   as the key can reach, so without a limit one user could fill the database.
+ */
+export async function requireKeyChangeQuota(
+  trx: Trx,
+  { userId, origin }: { readonly userId: UserId; readonly origin: Origin },
+  { keyChangesPerHour }: Quotas,
+): Promise<void> {
+  if (origin.actor.kind === "command") return;
+  const retryAfterSeconds = await findKeyChangeWait(trx, userId, keyChangesPerHour);
+  if (retryAfterSeconds === 0) return;
+  const limit = keyChangesPerHour.toLocaleString("en-US");
+  const minutes = Math.ceil(retryAfterSeconds / 60);
+  throw new AppError("TOO_MANY_REQUESTS", {
+    message: `You have made ${limit} changes to API keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still disable and delete keys, and revoke former secrets.`,
+    retryAfterSeconds,
+  });
 }
 
 /**

@@ -7,12 +7,15 @@ export interface Quotas {
   /** Workspaces that the user owns. */
   readonly workspacesPerUser: number;
   readonly membersPerWorkspace: number;
+  /** Changes of API keys by one user. Disabling, revoking and deleting are always possible. */
+  readonly keyChangesPerHour: number;
 }
 
 export const defaultQuotas: Quotas = {
   keysPerUser: 1_000,
   workspacesPerUser: 100,
   membersPerWorkspace: 1_000,
+  keyChangesPerHour: 2_000,
 };
 
 const quotaTexts = {
@@ -31,7 +34,7 @@ const quotaTexts = {
     variable: "MAX_MEMBERS_PER_WORKSPACE",
     remedy: "Remove a member",
   },
-} as const satisfies Record<keyof Quotas, object>;
+} as const satisfies Partial<Record<keyof Quotas, object>>;
 
 /**
  * Checks that a quota allows one more. The caller must hold a lock that prevents concurrent additions between the
@@ -39,7 +42,7 @@ const quotaTexts = {
  * @throws {AppError} UNPROCESSABLE_CONTENT with an issue `quota_exceeded`. Not 429, which clients retry automatically,
  *   nor 403, which gives no reason.
  */
-export function requireQuota(quotas: Quotas, name: keyof Quotas, count: number): void {
+export function requireQuota(quotas: Quotas, name: keyof typeof quotaTexts, count: number): void {
   if (count < quotas[name]) return;
   const { subject, variable, remedy } = quotaTexts[name];
   const limit = `The limit for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;

@@ -45,11 +45,11 @@ const input = z
 
 export const editKeyTask = defineTask({
   input,
-  perform: async ({ db }, { id, name, description, settings, expandAccess }) => {
+  perform: async ({ db, quotas }, { id, name, description, settings, expandAccess }) => {
     const edit = await findEdit(db, id);
     try {
       const changes = { name, description, settings, mayExpand: expandAccess };
-      return itemOf(presentOwnedKey(await applyChanges(db, edit, changes)), keyView);
+      return itemOf(presentOwnedKey(await applyChanges({ db, quotas }, edit, changes)), keyView);
     } catch (error) {
       if (!(error instanceof AppError && error.code === "UNPROCESSABLE_CONTENT")) throw error;
       const requested = await db.transaction().execute((trx) => resolveExpiry(trx, settings));

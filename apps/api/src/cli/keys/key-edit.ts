@@ -3,6 +3,7 @@ import type { KeyId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { getKey, getKeyOwner, type KeyChanges, type KeyEdit, updateKey } from "../../domain/api-keys.ts";
 import { commandOrigin } from "../command-origin.ts";
+import type { TaskContext } from "../task.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function findEdit(db: Db, id: KeyId): Promise<KeyEdit> {
@@ -16,7 +17,11 @@ export async function getOwnedKey(db: Db, id: KeyId): Promise<OwnedApiKey> {
 }
 
 /** Changes a key. @throws {AppError} what {@link updateKey} throws */
-export async function applyChanges(db: Db, edit: KeyEdit, changes: KeyChanges): Promise<OwnedApiKey> {
-  const changed = await db.transaction().execute((trx) => updateKey(trx, edit, changes));
+export async function applyChanges(
+  { db, quotas }: Pick<TaskContext, "db" | "quotas">,
+  edit: KeyEdit,
+  changes: KeyChanges,
+): Promise<OwnedApiKey> {
+  const changed = await db.transaction().execute((trx) => updateKey(trx, edit, changes, quotas));
   return { ...changed, userId: edit.userId };
 }

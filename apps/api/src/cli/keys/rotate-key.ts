@@ -18,9 +18,9 @@ export const rotateKeyTask = defineTask({
       )
       .pipe(duration),
   }),
-  perform: async ({ db }, { id, overlap }) => {
+  perform: async ({ db, quotas }, { id, overlap }) => {
     const edit = await findEdit(db, id);
-    const rotated = await db.transaction().execute((trx) => rotateKey(trx, edit, overlap));
+    const rotated = await db.transaction().execute((trx) => rotateKey(trx, edit, overlap, quotas));
     return secretResult(encodeId("key", rotated.id), rotated.secret);
   },
 });

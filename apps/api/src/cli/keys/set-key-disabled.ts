@@ -8,9 +8,9 @@ import { keyView, presentOwnedKey } from "./key-view.ts";
 function defineChange(isDisabled: boolean) {
   return defineTask({
     input: z.strictObject({ id: keyId }),
-    perform: async ({ db }, { id }) => {
+    perform: async ({ db, quotas }, { id }) => {
       const changes = { settings: { isDisabled }, mayExpand: true };
-      const changed = await applyChanges(db, await findEdit(db, id), changes);
+      const changed = await applyChanges({ db, quotas }, await findEdit(db, id), changes);
       return itemOf(presentOwnedKey(changed), keyView);
     },
   });

@@ -39,15 +39,20 @@ export const rotateApiKey = defineEndpoint({
   response: { status: 200, schema: rotated },
   secret: {
     member: "key",
-    reissue: ({ params: { keyId } }, { principal, origin, isOwnRetry }, { trx, hash }) =>
-      reissueSecret(trx, { userId: principal.userId, id: keyId, origin }, { hash, isOwnRetry }),
+    reissue: (
+      { params: { keyId } },
+      { principal, origin, isOwnRetry, instance: { quotas } },
+      { trx, hash },
+    ) => reissueSecret(trx, { userId: principal.userId, id: keyId, origin }, { hash, isOwnRetry }, quotas),
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   authorize: ({ params: { keyId } }, { principal, isOwnRetry }, trx) =>
     requireManageable(trx, principal, { id: keyId, isOwnRetry }),
-  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
+  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, instance }) => {
     const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
-    const { id, secret } = await transact((trx) => rotateKey(trx, edit, body.overlapSeconds));
+    const { id, secret } = await transact((trx) =>
+      rotateKey(trx, edit, body.overlapSeconds, instance.quotas),
+    );
     return { id: encodeId("key", id), key: secret, secretStatus: "issued" as const };
   },
 });

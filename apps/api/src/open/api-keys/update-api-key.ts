@@ -27,10 +27,10 @@ export const updateApiKey = defineEndpoint({
   response: apiKeyResponse,
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   authorize: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),
-  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch }) => {
+  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, instance }) => {
     const { name, description, ...settings } = body;
     const edit = { userId: principal.userId, id: keyId, origin };
     const changes = { name, description, settings, versions: ifMatch, mayExpand: false };
-    return presentKey(await transact((trx) => updateKey(trx, edit, changes)));
+    return presentKey(await transact((trx) => updateKey(trx, edit, changes, instance.quotas)));
   },
 });
