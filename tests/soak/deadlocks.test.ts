@@ -53,34 +53,34 @@ function rotateInBothOrders(keys: readonly CreatedKey[], connections: number): r
 async function toggleUserUntil(account: Account, until: number): Promise<number> {
   const user = await findUserByEmail(db, account.email);
   if (!user) throw new Error("There is no such user.");
-  let switches = 0;
-  for (; performance.now() < until; switches += 2) {
+  let toggles = 0;
+  for (; performance.now() < until; toggles += 2) {
     await db.transaction().execute((trx) => disableUser(trx, user.id));
     await db.transaction().execute((trx) => enableUser(trx, user.id));
   }
-  return switches;
+  return toggles;
 }
 
 /** Creates keys, uses them on both nodes, and deletes them during use, until the time is up. */
 async function replaceKeysUntil(account: Account, until: number): Promise<readonly RoundRobinLoad[]> {
-  const walks: RoundRobinLoad[] = [];
+  const loads: RoundRobinLoad[] = [];
   while (performance.now() < until) {
     const keys = [
       await createKey(nodes.left.baseUrl, account, "one of two"),
       await createKey(nodes.right.baseUrl, account, "the other"),
     ];
     const pair = rotateInBothOrders(keys, 4);
-    await Promise.all(pair.map((walk) => walk.reached(20)));
+    await Promise.all(pair.map((load) => load.reached(20)));
     await Promise.all(keys.map(({ id }) => deleteKey(nodes.left.baseUrl, account, id)));
-    await Promise.all(pair.map((walk) => walk.stop()));
-    walks.push(...pair);
+    await Promise.all(pair.map((load) => load.stop()));
+    loads.push(...pair);
   }
-  return walks;
+  return loads;
 }
 
 /** Expects that the uses of each key equal its responses with 200. Returns the total. */
-async function expectExactCounts(walks: readonly RoundRobinLoad[]): Promise<number> {
-  const answered = countAnsweredByKey(walks.map(({ tally }) => tally));
+async function expectExactCounts(loads: readonly RoundRobinLoad[]): Promise<number> {
+  const answered = countAnsweredByKey(loads.map(({ tally }) => tally));
   const ids = new Map([...answered.keys()].map((id) => [toUuid(id), id]));
   const rows = await db.selectFrom("key_counters").select(["key_id", "use_count"]).execute();
   const counted = new Map(
@@ -108,31 +108,31 @@ test("two nodes that use 500 keys in opposite orders have no deadlock and no err
   try {
     const startedAt = performance.now();
     const until = startedAt + durationMs;
-    const walks = rotateInBothOrders(keys, 256);
+    const loads = rotateInBothOrders(keys, 256);
     const leaverLoads = leaversKeys.flatMap((theirs) => rotateInBothOrders(theirs, 30));
-    const [switches, editorLoads] = await Promise.all([
+    const [toggles, editorLoads] = await Promise.all([
       Promise.all(leavers.map((leaver) => toggleUserUntil(leaver, until))).then(sum),
       replaceKeysUntil(editor, until),
     ]);
-    for (const walk of [...walks, ...leaverLoads]) await walk.stop();
+    for (const load of [...loads, ...leaverLoads]) await load.stop();
     const seconds = (performance.now() - startedAt) / 1_000;
 
-    const steady = sumStatuses(walks.map(({ tally }) => tally));
+    const steady = sumStatuses(loads.map(({ tally }) => tally));
     const changing = sumStatuses([...leaverLoads, ...editorLoads].map(({ tally }) => tally));
-    const counted = await expectExactCounts([...walks, ...leaverLoads, ...editorLoads]);
+    const counted = await expectExactCounts([...loads, ...leaverLoads, ...editorLoads]);
     const found = await deadlocks.finish();
     const answered = (steady["200"] ?? 0) + (changing["200"] ?? 0);
     const received = sum([...Object.values(steady), ...Object.values(changing)]);
     console.info(
       `opposite orders for ${seconds.toFixed(0)} s: answered ${answered}, counted ${counted}, received ${received}; ` +
-        `500 keys ${JSON.stringify(steady)}, others ${JSON.stringify(changing)}, ${switches} times disabled or enabled, ` +
+        `500 keys ${JSON.stringify(steady)}, others ${JSON.stringify(changing)}, ${toggles} times disabled or enabled, ` +
         `${editorLoads.length} keys replaced, ${found} deadlocks`,
     );
     expect(found).toBe(0);
     expect(Object.keys(steady)).toEqual(["200"]);
     expect(Object.keys(changing).sort()).toEqual(["200", "403"]);
     expect(counted).toBe(answered);
-    expect(switches).toBeGreaterThan(0);
+    expect(toggles).toBeGreaterThan(0);
     expect(editorLoads.length).toBeGreaterThan(0);
   } finally {
     await deadlocks.close();

@@ -2,7 +2,7 @@ import type { Role } from "@latchkey/db/schema";
 
 /** Every permission, as `noun:verb`, with a description for people who grant it. */
 export const permissionCatalog = {
-  "workspace:read": "See the name and description of the workspace.",
+  "workspace:read": "See the name, description and request statistics.",
   "workspace:update": "Edit the name and description.",
   "workspace:delete": "Delete the workspace with everything in it.",
   "members:read": "See the members and their roles.",

@@ -139,11 +139,13 @@ const keyFailures: Partial<Record<ErrorCode, Partial<Failure>>> = {
       "The request's key isn't valid; or it is a restricted key, which can manage only itself; or the request has a former secret, which can't change keys; or the key in the path belongs to another user or never existed. The response doesn't say which.",
   },
   NOT_FOUND: { name: "KeyDeleted", description: "The key belonged to the same user and has been deleted." },
-  TOO_MANY_REQUESTS: {
-    name: "TooManyRequestsOrKeyChanges",
-    description:
-      "The key has exceeded its rate limit, and the request was neither carried out nor counted as a use. Or its owner has made too many changes to API keys within an hour; `message` says so, and keys can still be disabled, revoked and deleted.",
-  },
+};
+
+/** The meaning of 429 for the endpoints whose changes of keys are limited. */
+const keyChangesLimited: Pick<Failure, "name" | "description"> = {
+  name: "TooManyRequestsOrKeyChanges",
+  description:
+    "The key has exceeded its rate limit, and the request was neither carried out nor counted as a use. Or its owner has made too many changes to API keys within an hour; `message` says so, and keys can still be disabled, revoked and deleted.",
 };
 
 /** The additional errors of a request with an `Idempotency-Key`. */
@@ -190,10 +192,16 @@ export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
     }));
 }
 
-function describeCode(code: ErrorCode, { path }: Endpoint): Failure {
+function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure {
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
-  const special = path.startsWith("/api-keys/") ? keyFailures[code] : undefined;
+  const special = path.startsWith("/api-keys/")
+    ? { ...keyFailures, ...(limitsKeyChanges(operationId) && { TOO_MANY_REQUESTS: keyChangesLimited }) }[code]
+    : undefined;
   return { name, code, ...failures[code], ...special };
+}
+
+function limitsKeyChanges(operationId: string): boolean {
+  return operationId === "updateApiKey" || operationId === "rotateApiKey";
 }
 
 /** The condition of a code, in Markdown. */

@@ -19,9 +19,9 @@ export interface Supervision {
   readonly end: () => Promise<Membership | undefined>;
 }
 
-const firstPauseMilliseconds = 200;
+const firstPauseMs = 200;
 /** Limits how long Postgres stays unavailable after the cause of a failed start has been removed. */
-const longestPauseMilliseconds = 2000;
+const longestPauseMs = 2000;
 const pidFilePollMs = 1000;
 const logSizePollMs = 2000;
 
@@ -62,11 +62,7 @@ export function superviseCluster(options: {
 }
 
 async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership | undefined> {
-  for (
-    let pause = firstPauseMilliseconds;
-    !signal.aborted;
-    pause = Math.min(pause * 2, longestPauseMilliseconds)
-  ) {
+  for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
     try {
       return await joinCluster(cluster);
     } catch {
