@@ -17,6 +17,7 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
   for (const path of [
     "/account/api-keys",
     `/account/api-keys/${keyId}`,
+    "/account/profile",
     "/account/security",
     `/w/${slug}`,
     `/w/${slug}/api-keys`,

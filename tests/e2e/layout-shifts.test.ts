@@ -94,18 +94,18 @@ test("keeps the navigation while a page reloads, for each role", async () => {
   await slowDown(page);
   await page.addInitScript(watchNavigation);
   await open(`/w/${other.slug}`);
-  const asViewer = ["Overview, API keys, Members, Settings, Your API keys, Security"];
+  const asViewer = ["Overview, API keys, Members, Settings, Your API keys, Profile, Security"];
   expect(await open(`/w/${other.slug}/members`)).toEqual(asViewer);
   expect(await open("/account/api-keys")).toEqual(asViewer);
   expect(await open(`/w/${own.slug}`)).toEqual([
-    "Overview, API keys, Members, Audit log, Settings, Your API keys, Security",
+    "Overview, API keys, Members, Audit log, Settings, Your API keys, Profile, Security",
   ]);
   expect(await open(`/w/${other.slug}`)).toEqual(asViewer);
 
   await environment.command(["member", "remove", ...membership.slice(0, 4)]);
   await proceduresOf(page).workspaces.delete.mutate({ workspaceId: own.id });
   await open("/account/api-keys");
-  expect(await open("/account/api-keys")).toEqual(["Your API keys, Security"]);
+  expect(await open("/account/api-keys")).toEqual(["Your API keys, Profile, Security"]);
 });
 
 test.each([
@@ -116,6 +116,8 @@ test.each([
   async ({ chosen, system }) => {
     const { page } = await environment.browser.open({ colorScheme: system });
     await page.goto(`${environment.baseUrl}/sign-in`);
+    // The app reloads the page if one of its files can't be loaded, which would interrupt the reload below.
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
     await page.evaluate((value) => localStorage.setItem("latchkey.appearance", value), chosen);
     // Only the document, its style sheet and the script for the color scheme arrive.
     await page.route("**/*.js", (route) =>

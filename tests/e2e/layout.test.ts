@@ -83,6 +83,7 @@ const lists = [
   ["members", (): string => `/w/${slug}/members`, "Ada Lovelace"],
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
   ["one's own keys", (): string => "/account/api-keys", "Rotating"],
+  ["the profile", (): string => "/account/profile", "Current password"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
 ] as const;

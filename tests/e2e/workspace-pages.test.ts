@@ -54,6 +54,7 @@ test.each([
   ["the overview", (): string => `/w/${slug}`, "Busiest API keys"],
   ["the keys of the workspace", (): string => `/w/${slug}/api-keys`, "Rotating"],
   ["the members", (): string => `/w/${slug}/members`, "Grace Hopper"],
+  ["the profile", (): string => "/account/profile", "Current password"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],
 ] as const)("axe finds nothing on %s, in light and dark, wide and narrow", async (_name, path, text) => {
   await page.goto(environment.baseUrl + path());

@@ -77,6 +77,7 @@ async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: V
     ["audit-log", `w/${slug}/audit`, "created the workspace"],
     ["settings", `w/${slug}/settings`, "Delete workspace"],
     ["api-keys", "account/api-keys", "Deploy pipeline"],
+    ["profile", "account/profile", "Current password"],
     ["security", "account/security", "Created the API key"],
     ["request", `account/requests/${requestId}`, "What happened"],
     ["not-found", "nowhere", "Page not found"],

@@ -99,13 +99,16 @@ export const keyId = idOf("key", "must be the ID of an API key");
 /** The ID of a workspace. */
 export const workspaceId = idOf("workspace", "must be the ID of a workspace");
 
+/** The ID of a session. */
+export const sessionId = idOf("session", "must be the ID of a session");
+
 /** The ID of a user. */
 export const userId = idOf("user", "must be the ID of a user");
 
 /** A role in a workspace, from most to least powerful. */
 export const role = z.enum(roles);
 
-function idOf<Kind extends "key" | "workspace" | "user">(kind: Kind, message: string) {
+function idOf<Kind extends "key" | "workspace" | "user" | "session">(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;

@@ -28,6 +28,7 @@ function repeat(name: string, count: number): string[] {
 test("every procedure in the cost table exists", () => {
   const names = Object.keys(router._def.procedures);
   expect(names.filter((name) => batchCostOf(name) > 1).sort()).toEqual([
+    "account.changePassword",
     "apiKeys.list",
     "audit.list",
     "keyHistory.evaluate",

@@ -139,7 +139,7 @@ describe("U+0000 in the input of a procedure", () => {
     const { email } = await app.addUser();
     const { cookies } = await app.instance.sessions.signIn(
       { email, password },
-      { headers: new Headers(), source: { network: "127.0.0.1", knownOrigin: undefined } },
+      { headers: new Headers(), address: null, source: { network: "127.0.0.1", knownOrigin: undefined } },
     );
     const input = encodeURIComponent(JSON.stringify({ requestId: "nul\0" }));
     const response = await fetch(`${app.baseUrl}/trpc/keyHistory.explainRequest?input=${input}`, {

@@ -1,15 +1,21 @@
 import { readClock } from "@latchkey/db/clock";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { findLiveSession, type LiveSession, renewSession, type SessionTerms } from "@latchkey/db/sessions";
+import {
+  findLiveSession,
+  type LiveSession,
+  recordSessionUse,
+  renewSession,
+  type SessionTerms,
+} from "@latchkey/db/sessions";
 import { getUser } from "@latchkey/db/users";
 import { type BetterAuthPlugin, betterAuth } from "better-auth";
 import { APIError, createAuthEndpoint } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 import { z } from "zod";
-import { inPasswordQueue, recordCause } from "./better-auth-call.ts";
+import { findCallAddress, inPasswordQueue, recordCause } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
-import { redactKeys } from "./redact-keys.ts";
+import { readUserAgent } from "./user-agent.ts";
 
 export interface BetterAuthOptions {
   readonly db: Db;
@@ -26,9 +32,6 @@ const terms: SessionTerms = {
   absoluteLifetimeSeconds: 30 * secondsPerDay,
   renewAfterSeconds: secondsPerDay,
 };
-
-/** The longest stored User-Agent, in characters. It only helps users to tell their sessions apart in a list. */
-const maxUserAgentLength = 256;
 
 /** Creates a better-auth instance on Latchkey's tables. Call its API through `callBetterAuth`. */
 export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
@@ -100,8 +103,16 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
             if (user.isDisabled) throw new APIError("UNAUTHORIZED");
             const now = await readClock(db);
             const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
-            const shortUserAgent = userAgent && redactKeys(userAgent).slice(0, maxUserAgentLength);
-            return { data: { createdAt: now, updatedAt: now, expiresAt, userAgent: shortUserAgent } };
+            const shortUserAgent = userAgent && readUserAgent(new Headers({ "User-Agent": userAgent }));
+            return {
+              data: {
+                createdAt: now,
+                updatedAt: now,
+                expiresAt,
+                userAgent: shortUserAgent,
+                ipAddress: findCallAddress(),
+              },
+            };
           },
         },
       },
@@ -135,11 +146,12 @@ function sessionEndpoints(db: Db) {
         const token = await ctx.getSignedCookie(name, ctx.context.secret);
         if (!token) return undefined;
         const session = await findLiveSession(db, token, terms);
+        if (session?.isUseDue) await recordSessionUse(db, session.id, findCallAddress());
         const maxAge = session?.isRenewalDue ? await renewSession(db, token, terms) : undefined;
         if (maxAge !== undefined) {
           await ctx.setSignedCookie(name, token, ctx.context.secret, { ...attributes, maxAge });
         }
-        return session?.user satisfies LiveSession["user"] | undefined;
+        return session satisfies LiveSession | undefined;
       }),
       openSession: createAuthEndpoint.serverOnly(
         { method: "POST", requireHeaders: true, body: z.strictObject({ userId: z.string() }) },

@@ -45,9 +45,11 @@ async function addUser(): Promise<{ readonly userId: UserId; readonly email: str
   return { userId, email };
 }
 
+const find = (headers: Headers) => sessions.find({ headers, address: null });
+
 /** Signs in, and returns the headers of requests in the new session. */
 async function signIn(email: string, headers = new Headers()): Promise<Headers> {
-  const { cookies } = await sessions.signIn({ email, password }, { headers, source });
+  const { cookies } = await sessions.signIn({ email, password }, { headers, source, address: null });
   return new Headers({ Cookie: cookies[0]?.split(";")[0] ?? "" });
 }
 
@@ -92,9 +94,9 @@ describe.each([
     expect(Math.abs(rows[0]?.ageMs ?? Number.NaN)).toBeLessThan(10_000);
 
     await setRemaining(userId, hourMs / 2);
-    expect((await sessions.find(headers))?.user.id).toBe(userId);
+    expect((await find(headers))?.user.id).toBe(userId);
     await setRemaining(userId, -hourMs / 2);
-    expect(await sessions.find(headers)).toBeUndefined();
+    expect(await find(headers)).toBeUndefined();
     expect(await readRemainingMs(userId)).toEqual([]);
   });
 
@@ -102,12 +104,12 @@ describe.each([
     setNodeClock(offMs);
     const { userId, headers } = await signedIn();
     await setRemaining(userId, 13 * dayMs + hourMs / 2);
-    expect((await sessions.find(headers))?.cookies).toEqual([]);
+    expect((await find(headers))?.cookies).toEqual([]);
     await setRemaining(userId, 13 * dayMs - hourMs / 2);
-    const renewed = await sessions.find(headers);
+    const renewed = await find(headers);
     expect(renewed?.cookies).toEqual([expect.stringMatching(/^latchkey-session=.*Max-Age=1209600/)]);
     const cookie = new Headers({ Cookie: renewed?.cookies[0]?.split(";")[0] ?? "" });
-    expect((await sessions.find(cookie))?.user.id).toBe(userId);
+    expect((await find(cookie))?.user.id).toBe(userId);
     const [lifetimeMs = 0] = await readRemainingMs(userId);
     expect(Math.abs(lifetimeMs - 14 * dayMs)).toBeLessThan(10_000);
   });
@@ -117,18 +119,18 @@ describe.each([
     const { userId, headers } = await signedIn();
     await setAge(userId, 29 * dayMs + 12 * hourMs);
     await setRemaining(userId, hourMs);
-    const renewed = await sessions.find(headers);
+    const renewed = await find(headers);
     const maxAge = Number(/Max-Age=(\d+)/.exec(renewed?.cookies[0] ?? "")?.[1]);
     expect(maxAge).toBeGreaterThan(12 * 3_600 - 10);
     expect(maxAge).toBeLessThanOrEqual(12 * 3_600);
     const [remainingMs = 0] = await readRemainingMs(userId);
     expect(Math.abs(remainingMs - 12 * hourMs)).toBeLessThan(10_000);
     // There is nothing left to renew.
-    expect((await sessions.find(headers))?.cookies).toEqual([]);
+    expect((await find(headers))?.cookies).toEqual([]);
 
     await setAge(userId, 30 * dayMs + hourMs / 2);
     await setRemaining(userId, dayMs);
-    expect(await sessions.find(headers)).toBeUndefined();
+    expect(await find(headers)).toBeUndefined();
     expect(await readRemainingMs(userId)).toEqual([]);
   });
 });
@@ -137,7 +139,7 @@ test("a sign-in beyond the quota ends the oldest session", async () => {
   const { userId, email } = await addUser();
   const all: Headers[] = [];
   for (let count = 0; count < 4; count += 1) all.push(await signIn(email));
-  const found = await Promise.all(all.map((headers) => sessions.find(headers)));
+  const found = await Promise.all(all.map((headers) => find(headers)));
   expect(found.map((session) => session?.user.id)).toEqual([undefined, userId, userId, userId]);
 });
 
@@ -153,7 +155,7 @@ test("a session that is replaced or has expired does not displace another sessio
   await signIn(email);
   const replaced = await signIn(email);
   const last = await signIn(email, replaced);
-  const found = await Promise.all([first, expired, replaced, last].map((headers) => sessions.find(headers)));
+  const found = await Promise.all([first, expired, replaced, last].map((headers) => find(headers)));
   expect(found.map((session) => session?.user.id)).toEqual([userId, undefined, undefined, userId]);
 });
 
@@ -174,7 +176,7 @@ test("a remaining session of a disabled user is not valid", async () => {
   const { userId, headers } = await signedIn();
   // A sign-in that was in flight while the user was disabled leaves such a session.
   await sql`update users set disabled_at = now() where id = ${userId}`.execute(database.db);
-  expect(await sessions.find(headers)).toBeUndefined();
+  expect(await find(headers)).toBeUndefined();
 });
 
 test("a cookie that was tampered with is not valid", async () => {
@@ -183,6 +185,6 @@ test("a cookie that was tampered with is not valid", async () => {
   const forged = new Headers({
     Cookie: cookie.replace(/=(.)/, (_, first) => `=${first === "a" ? "b" : "a"}`),
   });
-  expect(await sessions.find(forged)).toBeUndefined();
-  expect(await sessions.find(new Headers())).toBeUndefined();
+  expect(await find(forged)).toBeUndefined();
+  expect(await find(new Headers())).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import type { UserId } from "@latchkey/db/ids";
+import type { SessionId, UserId } from "@latchkey/db/ids";
 import { endOldestSessions } from "@latchkey/db/sessions";
 import { type BetterAuthOptions, createBetterAuth } from "./better-auth.ts";
 import { callBetterAuth } from "./better-auth-call.ts";
@@ -16,19 +16,31 @@ export interface SessionUser {
   readonly name: string;
 }
 
-/** A live session, and the `Set-Cookie` values that go with it. */
+/** A new session, and the `Set-Cookie` values that go with it. */
 export interface OpenSession {
   readonly user: SessionUser;
   readonly cookies: string[];
 }
 
+/** The session of a request. */
+export interface FoundSession extends OpenSession {
+  readonly id: SessionId;
+}
+
+/** A request with or without a session. */
+export interface SessionRequest {
+  readonly headers: Headers;
+  /** The client's IP address; null if it is unknown. */
+  readonly address: string | null;
+}
+
 export interface Sessions {
   /**
-   * Finds the user of the request's session cookie. Reads the database every time. Returns undefined without a live
+   * Finds the session of the request's cookie. Reads the database every time. Returns undefined without a live
    * session. A session in use is renewed once a day, up to its absolute end, and its `Set-Cookie` values are then
-   * returned.
+   * returned. The time and IP address of its last use are recorded every five minutes.
    */
-  find(headers: Headers): Promise<OpenSession | undefined>;
+  find(request: SessionRequest): Promise<FoundSession | undefined>;
   /**
    * Checks the password, opens a new session, and ends the session of the request's cookie.
    * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user, always with the same message;
@@ -36,10 +48,10 @@ export interface Sessions {
    */
   signIn(
     credentials: { readonly email: string; readonly password: string },
-    request: { readonly headers: Headers; readonly source: PasswordSource },
+    request: SessionRequest & { readonly source: PasswordSource },
   ): Promise<OpenSession>;
   /** Opens a session for a user who has just signed up, and ends the session of the request's cookie. */
-  open(userId: UserId, headers: Headers): Promise<OpenSession>;
+  open(userId: UserId, request: SessionRequest): Promise<OpenSession>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */
   signOut(headers: Headers): Promise<string[]>;
 }
@@ -60,18 +72,19 @@ export function createSessions(options: SessionsOptions): Sessions {
     return { user, cookies: answered.getSetCookie() };
   };
   return {
-    async find(headers) {
-      const answer = await callBetterAuth(() => auth.api.findLiveSession({ headers, returnHeaders: true }));
-      return answer.response && { user: answer.response, cookies: answer.headers.getSetCookie() };
+    async find({ headers, address }) {
+      const call = () => auth.api.findLiveSession({ headers, returnHeaders: true });
+      const { response: session, headers: answered } = await callBetterAuth(call, { address });
+      return session && { id: session.id, user: session.user, cookies: answered.getSetCookie() };
     },
-    async signIn(body, { headers, source }) {
+    async signIn(body, { headers, source, address }) {
       const call = () => auth.api.signInEmail({ body, headers, returnHeaders: true });
-      const { response, headers: answered } = await callBetterAuth(call, source);
+      const { response, headers: answered } = await callBetterAuth(call, { source, address });
       return await replaceSession(headers, { user: pickUser(response.user), answered });
     },
-    async open(userId, headers) {
+    async open(userId, { headers, address }) {
       const call = () => auth.api.openSession({ body: { userId }, headers, returnHeaders: true });
-      const { response, headers: answered } = await callBetterAuth(call);
+      const { response, headers: answered } = await callBetterAuth(call, { address });
       return await replaceSession(headers, { user: pickUser(response), answered });
     },
     async signOut(headers) {

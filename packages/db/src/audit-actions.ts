@@ -39,6 +39,17 @@ export const keyActions = {
 
 export type KeyAction = keyof typeof keyActions;
 
+/** What happens to an account, in the security log of its user. */
+export const accountActions = [
+  "account.renamed",
+  "password.changed",
+  "sign-in.succeeded",
+  "sign-in.failed",
+  "session.ended",
+] as const;
+
+export type AccountAction = (typeof accountActions)[number];
+
 /** Every action in the audit log, with the kind of its target. */
 export const auditActions = {
   ...keyActions,

@@ -11,6 +11,7 @@ import * as workspaceDescriptions from "./migrations/0011-workspace-descriptions
 import * as workspaceOverview from "./migrations/0012-workspace-overview.ts";
 import * as workspaceUses from "./migrations/0013-workspace-uses.ts";
 import * as auditFilters from "./migrations/0014-audit-filters.ts";
+import * as accountSecurity from "./migrations/0015-account-security.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -38,4 +39,5 @@ export const migrations: Migrations = {
   "0012-workspace-overview": workspaceOverview,
   "0013-workspace-uses": workspaceUses,
   "0014-audit-filters": auditFilters,
+  "0015-account-security": accountSecurity,
 };

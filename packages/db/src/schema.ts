@@ -1,5 +1,5 @@
 import type { ColumnType, Generated, Kysely, Transaction } from "kysely";
-import type { Actor, AuditAction, auditActions, Details, KeyAction } from "./audit-actions.ts";
+import type { AccountAction, Actor, AuditAction, auditActions, Details, KeyAction } from "./audit-actions.ts";
 import type {
   AccountId,
   AuditEventId,
@@ -41,6 +41,8 @@ export interface SessionTable {
   user_agent: string | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
+  /** Up to five minutes old. Null if the session hasn't been used since the upgrade that added this column. */
+  last_used_at: Generated<Date | null>;
 }
 
 /** A sign-in method of a user: a password (`credential`) or an identity provider. */
@@ -134,7 +136,8 @@ export interface SecurityEventTable {
   user_id: UserId;
   id: SecurityEventId;
   occurred_at: ColumnType<Date, never, never>;
-  action: KeyAction;
+  action: KeyAction | AccountAction;
+  /** `session` for a failed sign-in too, because migrations only add to the schema. */
   actor_kind: Actor["kind"];
   /** The API key that made the change. */
   actor_key_id: KeyId | null;
@@ -144,6 +147,7 @@ export interface SecurityEventTable {
   after: ColumnType<Details | null, string | null, never>;
   address: string | null;
   request_id: string | null;
+  user_agent: string | null;
 }
 
 /** The response to a request with an `Idempotency-Key`. */

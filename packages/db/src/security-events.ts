@@ -1,14 +1,15 @@
 import { sql } from "kysely";
-import type { Details, KeyAction, Origin } from "./audit-actions.ts";
+import type { AccountAction, Details, KeyAction, Origin } from "./audit-actions.ts";
 import { createId, type KeyId, type SecurityEventId, type UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Trx } from "./schema.ts";
 
-/** A change of one of a user's API keys, as the user sees it. */
+/** An event of a user's account or of one of their API keys, as the user sees it. */
 export interface SecurityEvent {
   readonly id: SecurityEventId;
   readonly occurredAt: Date;
-  readonly action: KeyAction;
+  readonly action: KeyAction | AccountAction;
+  /** `session` for a failed sign-in too, although anyone can have made it. */
   readonly actorKind: Origin["actor"]["kind"];
   /** The key that made the change; null for the web app and the command. */
   readonly actorKeyId: KeyId | null;
@@ -19,6 +20,8 @@ export interface SecurityEvent {
   readonly before: Details | null;
   readonly after: Details | null;
   readonly address: string | null;
+  /** The User-Agent of a sign-in. */
+  readonly userAgent: string | null;
   readonly requestId: string | null;
 }
 
@@ -28,11 +31,13 @@ export async function appendSecurityEvent(
   { actor, address, requestId }: Origin,
   event: {
     readonly userId: UserId;
-    readonly keyId: KeyId;
-    readonly action: KeyAction;
     readonly before?: Details | undefined;
     readonly after?: Details | undefined;
-  },
+    readonly userAgent?: string | undefined;
+  } & (
+    | { readonly action: KeyAction; readonly keyId: KeyId }
+    | { readonly action: AccountAction; readonly keyId?: undefined }
+  ),
 ): Promise<void> {
   await trx
     .insertInto("security_events")
@@ -42,13 +47,34 @@ export async function appendSecurityEvent(
       action: event.action,
       actor_kind: actor.kind,
       actor_key_id: actor.kind === "key" ? actor.keyId : null,
-      key_id: event.keyId,
+      key_id: event.keyId ?? null,
       before: event.before ? JSON.stringify(event.before) : null,
       after: event.after ? JSON.stringify(event.after) : null,
       address,
+      user_agent: event.userAgent ?? null,
       request_id: requestId,
     })
     .execute();
+}
+
+/**
+ * Adds a failed sign-in to the security log of the user with this email address, if there is one. It takes equally long
+ * without one: the commit doesn't wait for the disk, so the event can be lost if Postgres is killed.
+ * @param email in lower case.
+ */
+export async function appendFailedSignIn(
+  db: Db,
+  email: string,
+  place: Pick<Origin, "address" | "requestId"> & { readonly userAgent: string | undefined },
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`set local synchronous_commit = off`.execute(trx);
+    await sql`
+      insert into security_events (user_id, id, action, actor_kind, address, user_agent, request_id)
+      select id, ${createId("securityEvent")}, 'sign-in.failed', 'session', ${place.address},
+        ${place.userAgent ?? null}, ${place.requestId}
+      from users where email = ${email}`.execute(trx);
+  });
 }
 
 /**
@@ -66,6 +92,7 @@ export async function findKeyChangeWait(trx: Trx, userId: UserId, max: number): 
     )
     .where("user_id", "=", userId)
     .where("occurred_at", ">", sql<Date>`${now} - interval '1 hour'`)
+    .where("key_id", "is not", null)
     .where("actor_kind", "<>", "command")
     .orderBy("occurred_at", "desc")
     .offset(max - 1)
@@ -105,6 +132,7 @@ export async function listSecurityEvents(
       "security_events.before",
       "security_events.after",
       "security_events.address",
+      "security_events.user_agent as userAgent",
       "security_events.request_id as requestId",
     ])
     .where("security_events.user_id", "=", userId);

@@ -1,12 +1,15 @@
 import { sql } from "kysely";
-import type { UserId } from "./ids.ts";
-import type { Db } from "./schema.ts";
+import type { SessionId, UserId } from "./ids.ts";
+import type { Db, Trx } from "./schema.ts";
 
 /** A session that has not ended by the database's clock, because the clocks of the nodes may differ. */
 export interface LiveSession {
+  readonly id: SessionId;
   readonly user: { readonly id: UserId; readonly email: string; readonly name: string };
   /** Whether `renewSession` would extend it, and its last renewal was `renewAfterSeconds` ago. */
   readonly isRenewalDue: boolean;
+  /** Whether the recorded use is older than {@link useAccuracySeconds}. */
+  readonly isUseDue: boolean;
 }
 
 /** How long sessions last, in seconds. */
@@ -18,6 +21,9 @@ export interface SessionTerms {
   /** How long after the sign-in or the last renewal a session that is used is renewed. */
   readonly renewAfterSeconds: number;
 }
+
+/** How old the recorded use of a session can be. Each record is a write, so not every request makes one. */
+const useAccuracySeconds = 300;
 
 /** The session with this token, unless it has expired or its user is disabled. Deletes it if it has expired. */
 export async function findLiveSession(
@@ -33,6 +39,7 @@ export async function findLiveSession(
     .selectFrom("sessions")
     .innerJoin("users", "users.id", "sessions.user_id")
     .select([
+      "sessions.id as sessionId",
       "users.id",
       "users.email",
       "users.name",
@@ -41,6 +48,11 @@ export async function findLiveSession(
       sql<boolean>`
         sessions.expires_at <= clock_timestamp() + make_interval(secs => ${unrenewedSeconds})
         and sessions.expires_at < ${absoluteEnd}`.as("isRenewalDue"),
+      sql<boolean>`
+        sessions.last_used_at is null
+        or sessions.last_used_at < clock_timestamp() - make_interval(secs => ${useAccuracySeconds})`.as(
+        "isUseDue",
+      ),
     ])
     .where("sessions.token", "=", token)
     .executeTakeFirst();
@@ -50,8 +62,80 @@ export async function findLiveSession(
     await db.deleteFrom("sessions").where("token", "=", token).where(isExpired).execute();
   }
   if (!session || session.isExpired || session.isDisabled) return undefined;
-  const { id, email, name, isRenewalDue } = session;
-  return { user: { id, email, name }, isRenewalDue };
+  const { sessionId, id, email, name, isRenewalDue, isUseDue } = session;
+  return { id: sessionId, user: { id, email, name }, isRenewalDue, isUseDue };
+}
+
+/** Records that a session is used now. @param address null if it is unknown; the former one is then kept. */
+export async function recordSessionUse(db: Db, id: SessionId, address: string | null): Promise<void> {
+  await db
+    .updateTable("sessions")
+    .set({
+      last_used_at: sql`clock_timestamp()`,
+      ...(address !== null && { ip_address: address }),
+    })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** A session in the list of its user. */
+export interface ListedSession {
+  readonly id: SessionId;
+  readonly createdAt: Date;
+  /** Up to five minutes old. */
+  readonly lastUsedAt: Date;
+  /** The IP address of the last use; null if it is unknown. */
+  readonly address: string | null;
+  /** The User-Agent of the sign-in. */
+  readonly userAgent: string | null;
+}
+
+/** Lists a user's sessions that have not ended, the last used one first. */
+export async function listSessions(db: Db, userId: UserId): Promise<ListedSession[]> {
+  const lastUsedAt = sql<Date>`coalesce(last_used_at, updated_at)`;
+  return await db
+    .selectFrom("sessions")
+    .select([
+      "id",
+      "created_at as createdAt",
+      lastUsedAt.as("lastUsedAt"),
+      "ip_address as address",
+      "user_agent as userAgent",
+    ])
+    .where("user_id", "=", userId)
+    .where(sql<boolean>`expires_at > clock_timestamp()`)
+    .orderBy(lastUsedAt, "desc")
+    .orderBy("id", "desc")
+    .execute();
+}
+
+/** Whether a session has not ended. Lock the user first, so that the answer stays true until the transaction ends. */
+export async function isSessionLive(trx: Trx, id: SessionId): Promise<boolean> {
+  const session = await trx
+    .selectFrom("sessions")
+    .select("id")
+    .where("id", "=", id)
+    .where(sql<boolean>`expires_at > clock_timestamp()`)
+    .executeTakeFirst();
+  return session !== undefined;
+}
+
+/**
+ * Ends sessions of a user, which no node accepts once this is committed.
+ * @param which one session, or all of them except one.
+ * @returns how many ended.
+ */
+export async function endSessions(
+  trx: Trx,
+  userId: UserId,
+  which: { readonly id: SessionId } | { readonly except: SessionId },
+): Promise<number> {
+  const query = trx.deleteFrom("sessions").where("user_id", "=", userId);
+  const { numDeletedRows } = await ("id" in which
+    ? query.where("id", "=", which.id)
+    : query.where("id", "<>", which.except)
+  ).executeTakeFirst();
+  return Number(numDeletedRows);
 }
 
 /**

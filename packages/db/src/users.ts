@@ -64,6 +64,52 @@ export async function getUser(db: Db, id: UserId): Promise<User> {
   return await selectUsers(db).where("id", "=", id).executeTakeFirstOrThrow();
 }
 
+/** Reads the hash of a user's password; undefined for a user without a password. */
+export async function findPasswordHash(db: Db, userId: UserId): Promise<string | undefined> {
+  const account = await db
+    .selectFrom("accounts")
+    .select("password")
+    .where("user_id", "=", userId)
+    .where("provider_id", "=", "credential")
+    .executeTakeFirst();
+  return account?.password ?? undefined;
+}
+
+/**
+ * Replaces the hash of a user's password. Returns false if it is no longer `former`, because another request has
+ * replaced it.
+ */
+export async function replacePasswordHash(
+  trx: Trx,
+  userId: UserId,
+  { former, next }: { readonly former: string; readonly next: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("accounts")
+    .set({ password: next, updated_at: sql`clock_timestamp()` })
+    .where("user_id", "=", userId)
+    .where("provider_id", "=", "credential")
+    .where("password", "=", former)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Changes the name of a user. Returns the former one. */
+export async function renameUser(trx: Trx, id: UserId, name: string): Promise<string> {
+  const { former } = await trx
+    .selectFrom("users")
+    .select("name as former")
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  await trx
+    .updateTable("users")
+    .set({ name, updated_at: sql`clock_timestamp()` })
+    .where("id", "=", id)
+    .execute();
+  return former;
+}
+
 /** Whether the instance has any user. The first account becomes the operator. */
 export async function hasAnyUser(db: Db): Promise<boolean> {
   return (await db.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;

@@ -6,6 +6,7 @@ export const maxBatchCost = 10;
  * checks a password can't be batched, so the number of guesses equals the number of requests.
  */
 const costs: ReadonlyMap<string, number> = new Map([
+  ["account.changePassword", maxBatchCost],
   ["apiKeys.list", 5],
   ["audit.list", 5],
   ["keyHistory.evaluate", 5],

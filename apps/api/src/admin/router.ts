@@ -1,3 +1,4 @@
+import { accountRouter } from "./account.ts";
 import { apiKeysRouter } from "./api-keys.ts";
 import { auditRouter } from "./audit.ts";
 import { instanceRouter } from "./instance.ts";
@@ -13,6 +14,7 @@ import { workspacesRouter } from "./workspaces.ts";
 export const router = createRouter({
   instance: instanceRouter,
   session: sessionRouter,
+  account: accountRouter,
   apiKeys: apiKeysRouter,
   keyHistory: keyHistoryRouter,
   workspaces: workspacesRouter,

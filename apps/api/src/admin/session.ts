@@ -16,7 +16,7 @@ const maxWorkspaces = 200;
 export const sessionRouter = createRouter({
   /** The signed-in user and their workspaces; null without a session. */
   current: publicProcedure.query(async ({ ctx }) => {
-    const session = await ctx.instance.sessions.find(ctx.headers);
+    const session = await ctx.instance.sessions.find(ctx);
     if (!session) return null;
     ctx.setCookies(session.cookies);
     return await presentSession(ctx, session.user);
@@ -40,7 +40,8 @@ export const sessionRouter = createRouter({
   }),
 });
 
-function visitorOf({ address, requestId, headers, instance }: Context): Visitor {
+/** The caller of a procedure that checks a password. */
+export function visitorOf({ address, requestId, headers, instance }: VisitorContext): Visitor {
   return { address, requestId, headers, deviceId: readDeviceId(headers, schemeOf(instance)) };
 }
 
@@ -49,7 +50,11 @@ async function enter(ctx: Context, { user, cookies, deviceId }: DeviceSession) {
   return await presentSession(ctx, user);
 }
 
-function schemeOf({ baseUrl }: Instance): { readonly isSecure: boolean } {
+type VisitorContext = Pick<Context, "address" | "requestId" | "headers"> & {
+  readonly instance: Pick<Instance, "baseUrl">;
+};
+
+function schemeOf({ baseUrl }: Pick<Instance, "baseUrl">): { readonly isSecure: boolean } {
   return { isSecure: baseUrl.startsWith("https:") };
 }
 

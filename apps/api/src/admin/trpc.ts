@@ -122,11 +122,11 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   // Reads the body before the session, so that a client that sends its body late can't use a session that has ended
   // since.
   const input = await getRawInput();
-  const session = await ctx.instance.sessions.find(ctx.headers);
+  const session = await ctx.instance.sessions.find(ctx);
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
   ctx.setCookies(session.cookies);
   requireNoNul(input);
-  const { user } = session;
+  const { user, id: sessionId } = session;
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** Runs a transaction within the user's limit of concurrent changes. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
@@ -141,7 +141,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
     );
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
-  return await next({ ctx: { ...ctx, instance, user, read, transact, explain } });
+  return await next({ ctx: { ...ctx, instance, user, sessionId, read, transact, explain } });
 });
 
 /**

@@ -66,11 +66,18 @@ const passwordAdvice = {
   personal: "Don't use your name or email address as the password.",
 } as const;
 
-/** @throws {AppError} BAD_REQUEST for a common password, and for the user's own name or email address. */
-export async function requireStrongPassword(password: string, owner: PasswordOwner): Promise<void> {
+/**
+ * @param path the field of the request with the password.
+ * @throws {AppError} BAD_REQUEST for a common password, and for the user's own name or email address.
+ */
+export async function requireStrongPassword(
+  password: string,
+  owner: PasswordOwner,
+  path = "password",
+): Promise<void> {
   const fault = await findPasswordFault(password, owner);
   if (!fault) return;
-  const issue = { path: "password", code: "too_guessable", message: passwordAdvice[fault] } as const;
+  const issue = { path, code: "too_guessable", message: passwordAdvice[fault] } as const;
   throw new AppError("BAD_REQUEST", { issues: [issue] });
 }
 

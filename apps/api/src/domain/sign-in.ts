@@ -3,6 +3,8 @@ import { hashPassword } from "@latchkey/auth/password";
 import { queuePassword } from "@latchkey/auth/password-queue";
 import type { OpenSession } from "@latchkey/auth/sessions";
 import type { Attempt } from "@latchkey/auth/sign-in-throttle";
+import { readUserAgent } from "@latchkey/auth/user-agent";
+import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
 import { findUserByEmail } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { createAccount, requireStrongPassword } from "./accounts.ts";
@@ -39,14 +41,10 @@ export async function signIn(
   { email, password }: Credentials,
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { sessions, signInThrottle } = instance;
-  const attempt = await reportThrottled(instance, visitor, {
-    kind: "sign-in-throttled",
-    take: () => signInThrottle.takeSignIn(email, visitor),
-  });
+  const attempt = await takeSignInAttempt(instance, email, visitor);
   const { source } = attempt;
-  const session = await sessions
-    .signIn({ email, password }, { headers: visitor.headers, source })
+  const session = await instance.sessions
+    .signIn({ email, password }, { ...visitor, source })
     .catch(async (error: unknown) => {
       if (isUnauthorized(error)) await reportFailure(instance, email, visitor);
       else await refundUnchecked(attempt);
@@ -86,24 +84,46 @@ export async function signUp(
   const { address, requestId } = visitor;
   const origin = { kind: "session", address, requestId } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin);
-  const session = await sessions.open(userId, visitor.headers);
+  const session = await sessions.open(userId, visitor);
   return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
 }
 
 async function completeSignIn(
-  { signInThrottle, report }: Instance,
+  { db, signInThrottle, report }: Instance,
   session: OpenSession,
   { visitor, kind }: { readonly visitor: Visitor; readonly kind: "signed-in" | "signed-up" },
 ): Promise<DeviceSession> {
   const { address, requestId } = visitor;
+  const userId = session.user.id;
+  const origin = { actor: { kind: "session", userId }, address, requestId } as const;
+  const userAgent = readUserAgent(visitor.headers);
+  await db
+    .transaction()
+    .execute((trx) => appendSecurityEvent(trx, origin, { userId, action: "sign-in.succeeded", userAgent }));
   const deviceId = visitor.deviceId ?? createDeviceId();
   await signInThrottle.remember(session.user, { address, deviceId });
-  report({ kind, userId: session.user.id, address, requestId });
+  report({ kind, userId, address, requestId });
   return { ...session, deviceId };
 }
 
+/**
+ * Takes one attempt to enter the password of an account.
+ * @param email in lower case.
+ * @throws {AppError} TOO_MANY_REQUESTS after too many failed attempts.
+ */
+export async function takeSignInAttempt(
+  instance: Pick<Instance, "report" | "signInThrottle">,
+  email: string,
+  visitor: Visitor,
+): Promise<Attempt> {
+  return await reportThrottled(instance, visitor, {
+    kind: "sign-in-throttled",
+    take: () => instance.signInThrottle.takeSignIn(email, visitor),
+  });
+}
+
 async function reportThrottled(
-  { report }: Instance,
+  { report }: Pick<Instance, "report">,
   { address, requestId }: Visitor,
   {
     kind,
@@ -131,8 +151,9 @@ function isUnauthorized(error: unknown): boolean {
 async function reportFailure(
   { db, report }: Instance,
   email: string,
-  { address, requestId }: Visitor,
+  { address, requestId, headers }: Visitor,
 ): Promise<void> {
+  await appendFailedSignIn(db, email, { address, requestId, userAgent: readUserAgent(headers) });
   const user = await findUserByEmail(db, email);
   const reason = user?.isDisabled ? "disabled" : user ? "wrong-password" : "unknown-account";
   report({ kind: "sign-in-failed", reason, userId: user?.id, address, requestId });

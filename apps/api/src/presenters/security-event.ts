@@ -1,5 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import type { SecurityEvent } from "@latchkey/db/security-events";
+import { presentDevice } from "./session.ts";
 
 /** An event of a user's own security log, for the web app. */
 export function presentSecurityEvent(event: SecurityEvent) {
@@ -8,7 +9,7 @@ export function presentSecurityEvent(event: SecurityEvent) {
     occurredAt: event.occurredAt.toISOString(),
     action: event.action,
     actor: {
-      kind: event.actorKind,
+      kind: event.action === "sign-in.failed" ? ("unknown" as const) : event.actorKind,
       keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
       isKeyDeleted: event.isActorKeyDeleted,
     },
@@ -19,6 +20,7 @@ export function presentSecurityEvent(event: SecurityEvent) {
     before: event.before,
     after: event.after,
     address: event.address,
+    device: event.userAgent === null ? null : presentDevice(event.userAgent),
     requestId: event.requestId,
   };
 }

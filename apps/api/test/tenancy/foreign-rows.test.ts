@@ -108,7 +108,10 @@ test("an Idempotency-Key belongs to its user: the same value from another tenant
 test("the web app's lists, counts and searches contain only the user's own rows", async () => {
   const newFixture = await prepareFixture(app);
   const { ours, people } = newFixture;
-  const { cookies } = await app.instance.sessions.open(people.owner.userId, new Headers());
+  const { cookies } = await app.instance.sessions.open(people.owner.userId, {
+    headers: new Headers(),
+    address: null,
+  });
   const Cookie = cookies[0]?.split(";")[0] ?? "";
   const client = createTRPCClient<AppRouter>({
     links: [httpLink({ url: `${app.baseUrl}/trpc`, headers: { Cookie } })],

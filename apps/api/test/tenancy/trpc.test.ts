@@ -17,6 +17,11 @@ const table = readTable(`
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
+  account.rename                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.changePassword                  UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.summary                         UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.get                             UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
@@ -80,6 +85,7 @@ const plans: Readonly<Record<string, Plan>> = {
         members: [{ role: "owner" }],
         audit_events: [{ action: "workspace.created" }],
         sessions: [{}],
+        security_events: [{ action: "sign-in.succeeded" }],
         sign_in_origins: [{}, {}],
       },
     }),
@@ -92,12 +98,39 @@ const plans: Readonly<Record<string, Plan>> = {
         removed: listOwnSession(actor),
         added: {
           sessions: [{ user_id: userId }],
+          security_events: [{ user_id: userId, action: "sign-in.succeeded" }],
           sign_in_origins: [{ user_id: userId }, { user_id: userId }],
         },
       };
     },
   },
   "session.signOut": { effect: (_fixture, actor) => ({ removed: listOwnSession(actor) }) },
+  "account.rename": {
+    input: () => ({ name: "Renamed" }),
+    effect: (_fixture, actor) => ({
+      removed: { users: [{ id: actor?.userId, name: actor?.email }] },
+      added: {
+        users: [{ id: actor?.userId, name: "Renamed" }],
+        security_events: [{ user_id: actor?.userId, action: "account.renamed" }],
+      },
+    }),
+  },
+  "account.changePassword": {
+    input: () => ({ currentPassword: password, newPassword: "seven bridges over the river" }),
+    effect: (_fixture, actor) => ({
+      removed: { accounts: [{ user_id: actor?.userId }] },
+      added: {
+        accounts: [{ user_id: actor?.userId }],
+        security_events: [{ user_id: actor?.userId, action: "password.changed" }],
+      },
+    }),
+  },
+  "account.sessions": { shows: () => ['"isCurrent":true'] },
+  // No session has the ID of a user.
+  "account.endSession": {
+    input: ({ people }) => ({ id: people.owner.id.replace("usr_", "ses_") }),
+  },
+  "account.endOtherSessions": { shows: () => ['"count":0'] },
   "apiKeys.list": {
     input: () => ({}),
     shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id, '"total":1'] : ['"total":0']),
@@ -388,7 +421,10 @@ function formatRequest(
 
 async function openSession(person: Actor): Promise<string> {
   if (!person) return "";
-  const { cookies } = await app.instance.sessions.open(person.userId, new Headers());
+  const { cookies } = await app.instance.sessions.open(person.userId, {
+    headers: new Headers(),
+    address: null,
+  });
   return cookies[0]?.split(";")[0] ?? "";
 }
 

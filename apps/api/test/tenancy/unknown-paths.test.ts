@@ -14,7 +14,10 @@ beforeAll(async () => {
   app = await startTestApp();
   fixture = await prepareFixture(app);
   const { owner } = fixture.people;
-  const { cookies } = await app.instance.sessions.open(owner.userId, new Headers());
+  const { cookies } = await app.instance.sessions.open(owner.userId, {
+    headers: new Headers(),
+    address: null,
+  });
   cookie = cookies[0]?.split(";")[0] ?? "";
   key = (await app.addKey(owner.userId)).secret;
 });

@@ -15,6 +15,7 @@ export const pagePaths = [
   "/account",
   "/account/api-keys",
   "/account/api-keys/$keyId",
+  "/account/profile",
   "/account/requests/$requestId",
   "/account/security",
 ] as const;

@@ -185,9 +185,16 @@ const apiKeyRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/api-keys/key-page.tsx"), "KeyPage"),
 });
 
+const profileRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/account/profile",
+  component: lazyRouteComponent(() => import("../features/account/profile-page.tsx"), "ProfilePage"),
+});
+
 const securityRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/security",
+  loader: () => void queryClient.prefetchQuery(trpc.account.sessions.queryOptions()),
   component: lazyRouteComponent(() => import("../features/security/security-page.tsx"), "SecurityPage"),
 });
 
@@ -219,6 +226,7 @@ const routeTree = rootRoute.addChildren([
     apiKeysRoute,
     apiKeyRoute,
     requestRoute,
+    profileRoute,
     securityRoute,
     notFoundRoute,
   ]),

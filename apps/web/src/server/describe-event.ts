@@ -2,7 +2,7 @@ import { describeLimit } from "../ui/describe-limits.ts";
 import { describeDuration, describeExactly } from "../ui/elapsed.ts";
 import type { Piece } from "../ui/event-sentence.tsx";
 import { isRole, withArticle } from "./roles.ts";
-import type { AuditEvent } from "./trpc.ts";
+import type { AuditEvent, SecurityEvent } from "./trpc.ts";
 
 /** What happened, as the rest of a sentence that begins with the actor. */
 export function describeEvent(event: AuditEvent): readonly Piece[] {
@@ -36,7 +36,7 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
 
 type KeyAction = Extract<AuditEvent["action"], `key.${string}`>;
 
-function isKeyAction(action: AuditEvent["action"]): action is KeyAction {
+export function isKeyAction(action: AuditEvent["action"] | SecurityEvent["action"]): action is KeyAction {
   return action.startsWith("key.");
 }
 

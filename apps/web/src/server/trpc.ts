@@ -37,6 +37,8 @@ export type Permission = PermissionRow["name"];
 export type Workspace = Outputs["workspaces"]["get"];
 export type Member = Outputs["members"]["list"]["items"][number];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
+/** A session in the list of its user. */
+export type ListedSession = Outputs["account"]["sessions"][number];
 export type SecurityEvent = Outputs["securityLog"]["list"]["items"][number];
 export type WorkspaceKey = Outputs["workspaceKeys"]["list"]["items"][number];
 export type OverviewKeys = Outputs["overview"]["keys"];

@@ -1,5 +1,5 @@
 import { Menu, UnstyledButton } from "@mantine/core";
-import { IconKey, IconLogout, IconShieldLock } from "@tabler/icons-react";
+import { IconKey, IconLogout, IconShieldLock, IconUserCircle } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Session } from "../../server/trpc.ts";
@@ -37,6 +37,12 @@ export function AccountMenu({ user }: { readonly user: Session["user"] }): React
           renderRoot={(props) => <Link {...props} to="/account/api-keys" />}
         >
           Your API keys
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconUserCircle size={16} />}
+          renderRoot={(props) => <Link {...props} to="/account/profile" />}
+        >
+          Profile
         </Menu.Item>
         <Menu.Item
           leftSection={<IconShieldLock size={16} />}

@@ -4,6 +4,7 @@ import {
   IconLayoutDashboard,
   IconSettings,
   IconShieldLock,
+  IconUserCircle,
   IconUsers,
 } from "@tabler/icons-react";
 import { linkOptions } from "@tanstack/react-router";
@@ -35,5 +36,6 @@ export type WorkspacePage = ReturnType<typeof workspacePages>[number];
 /** Pages of the user's account. */
 export const accountPages = [
   { label: "Your API keys", icon: IconKey, link: linkOptions({ to: "/account/api-keys" }) },
+  { label: "Profile", icon: IconUserCircle, link: linkOptions({ to: "/account/profile" }) },
   { label: "Security", icon: IconShieldLock, link: linkOptions({ to: "/account/security" }) },
 ] as const;

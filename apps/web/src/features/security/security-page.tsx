@@ -2,7 +2,7 @@ import { Button, Skeleton } from "@mantine/core";
 import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeKeyEvent } from "../../server/describe-event.ts";
+import { describeKeyEvent, isKeyAction } from "../../server/describe-event.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { type SecurityEvent, trpc, trpcClient } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
@@ -18,12 +18,15 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
 import { Section } from "../../ui/section.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
+import { describeAccountEvent } from "./describe-account-event.ts";
 import classes from "./security-page.module.css";
+import { SessionsSection } from "./sessions-section.tsx";
 
 const route = getRouteApi("/app");
 
 const actorTitles = {
   session: "You, in the web app",
+  unknown: "Unknown",
   key: "An API key",
   command: "The operator’s command",
 } as const satisfies Record<SecurityEvent["actor"]["kind"], string>;
@@ -73,11 +76,14 @@ const columns: readonly [Column, ...Column[]] = [
   },
 ];
 
-function Event({ event: { action, key, before, after } }: { readonly event: SecurityEvent }): ReactElement {
+function Event({ event }: { readonly event: SecurityEvent }): ReactElement {
+  const { action, key, before, after } = event;
   const { session } = route.useRouteContext();
   const workspaceNames = new Map(session.workspaces.map(({ id, name }) => [id, name]));
   const name = key?.name ?? null;
-  const [first = "", ...rest] = describeKeyEvent({ action, name, before, after, workspaceNames });
+  const [first = "", ...rest] = isKeyAction(action)
+    ? describeKeyEvent({ action, name, before, after, workspaceNames })
+    : describeAccountEvent({ ...event, action });
   // The sentence has no subject here: "Created the API key …".
   const start = typeof first === "string" ? first.charAt(0).toUpperCase() + first.slice(1) : first;
   return (
@@ -110,7 +116,11 @@ export function SecurityPage(): ReactElement {
   const events = log.data?.pages.flatMap(({ items }) => items);
   return (
     <>
-      <PageHeader title="Security" explanation="Changes to your API keys, newest first." />
+      <PageHeader
+        title="Security"
+        explanation="Your sessions, and what happened to your account and your API keys."
+      />
+      <SessionsSection />
       <Section title="Security log" isWide>
         {failure ? (
           <FailurePanel

@@ -2,16 +2,16 @@ import { useForm } from "@mantine/form";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
+import { checkEmail, checkPassword } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
-import { describeRejection } from "./describe-rejection.ts";
 import { EmailField } from "./email-field.tsx";
-import { checkEmail, checkPassword } from "./field-rules.ts";
 
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";

@@ -1,5 +1,5 @@
-import type { Failure } from "../../server/failure.ts";
-import { readerLocale } from "../../ui/elapsed.ts";
+import { readerLocale } from "../ui/elapsed.ts";
+import type { Failure } from "./failure.ts";
 
 /**
  * Returns the message of the form for a failed sign-in or sign-up. After too many attempts, it says when

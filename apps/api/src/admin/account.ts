@@ -1,0 +1,59 @@
+import { maxPasswordLength } from "@latchkey/auth/password";
+import { listSessions } from "@latchkey/db/sessions";
+import { z } from "zod";
+import { changeOwnName, changePassword, endOtherSessions, endSession } from "../domain/account.ts";
+import { newPassword, personName, sessionId } from "../fields.ts";
+import { presentListedSession } from "../presenters/session.ts";
+import { visitorOf } from "./session.ts";
+import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
+
+/** Changes the user's own account. */
+const accountProcedure = sessionProcedure.use(({ ctx, next }) => {
+  const userId = ctx.user.id;
+  const edit = { userId, sessionId: ctx.sessionId, origin: originOf(ctx, userId) };
+  return next({ ctx: { ...ctx, edit } });
+});
+
+/** The user's own account. */
+export const accountRouter = createRouter({
+  rename: accountProcedure
+    .input(z.strictObject({ name: personName }))
+    .mutation(async ({ ctx, input: { name } }) => {
+      await ctx.transact((trx) => changeOwnName(trx, ctx.edit, name));
+      return { name };
+    }),
+
+  /** Ends all other sessions. */
+  changePassword: accountProcedure
+    .input(
+      z.strictObject({
+        currentPassword: z.string().min(1, "Enter your current password.").max(maxPasswordLength),
+        newPassword,
+      }),
+    )
+    .mutation(async ({ ctx, input }) => {
+      const { instance, user, edit, read, transact } = ctx;
+      await changePassword(instance, { ...edit, user, read, transact }, input, visitorOf(ctx));
+      return null;
+    }),
+
+  /** The user's sessions, the current one first, then the last used one. */
+  sessions: sessionProcedure.query(async ({ ctx }) => {
+    const sessions = await ctx.read((db) => listSessions(db, ctx.user.id));
+    return sessions
+      .map((session) => ({ ...presentListedSession(session), isCurrent: session.id === ctx.sessionId }))
+      .toSorted((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
+  }),
+
+  endSession: accountProcedure
+    .input(z.strictObject({ id: sessionId }))
+    .mutation(async ({ ctx, input: { id } }) => {
+      await ctx.transact((trx) => endSession(trx, ctx.edit, id));
+      return null;
+    }),
+
+  /** Ends all sessions except the current one. */
+  endOtherSessions: accountProcedure.mutation(async ({ ctx }) => {
+    return { count: await ctx.transact((trx) => endOtherSessions(trx, ctx.edit)) };
+  }),
+});

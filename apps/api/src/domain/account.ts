@@ -1,0 +1,108 @@
+import { hashPassword, verifyPassword } from "@latchkey/auth/password";
+import { queuePassword } from "@latchkey/auth/password-queue";
+import type { SessionUser } from "@latchkey/auth/sessions";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { SessionId, UserId } from "@latchkey/db/ids";
+import { lockUsers } from "@latchkey/db/members";
+import type { Db, Trx } from "@latchkey/db/schema";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { endSessions, isSessionLive } from "@latchkey/db/sessions";
+import { findPasswordHash, renameUser, replacePasswordHash } from "@latchkey/db/users";
+import { AppError } from "@latchkey/errors";
+import { requireStrongPassword } from "./accounts.ts";
+import type { Instance } from "./instance.ts";
+import { takeSignInAttempt, type Visitor } from "./sign-in.ts";
+
+/** Changes of a user's own account. */
+
+/** The session of a user who changes their account. */
+export interface AccountEdit {
+  readonly userId: UserId;
+  readonly sessionId: SessionId;
+  readonly origin: Origin;
+}
+
+/**
+ * Locks the user, and checks that the session of the request hasn't ended since it was read.
+ * @throws {AppError} UNAUTHORIZED
+ */
+async function lockAccount(trx: Trx, { userId, sessionId }: Omit<AccountEdit, "origin">): Promise<void> {
+  await lockUsers(trx, [userId]);
+  if (!(await isSessionLive(trx, sessionId))) throw new AppError("UNAUTHORIZED", { message: signInAgain });
+}
+
+const signInAgain = "Sign in to go on.";
+
+/** Changes the user's name, which other members of their workspaces see. */
+export async function changeOwnName(trx: Trx, edit: AccountEdit, name: string): Promise<void> {
+  const { userId, origin } = edit;
+  await lockAccount(trx, edit);
+  const former = await renameUser(trx, userId, name);
+  if (former === name) return;
+  const change = { before: { name: former }, after: { name } };
+  await appendSecurityEvent(trx, origin, { userId, action: "account.renamed", ...change });
+}
+
+/** A change of a user's own password. It reads and changes within the user's limits. */
+interface PasswordEdit extends Pick<AccountEdit, "sessionId" | "origin"> {
+  readonly user: SessionUser;
+  readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
+  readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
+}
+
+/**
+ * Checks the user's current password, and replaces it. All other sessions end.
+ * @throws {AppError} BAD_REQUEST with an issue for `currentPassword` if it is wrong, or for `newPassword` if it is easy
+ *   to guess; TOO_MANY_REQUESTS after too many wrong ones, which count like failed sign-ins; CONFLICT if another request
+ *   has changed the password since; SERVICE_UNAVAILABLE if too many passwords wait to be checked.
+ */
+export async function changePassword(
+  instance: Pick<Instance, "report" | "signInThrottle">,
+  { user, sessionId, origin, read, transact }: PasswordEdit,
+  passwords: { readonly currentPassword: string; readonly newPassword: string },
+  visitor: Visitor,
+): Promise<void> {
+  await requireStrongPassword(passwords.newPassword, user, "newPassword");
+  const attempt = await takeSignInAttempt(instance, user.email, visitor);
+  const former = await read((db) => findPasswordHash(db, user.id));
+  if (former === undefined) throw new AppError("CONFLICT", { message: "This account has no password." });
+  const isCorrect = await queuePassword(attempt.source, () =>
+    verifyPassword(former, passwords.currentPassword),
+  );
+  if (!isCorrect) {
+    const message = "This is not your current password.";
+    throw new AppError("BAD_REQUEST", {
+      issues: [{ path: "currentPassword", code: "invalid_value", message }],
+    });
+  }
+  const next = await queuePassword(attempt.source, () => hashPassword(passwords.newPassword));
+  await attempt.refund();
+  await transact(async (trx) => {
+    await lockAccount(trx, { userId: user.id, sessionId });
+    if (!(await replacePasswordHash(trx, user.id, { former, next }))) {
+      throw new AppError("CONFLICT", { message: "Your password has just been changed. Sign in again." });
+    }
+    await endSessions(trx, user.id, { except: sessionId });
+    await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });
+  });
+}
+
+/** Ends one of the user's sessions. @throws {AppError} NOT_FOUND if it has ended or isn't theirs. */
+export async function endSession(trx: Trx, edit: AccountEdit, id: SessionId): Promise<void> {
+  const { userId, origin } = edit;
+  await lockAccount(trx, edit);
+  if ((await endSessions(trx, userId, { id })) === 0) {
+    throw new AppError("NOT_FOUND", { message: "This session has already ended." });
+  }
+  await appendSecurityEvent(trx, origin, { userId, action: "session.ended", after: { count: 1 } });
+}
+
+/** Ends the user's sessions except the current one. Returns how many ended. */
+export async function endOtherSessions(trx: Trx, edit: AccountEdit): Promise<number> {
+  const { userId, sessionId, origin } = edit;
+  await lockAccount(trx, edit);
+  const count = await endSessions(trx, userId, { except: sessionId });
+  if (count > 0)
+    await appendSecurityEvent(trx, origin, { userId, action: "session.ended", after: { count } });
+  return count;
+}

@@ -1,0 +1,208 @@
+// The user's own account in the web app: name, password and sessions.
+import { decodeId, type SessionId } from "@latchkey/db/ids";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { countWaiting } from "./table-locks.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const chromeOnMac =
+  "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+const newPassword = "seven bridges over the river";
+
+async function signIn(email: string, userAgent?: string) {
+  const opened = openClient(app.baseUrl, userAgent === undefined ? {} : { "User-Agent": userAgent });
+  await opened.client.session.signIn.mutate({ email, password });
+  return opened.client;
+}
+
+async function readEvents(client: Awaited<ReturnType<typeof signIn>>) {
+  return (await client.securityLog.list.query({})).items;
+}
+
+test("lists the user's sessions with device, IP address and last use, and ends each of them", async () => {
+  const { email } = await app.addUser();
+  const other = await app.addUser();
+  const current = await signIn(email);
+  const laptop = await signIn(email, chromeOnMac);
+  const stranger = await signIn(other.email);
+  const sessions = await current.account.sessions.query();
+  expect(sessions).toEqual([
+    expect.objectContaining({ isCurrent: true, address: "127.0.0.1" }),
+    expect.objectContaining({
+      isCurrent: false,
+      address: "127.0.0.1",
+      device: { browser: "Chrome 141", system: "macOS" },
+    }),
+  ]);
+  for (const { createdAt, lastUsedAt } of sessions) {
+    expect(Date.parse(lastUsedAt)).toBeGreaterThanOrEqual(Date.parse(createdAt) - 1_000);
+  }
+  const id = sessions[1]?.id ?? "";
+  await expect(stranger.account.endSession.mutate({ id })).rejects.toMatchObject({
+    data: { code: "NOT_FOUND" },
+  });
+  expect((await laptop.session.current.query())?.user.email).toBe(email);
+  await current.account.endSession.mutate({ id });
+  expect(await laptop.session.current.query()).toBeNull();
+  await expect(current.account.endSession.mutate({ id })).rejects.toMatchObject({
+    data: { code: "NOT_FOUND" },
+  });
+  expect(await current.account.sessions.query()).toHaveLength(1);
+  expect((await readEvents(current)).map(({ action }) => action)).toEqual([
+    "session.ended",
+    "sign-in.succeeded",
+    "sign-in.succeeded",
+  ]);
+  expect((await stranger.session.current.query())?.user.email).toBe(other.email);
+});
+
+test("records the last use of a session every five minutes, by the database's clock, with its IP address", async () => {
+  const { email, userId } = await app.addUser();
+  const client = await signIn(email);
+  const age = (seconds: number) =>
+    sql`
+      update sessions set last_used_at = clock_timestamp() - make_interval(secs => ${seconds}), ip_address = '192.0.2.1'
+      where user_id = ${userId}`.execute(app.owner);
+  const readLastUse = async () => {
+    const { rows } = await sql<{ seconds: number; address: string }>`
+      select extract(epoch from clock_timestamp() - last_used_at)::float8 as seconds, ip_address as address
+      from sessions where user_id = ${userId}`.execute(app.owner);
+    return rows[0];
+  };
+  await age(290);
+  await client.session.current.query();
+  expect(await readLastUse()).toMatchObject({ address: "192.0.2.1" });
+  expect((await readLastUse())?.seconds).toBeGreaterThan(289);
+  await age(301);
+  await client.session.current.query();
+  expect(await readLastUse()).toMatchObject({ address: "127.0.0.1" });
+  expect((await readLastUse())?.seconds).toBeLessThan(60);
+});
+
+test("ends all other sessions at once", async () => {
+  const { email } = await app.addUser();
+  const [current, ...others] = [await signIn(email), await signIn(email), await signIn(email)];
+  expect(await current?.account.endOtherSessions.mutate()).toEqual({ count: 2 });
+  for (const other of others) expect(await other.session.current.query()).toBeNull();
+  expect(await current?.account.endOtherSessions.mutate()).toEqual({ count: 0 });
+});
+
+test("changes the password, ends the other sessions, and records it", async () => {
+  const { email } = await app.addUser();
+  const [current, other] = [await signIn(email), await signIn(email)];
+  const change = (passwords: { currentPassword: string; newPassword: string }) =>
+    current.account.changePassword.mutate(passwords);
+  await expect(change({ currentPassword: "not my password", newPassword })).rejects.toMatchObject({
+    data: {
+      code: "BAD_REQUEST",
+      issues: [{ path: "currentPassword", message: "This is not your current password." }],
+    },
+  });
+  await expect(change({ currentPassword: password, newPassword: "password1234" })).rejects.toMatchObject({
+    data: { issues: [{ path: "newPassword", code: "too_guessable" }] },
+  });
+  expect((await other.session.current.query())?.user.email).toBe(email);
+  await change({ currentPassword: password, newPassword });
+  expect((await current.session.current.query())?.user.email).toBe(email);
+  expect(await other.session.current.query()).toBeNull();
+  await expect(signIn(email)).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+  await openClient(app.baseUrl).client.session.signIn.mutate({ email, password: newPassword });
+  expect((await readEvents(current)).map(({ action }) => action)).toEqual([
+    "sign-in.succeeded",
+    "sign-in.failed",
+    "password.changed",
+    "sign-in.succeeded",
+    "sign-in.succeeded",
+  ]);
+});
+
+test("of concurrent changes of the password, one succeeds", async () => {
+  const { email } = await app.addUser();
+  const clients = [await signIn(email), await signIn(email), await signIn(email)];
+  const outcomes = await Promise.allSettled(
+    clients.map((client, index) =>
+      client.account.changePassword.mutate({
+        currentPassword: password,
+        newPassword: `${newPassword} ${index}`,
+      }),
+    ),
+  );
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  const index = outcomes.findIndex(({ status }) => status === "fulfilled");
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password: `${newPassword} ${index}` });
+});
+
+test("throttles wrong current passwords like sign-ins", async () => {
+  const { email } = await app.addUser();
+  const client = await signIn(email);
+  const codes: unknown[] = [];
+  for (let attempt = 1; attempt <= 30 && !codes.includes("TOO_MANY_REQUESTS"); attempt += 1) {
+    const error: unknown = await client.account.changePassword
+      .mutate({ currentPassword: "not my password", newPassword })
+      .catch((reason: unknown) => reason);
+    codes.push((error as { data: { code: string } }).data.code);
+  }
+  expect(codes.at(-1)).toBe("TOO_MANY_REQUESTS");
+  expect(codes.length).toBeGreaterThan(3);
+});
+
+test("changes the name and records it", async () => {
+  const { email } = await app.addUser();
+  const client = await signIn(email);
+  const former = (await client.session.current.query())?.user.name;
+  expect(await client.account.rename.mutate({ name: "  Ada King " })).toEqual({ name: "Ada King" });
+  expect((await client.session.current.query())?.user.name).toBe("Ada King");
+  await client.account.rename.mutate({ name: "Ada King" });
+  expect((await readEvents(client)).slice(0, 2)).toMatchObject([
+    { action: "account.renamed", before: { name: former }, after: { name: "Ada King" } },
+    { action: "sign-in.succeeded" },
+  ]);
+});
+
+test("failed sign-ins are in the log of the account, with the device, and nowhere for an unknown email address", async () => {
+  const { email } = await app.addUser();
+  const { client: visitor } = openClient(app.baseUrl, { "User-Agent": chromeOnMac });
+  for (const tried of [email, `unknown-${email}`])
+    await expect(
+      visitor.session.signIn.mutate({ email: tried, password: "not my password" }),
+    ).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+  const client = await signIn(email);
+  const [, failed, ...others] = await readEvents(client);
+  expect(others).toEqual([]);
+  expect(failed).toMatchObject({
+    action: "sign-in.failed",
+    actor: { kind: "unknown", keyId: null },
+    key: null,
+    address: "127.0.0.1",
+    device: { browser: "Chrome 141", system: "macOS" },
+  });
+});
+
+test("a session that ends while its request waits can't change the account", async () => {
+  const { email, userId } = await app.addUser();
+  const client = await signIn(email);
+  const sessionId = decodeId("session", (await client.account.sessions.query())[0]?.id ?? "") as SessionId;
+  const locked = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const ending = app.owner.transaction().execute(async (trx) => {
+    await sql`select from users where id = ${userId} for update`.execute(trx);
+    locked.resolve();
+    await end.promise;
+    await trx.deleteFrom("sessions").where("id", "=", sessionId).execute();
+  });
+  await locked.promise;
+  const renaming = client.account.rename.mutate({ name: "Mallory" });
+  const rejected = expect(renaming).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  end.resolve();
+  await ending;
+  await rejected;
+});

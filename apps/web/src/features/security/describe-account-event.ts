@@ -1,0 +1,31 @@
+import type { SecurityEvent } from "../../server/trpc.ts";
+import { countOf } from "../../ui/count.ts";
+import type { Piece } from "../../ui/event-sentence.tsx";
+import { describeDevice } from "./describe-device.ts";
+
+interface AccountEvent extends Pick<SecurityEvent, "before" | "after" | "device"> {
+  readonly action: Exclude<SecurityEvent["action"], `key.${string}`>;
+}
+
+/** What happened to the user's account, as a sentence. */
+export function describeAccountEvent({ action, before, after, device }: AccountEvent): readonly Piece[] {
+  const fromDevice = device ? ` with ${describeDevice(device)}` : "";
+  switch (action) {
+    case "account.renamed":
+      return ["Changed your name from ", quote(before?.name), " to ", quote(after?.name)];
+    case "password.changed":
+      return ["Changed your password and ended your other sessions"];
+    case "sign-in.succeeded":
+      return [`Signed in${fromDevice}`];
+    case "sign-in.failed":
+      return [`Failed sign-in${fromDevice}`];
+    case "session.ended":
+      return [`Ended ${countOf(Number(after?.count ?? 1), "session", "sessions")}`];
+    default:
+      return [action satisfies never];
+  }
+}
+
+function quote(detail: string | number | boolean | null | undefined): Piece {
+  return { name: `“${String(detail ?? "unknown")}”` };
+}

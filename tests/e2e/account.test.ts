@@ -1,0 +1,110 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { signUp, visitor } from "../support/visitor.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada changes her own account on one device, and is signed in on another. Each test continues where the previous one
+// ended.
+
+let here: Page;
+let there: Page;
+const email = visitor.email;
+const newPassword = "seven bridges over the river";
+
+const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
+  ({ page: here } = await browser.open());
+  await signUp(here, baseUrl);
+  there = await openSignedIn(browser, baseUrl, visitor.password);
+});
+
+async function openSignedIn(
+  browser: (typeof environment)["browser"],
+  baseUrl: string,
+  password: string,
+): Promise<Page> {
+  const { page } = await browser.open();
+  await page.goto(`${baseUrl}/sign-in?next=/account/security`);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Security", exact: true }).waitFor();
+  return page;
+}
+
+const sessionsOf = (page: Page) => page.getByRole("table", { name: "Sessions" }).getByRole("rowheader");
+const logOf = (page: Page) => page.getByRole("table", { name: "Security log" });
+
+test("changes the name, which the header and members see immediately", async () => {
+  await here.goto(`${environment.baseUrl}/account/profile`);
+  await here.getByLabel("Name").fill("  ");
+  await here.getByRole("button", { name: "Save" }).click();
+  await here.getByText("Enter your name.").waitFor();
+  await here.getByLabel("Name").fill(" Ada   King ");
+  await here.getByRole("button", { name: "Save" }).click();
+  await here.getByText("Your name was changed.").waitFor();
+  expect(await here.getByLabel("Name").inputValue()).toBe("Ada King");
+  await here.getByRole("button", { name: "Account menu" }).click();
+  await here.getByRole("menu").getByText("Ada King").waitFor();
+  await here.keyboard.press("Escape");
+});
+
+test("lists the sessions, and ends another one after a confirmation", async () => {
+  await here.goto(`${environment.baseUrl}/account/security`);
+  await expect.poll(() => sessionsOf(here).count()).toBe(2);
+  expect(await sessionsOf(here).first().textContent()).toMatch(/^Chrome \d+ on LinuxThis session$/);
+  await here.getByRole("button", { name: /^End the session of Chrome/ }).click();
+  const dialog = here.getByRole("dialog", { name: "End this session?" });
+  await dialog.getByText("127.0.0.1").waitFor();
+  await dialog.getByRole("button", { name: "End session" }).click();
+  await here.getByText("The session has ended.").waitFor();
+  await expect.poll(() => sessionsOf(here).count()).toBe(1);
+  await here.locator("main:focus").waitFor();
+  expect(await here.getByRole("button", { name: "End all other sessions" }).count()).toBe(0);
+  await logOf(here).getByText("Ended 1 session").waitFor();
+  await logOf(here).getByText("Changed your name from “Ada Lovelace” to “Ada King”").waitFor();
+
+  await there.reload();
+  await there.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("changes the password, which ends the other sessions", async () => {
+  there = await openSignedIn(environment.browser, environment.baseUrl, visitor.password);
+  await here.goto(`${environment.baseUrl}/account/profile`);
+  const change = async (current: string, next: string) => {
+    await here.getByLabel("Current password").fill(current);
+    await here.getByLabel("New password").fill(next);
+    await here.getByRole("button", { name: "Change password" }).click();
+  };
+  await change("not my password", newPassword);
+  await here.getByText("This is not your current password.").waitFor();
+  await here.getByLabel("Current password").and(here.locator(":focus")).waitFor();
+  await change(visitor.password, "password1234");
+  await here.getByText("This password is too common.").waitFor();
+  await change(visitor.password, newPassword);
+  await here.getByText("Your password was changed. Your other sessions have ended.").waitFor();
+  expect(await here.getByLabel("Current password").inputValue()).toBe("");
+
+  await there.reload();
+  await there.getByLabel("Email").fill(email);
+  await there.getByLabel("Password").fill(visitor.password);
+  await there.getByRole("button", { name: "Sign in" }).click();
+  await there.getByText("The email address or password is wrong.").waitFor();
+  await there.getByLabel("Password").fill(newPassword);
+  await there.getByRole("button", { name: "Sign in" }).click();
+  await there.getByRole("heading", { name: "Security", exact: true }).waitFor();
+});
+
+test("ends all other sessions at once, and shows failed sign-ins in the log", async () => {
+  await here.goto(`${environment.baseUrl}/account/security`);
+  await here.getByRole("button", { name: "End all other sessions" }).click();
+  const dialog = here.getByRole("dialog", { name: "End all other sessions?" });
+  await dialog.getByText("1 other device is signed out immediately.").waitFor();
+  await dialog.getByRole("button", { name: "End sessions" }).click();
+  await here.getByText("1 other session has ended.").waitFor();
+  await logOf(here)
+    .getByText(/^Failed sign-in with Chrome/)
+    .waitFor();
+  await logOf(here).getByText("Changed your password and ended your other sessions").waitFor();
+  await there.reload();
+  await there.getByRole("heading", { name: "Sign in" }).waitFor();
+});
