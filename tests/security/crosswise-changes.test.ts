@@ -206,7 +206,8 @@ test.each([
       const [ending, ...answers] = await Promise.all([work, ...theirs, ...about]);
       for (const status of answers.flat()) counts.set(status, (counts.get(status) ?? 0) + 1);
       expectEnding(ending);
-      expect([200, 403]).toEqual(expect.arrayContaining(answers.flat()));
+      // On a busy machine, a change that waits too long for a lock gets 503.
+      expect([200, 403, 503]).toEqual(expect.arrayContaining(answers.flat()));
       expectResult(await nodes.instance.command(["--json", "user", "enable", dan.email]));
     }
     console.info(`disabled amid changes: ${JSON.stringify(Object.fromEntries(counts))}`);
