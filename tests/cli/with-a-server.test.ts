@@ -52,6 +52,26 @@ async function createUserWithKey(email: string): Promise<{ id: string; key: stri
   return { id, key };
 }
 
+test("user reset-link prints a link that is valid for a day, or as long as asked", async () => {
+  const email = "forgetful@example.com";
+  await perform(newUser(email), password);
+  const lifetimeOf = ({ expiresAt }: Record<string, unknown>) =>
+    (Date.parse(String(expiresAt)) - Date.now()) / 1_000;
+  const link = await perform(["user", "reset-link", email]);
+  expect(link.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/reset-password#[\w-]{43}$/);
+  expect(Math.abs(lifetimeOf(link) - 86_400)).toBeLessThan(60);
+  const short = await perform(["user", "reset-link", email, "--expires-in", "1h"]);
+  expect(Math.abs(lifetimeOf(short) - 3_600)).toBeLessThan(60);
+  const invalid = ["--json", "user", "reset-link", email, "--expires-in", "8d"];
+  expectFailure(await instance.command(invalid), {
+    status: 2,
+    code: "BAD_REQUEST",
+    message: /from 60s to 7d/,
+  });
+  const unknown = ["--json", "user", "reset-link", "nobody@example.com"];
+  expectFailure(await instance.command(unknown), { status: 1, code: "NOT_FOUND", message: /no user/ });
+});
+
 test("migrate has nothing to do, and leaves the server's Postgres running", async () => {
   const postmaster = await getPostmaster(instance.cluster);
   expect(await perform(["migrate"])).toEqual({ applied: [], repaired: [] });

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { signUp, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
 
@@ -107,4 +108,40 @@ test("ends all other sessions at once, and shows failed sign-ins in the log", as
   await logOf(here).getByText("Changed your password and ended your other sessions").waitFor();
   await there.reload();
   await there.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("chooses a new password with a link from the operator, once", async () => {
+  const { url } = (await environment.command(["user", "reset-link", email])) as { readonly url: string };
+  const link = `${environment.baseUrl}/reset-password#${url.split("#")[1]}`;
+  const { page } = await environment.browser.open();
+  const sent: string[] = [];
+  page.on("request", (request) => sent.push(request.url()));
+  await page.goto(link);
+  await page.getByText(`For the account ${email}.`).waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByLabel("New password").fill("short");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByText("Use at least 12 characters.").waitFor();
+  await page.getByLabel("New password").fill("password1234");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByText("This password is too common.").waitFor();
+  await page.getByLabel("New password").fill("four quiet foxes on ice");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByRole("heading", { name: "Your password was changed" }).waitFor();
+  // The token reaches no log that contains URLs.
+  expect(sent.filter((address) => address.includes(url.split("#")[1] ?? ""))).toEqual([]);
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill("four quiet foxes on ice");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
+  await here.reload();
+  await here.getByRole("heading", { name: "Sign in" }).waitFor();
+
+  await page.goto(link);
+  await page.getByText("This link has expired or was already used.").waitFor();
+  await page.goto(`${environment.baseUrl}/reset-password`);
+  await page.getByText("It is incomplete.").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });

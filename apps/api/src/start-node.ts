@@ -14,6 +14,7 @@ import { hasAnyUser } from "@latchkey/db/users";
 import { createAccountLog } from "./account-log.ts";
 import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
+import { baseUrlOf } from "./base-url.ts";
 import { prepareDatabase } from "./boot.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeInstance } from "./domain/instance.ts";
@@ -68,7 +69,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
   if (prepared.createdIn) process.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);
   const secret = await getAuthSecret(env);
 
-  const baseUrl = env.baseUrl ?? `http://${hostInUrl(env.host)}:${server.address.port}`;
+  const baseUrl = baseUrlOf(env, server.address.port);
   const webPools = openPools(prepared.connection, "latchkey", env);
   const openApiPools = openPools(prepared.connection, "latchkey open", env);
   for (const { db, readDb } of [webPools, openApiPools]) {
@@ -163,9 +164,4 @@ function printReadyMessage({ baseUrl, locationNote, hasUsers }: ReadyMessage): v
     "",
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
-}
-
-function hostInUrl(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "localhost";
-  return host.includes(":") ? `[${host}]` : host;
 }

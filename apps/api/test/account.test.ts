@@ -1,7 +1,10 @@
 // The user's own account in the web app: name, password and sessions.
 import { decodeId, type SessionId } from "@latchkey/db/ids";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { disableAccount } from "../src/domain/accounts.ts";
+import { createResetLink } from "../src/domain/password-reset.ts";
 import { countWaiting } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -205,4 +208,82 @@ test("a session that ends while its request waits can't change the account", asy
   end.resolve();
   await ending;
   await rejected;
+});
+
+describe("a link for a new password", () => {
+  const createLink = async (email: string, lifetimeSeconds = 3_600) => {
+    const options = { baseUrl: app.baseUrl, lifetimeSeconds, origin: commandOrigin };
+    const { url } = await createResetLink(app.instance.db, { email }, options);
+    const [page, token = ""] = url.split("#");
+    expect(page).toBe(`${app.baseUrl}/reset-password`);
+    return token;
+  };
+  const expired = {
+    message: "This link has expired or was already used. Ask the operator for a new one.",
+    data: { code: "NOT_FOUND" },
+  };
+
+  test("changes the password once, and ends all sessions; of 50 concurrent requests, one succeeds", async () => {
+    const { email } = await app.addUser();
+    const client = await signIn(email);
+    const visitor = openClient(app.baseUrl).client;
+    const token = await createLink(email);
+    expect(await visitor.session.resetAccount.mutate({ token })).toEqual({ email });
+    await expect(
+      visitor.session.resetPassword.mutate({ token, newPassword: "password1234" }),
+    ).rejects.toMatchObject({ data: { issues: [{ path: "newPassword", code: "too_guessable" }] } });
+    const outcomes: PromiseSettledResult<null>[] = [];
+    // The queue for passwords accepts ten from one network at a time. One client would send one batch.
+    for (let batch = 0; batch < 5; batch += 1) {
+      const clients = Array.from({ length: 10 }, () => openClient(app.baseUrl).client);
+      const resets = clients.map((each) => each.session.resetPassword.mutate({ token, newPassword }));
+      outcomes.push(...(await Promise.allSettled(resets)));
+    }
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await client.session.current.query()).toBeNull();
+    await expect(signIn(email)).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+    await visitor.session.signIn.mutate({ email, password: newPassword });
+    await expect(visitor.session.resetAccount.mutate({ token })).rejects.toMatchObject(expired);
+    expect((await readEvents(visitor)).map(({ action, actor }) => `${action} ${actor.kind}`)).toEqual([
+      "sign-in.succeeded session",
+      "sign-in.failed unknown",
+      "password.reset session",
+      "password.reset-link-created command",
+      "sign-in.succeeded session",
+    ]);
+  });
+
+  test("is invalid when it has expired, when there is a newer one, and when the password was changed", async () => {
+    const { email, userId } = await app.addUser();
+    const visitor = openClient(app.baseUrl).client;
+    const reset = (token: string) => visitor.session.resetPassword.mutate({ token, newPassword });
+    const first = await createLink(email);
+    const second = await createLink(email);
+    await expect(reset(first)).rejects.toMatchObject(expired);
+    await sql`update verifications set expires_at = clock_timestamp() where value = ${userId}`.execute(
+      app.owner,
+    );
+    await expect(reset(second)).rejects.toMatchObject(expired);
+    const third = await createLink(email);
+    const client = await signIn(email);
+    await client.account.changePassword.mutate({ currentPassword: password, newPassword });
+    await expect(reset(third)).rejects.toMatchObject(expired);
+    await expect(reset("nothing")).rejects.toMatchObject(expired);
+  });
+
+  test("is stored as a digest, and leaves a disabled user disabled", async () => {
+    const { email } = await app.addUser();
+    const token = await createLink(email);
+    const { rows } = await sql<{ row: string }>`select verifications::text as row from verifications`.execute(
+      app.owner,
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    expect(JSON.stringify(rows)).not.toContain(token);
+    await disableAccount(app.instance.db, { email });
+    const visitor = openClient(app.baseUrl).client;
+    await visitor.session.resetPassword.mutate({ token, newPassword });
+    await expect(visitor.session.signIn.mutate({ email, password: newPassword })).rejects.toMatchObject({
+      data: { code: "UNAUTHORIZED" },
+    });
+  });
 });

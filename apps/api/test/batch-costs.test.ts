@@ -38,6 +38,7 @@ test("every procedure in the cost table exists", () => {
     "members.list",
     "overview.keys",
     "overview.usage",
+    "session.resetPassword",
     "session.signIn",
     "session.signUp",
     "workspaceKeys.list",

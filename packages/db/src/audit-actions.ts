@@ -43,6 +43,8 @@ export type KeyAction = keyof typeof keyActions;
 export const accountActions = [
   "account.renamed",
   "password.changed",
+  "password.reset",
+  "password.reset-link-created",
   "sign-in.succeeded",
   "sign-in.failed",
   "session.ended",

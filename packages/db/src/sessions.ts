@@ -122,19 +122,19 @@ export async function isSessionLive(trx: Trx, id: SessionId): Promise<boolean> {
 
 /**
  * Ends sessions of a user, which no node accepts once this is committed.
- * @param which one session, or all of them except one.
+ * @param which one session, all of them except one, or all.
  * @returns how many ended.
  */
 export async function endSessions(
   trx: Trx,
   userId: UserId,
-  which: { readonly id: SessionId } | { readonly except: SessionId },
+  which: { readonly id: SessionId } | { readonly except: SessionId } | "all",
 ): Promise<number> {
-  const query = trx.deleteFrom("sessions").where("user_id", "=", userId);
-  const { numDeletedRows } = await ("id" in which
-    ? query.where("id", "=", which.id)
-    : query.where("id", "<>", which.except)
-  ).executeTakeFirst();
+  let query = trx.deleteFrom("sessions").where("user_id", "=", userId);
+  if (which !== "all") {
+    query = "id" in which ? query.where("id", "=", which.id) : query.where("id", "<>", which.except);
+  }
+  const { numDeletedRows } = await query.executeTakeFirst();
   return Number(numDeletedRows);
 }
 

@@ -94,6 +94,16 @@ export async function replacePasswordHash(
   return numUpdatedRows > 0n;
 }
 
+/** Sets the hash of a user's password, whatever the former one is. */
+export async function setPasswordHash(trx: Trx, userId: UserId, hash: string): Promise<void> {
+  await trx
+    .updateTable("accounts")
+    .set({ password: hash, updated_at: sql`clock_timestamp()` })
+    .where("user_id", "=", userId)
+    .where("provider_id", "=", "credential")
+    .execute();
+}
+
 /** Changes the name of a user. Returns the former one. */
 export async function renameUser(trx: Trx, id: UserId, name: string): Promise<string> {
   const { former } = await trx

@@ -6,12 +6,16 @@ import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
+import { findResetAccount, resetPassword } from "../domain/password-reset.ts";
 import { type DeviceSession, signIn, signUp, type Visitor } from "../domain/sign-in.ts";
 import { email, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
 /** The workspace switcher lists at most this many workspaces. */
 const maxWorkspaces = 200;
+
+/** From a link for a new password. */
+const resetToken = z.string().min(1).max(100);
 
 export const sessionRouter = createRouter({
   /** The signed-in user and their workspaces; null without a session. */
@@ -32,6 +36,19 @@ export const sessionRouter = createRouter({
       z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
     )
     .mutation(async ({ ctx, input }) => await enter(ctx, await signIn(ctx.instance, input, visitorOf(ctx)))),
+
+  /** The account of a link for a new password. A mutation, because the URL of a query can be in the log of a proxy. */
+  resetAccount: publicInputProcedure
+    .input(z.strictObject({ token: resetToken }))
+    .mutation(async ({ ctx, input: { token } }) => await findResetAccount(ctx.instance.readDb, token)),
+
+  /** Replaces the password, and ends all sessions of the user. */
+  resetPassword: publicInputProcedure
+    .input(z.strictObject({ token: resetToken, newPassword }))
+    .mutation(async ({ ctx, input }) => {
+      await resetPassword(ctx.instance, input, ctx);
+      return null;
+    }),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
     ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));

@@ -1,6 +1,7 @@
 import { openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
 import type { z } from "zod";
+import { baseUrlOf } from "../base-url.ts";
 import { type PreparedDatabase, prepareDatabase } from "../boot.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { CommandIo } from "./command-io.ts";
@@ -20,6 +21,8 @@ export interface TaskContext {
   readonly prepared: PreparedDatabase;
   /** The quotas from the command's environment. */
   readonly quotas: Quotas;
+  /** The URL that people use, from the command's environment. */
+  readonly baseUrl: string;
 }
 
 export interface TaskOptions<Schema extends z.ZodType> {
@@ -51,8 +54,10 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
         maxConnections: 1,
       });
       try {
+        const { quotas } = env;
+        const baseUrl = baseUrlOf(env, env.port);
         const work = async () =>
-          print(await perform({ db, prepared, quotas: env.quotas }, input), line.isJson, io.stdout);
+          print(await perform({ db, prepared, quotas, baseUrl }, input), line.isJson, io.stdout);
         await Promise.race([work(), interrupted]);
       } finally {
         await db.destroy();

@@ -8,6 +8,7 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions, isSessionLive } from "@latchkey/db/sessions";
 import { findPasswordHash, renameUser, replacePasswordHash } from "@latchkey/db/users";
+import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { requireStrongPassword } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
@@ -51,7 +52,8 @@ interface PasswordEdit extends Pick<AccountEdit, "sessionId" | "origin"> {
 }
 
 /**
- * Checks the user's current password, and replaces it. All other sessions end.
+ * Checks the user's current password, and replaces it. All other sessions end, and links for a new password become
+ * invalid.
  * @throws {AppError} BAD_REQUEST with an issue for `currentPassword` if it is wrong, or for `newPassword` if it is easy
  *   to guess; TOO_MANY_REQUESTS after too many wrong ones, which count like failed sign-ins; CONFLICT if another request
  *   has changed the password since; SERVICE_UNAVAILABLE if too many passwords wait to be checked.
@@ -83,6 +85,7 @@ export async function changePassword(
       throw new AppError("CONFLICT", { message: "Your password has just been changed. Sign in again." });
     }
     await endSessions(trx, user.id, { except: sessionId });
+    await deleteVerifications(trx, { purpose: "password-reset", subject: user.id });
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });
   });
 }

@@ -16,6 +16,8 @@ const table = readTable(`
   session.current                         ok            ok         ok         ok         ok         ok         ok
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
+  session.resetAccount                    NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  session.resetPassword                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
   account.rename                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.changePassword                  UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -103,6 +105,10 @@ const plans: Readonly<Record<string, Plan>> = {
         },
       };
     },
+  },
+  "session.resetAccount": { input: () => ({ token: "unknown" }) },
+  "session.resetPassword": {
+    input: () => ({ token: "unknown", newPassword: "seven bridges over the river" }),
   },
   "session.signOut": { effect: (_fixture, actor) => ({ removed: listOwnSession(actor) }) },
   "account.rename": {

@@ -7,6 +7,7 @@ export const pagePaths = [
   "/",
   "/sign-in",
   "/sign-up",
+  "/reset-password",
   "/w/$slug",
   "/w/$slug/api-keys",
   "/w/$slug/members",

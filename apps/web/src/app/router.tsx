@@ -80,6 +80,16 @@ const signUpRoute = createRoute({
   pendingComponent: SessionSkeleton,
 });
 
+const resetPasswordRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/reset-password",
+  component: lazyRouteComponent(
+    () => import("../features/session/reset-password-page.tsx"),
+    "ResetPasswordPage",
+  ),
+  pendingComponent: SessionSkeleton,
+});
+
 const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "app",
@@ -213,6 +223,7 @@ const notFoundRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signUpRoute,
+  resetPasswordRoute,
   appRoute.addChildren([
     homeRoute,
     workspaceRoute.addChildren([

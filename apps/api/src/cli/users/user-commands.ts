@@ -16,6 +16,13 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .description("list the users of the instance, oldest first")
     .action(createAction(async () => (await import("./list-users.ts")).listUsersTask));
   user
+    .command("reset-link <user>")
+    .description(
+      "create a link with which a user can choose a new password, once; earlier links become invalid",
+    )
+    .option("--expires-in <duration>", "how long the link is valid, from 60s to 7d (default: 24h)")
+    .action(createAction(async () => (await import("./create-reset-link.ts")).createResetLinkTask));
+  user
     .command("disable <user>")
     .description("end a user's sessions and reject all of their API keys, until the user is enabled again")
     .action(createAction(async () => (await import("./set-user-disabled.ts")).disableUserTask));

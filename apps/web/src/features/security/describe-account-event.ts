@@ -15,6 +15,10 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return ["Changed your name from ", quote(before?.name), " to ", quote(after?.name)];
     case "password.changed":
       return ["Changed your password and ended your other sessions"];
+    case "password.reset":
+      return ["Chose a new password with a link, which ended all sessions"];
+    case "password.reset-link-created":
+      return ["Created a link for a new password"];
     case "sign-in.succeeded":
       return [`Signed in${fromDevice}`];
     case "sign-in.failed":

@@ -80,6 +80,11 @@ export function SignInPage(): ReactElement {
           {isFresh ? "Create the operator’s account" : "Create an account"}
         </Link>
       </p>
+      {!isFresh && (
+        <p className={classes.other}>
+          Forgot your password? Ask the operator of this instance for a link to choose a new one.
+        </p>
+      )}
     </SessionFrame>
   );
 }

@@ -1,0 +1,102 @@
+import { createHash, randomBytes } from "node:crypto";
+import { networkOf } from "@latchkey/auth/client-network";
+import { hashPassword } from "@latchkey/auth/password";
+import { queuePassword } from "@latchkey/auth/password-queue";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { UserId } from "@latchkey/db/ids";
+import { lockUsers } from "@latchkey/db/members";
+import type { Db, Trx } from "@latchkey/db/schema";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { endSessions } from "@latchkey/db/sessions";
+import { findUser, setPasswordHash } from "@latchkey/db/users";
+import {
+  deleteVerifications,
+  findVerification,
+  insertVerification,
+  takeVerification,
+  type VerificationName,
+} from "@latchkey/db/verifications";
+import { AppError } from "@latchkey/errors";
+import { getAccount, requireStrongPassword, type UserReference } from "./accounts.ts";
+import type { Instance } from "./instance.ts";
+import type { Visitor } from "./sign-in.ts";
+
+const purpose = "password-reset";
+
+/** How long a link is valid by default, in seconds. */
+export const resetLifetimeSeconds = 86_400;
+
+/**
+ * Creates a link with which a user can choose a new password, once. Earlier links of the user become invalid. The token
+ * is in the URL's fragment, which browsers don't send, so that it reaches no log of a server or proxy.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function createResetLink(
+  db: Db,
+  user: UserReference,
+  {
+    baseUrl,
+    lifetimeSeconds,
+    origin,
+  }: { readonly baseUrl: string; readonly lifetimeSeconds: number; readonly origin: Origin },
+): Promise<{ readonly url: string; readonly expiresAt: Date }> {
+  const { id: userId } = await getAccount(db, user);
+  const token = randomBytes(32).toString("base64url");
+  const expiresAt = await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    await deleteVerifications(trx, { purpose, subject: userId });
+    await appendSecurityEvent(trx, origin, { userId, action: "password.reset-link-created" });
+    return await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
+  });
+  return { url: `${baseUrl}/reset-password#${token}`, expiresAt };
+}
+
+/**
+ * Replaces the password of the user for whom a link was created. All sessions of the user end, and all links become
+ * invalid. A disabled user stays disabled.
+ * @param token from the link.
+ * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; BAD_REQUEST with an issue for `newPassword`
+ *   if it is easy to guess; SERVICE_UNAVAILABLE if too many passwords wait to be hashed.
+ */
+export async function resetPassword(
+  { db }: Pick<Instance, "db">,
+  { token, newPassword }: { readonly token: string; readonly newPassword: string },
+  { address, requestId }: Pick<Visitor, "address" | "requestId">,
+): Promise<void> {
+  const name = nameOf(token);
+  const user = await findSubject(db, name);
+  await requireStrongPassword(newPassword, user, "newPassword");
+  const source = { network: networkOf(address), knownOrigin: undefined };
+  const hash = await queuePassword(source, () => hashPassword(newPassword));
+  await db.transaction().execute(async (trx: Trx) => {
+    await lockUsers(trx, [user.id]);
+    if (!(await takeVerification(trx, name))) throw expired();
+    await deleteVerifications(trx, { purpose, subject: user.id });
+    await setPasswordHash(trx, user.id, hash);
+    await endSessions(trx, user.id, "all");
+    const origin = { actor: { kind: "session", userId: user.id }, address, requestId } as const;
+    await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.reset" });
+  });
+}
+
+/** Returns the email address of the user for whom a link was created. @throws {AppError} NOT_FOUND */
+export async function findResetAccount(db: Db, token: string): Promise<{ readonly email: string }> {
+  const { email } = await findSubject(db, nameOf(token));
+  return { email };
+}
+
+async function findSubject(db: Db, name: VerificationName) {
+  const subject = await findVerification(db, name);
+  const user = subject && (await findUser(db, subject as UserId)); // The value of this purpose is a user's ID.
+  if (!user) throw expired();
+  return user;
+}
+
+function nameOf(token: string): VerificationName {
+  return { purpose, digest: createHash("sha256").update(token).digest() };
+}
+
+function expired(): AppError {
+  const message = "This link has expired or was already used. Ask the operator for a new one.";
+  return new AppError("NOT_FOUND", { message });
+}

@@ -1,0 +1,123 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useLocation } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import { trpc, trpcClient } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { checkNewPassword, passwordHelp } from "../../ui/field-rules.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { SecretField } from "../../ui/secret-field.tsx";
+import classes from "./session-frame.module.css";
+import { SessionFrame } from "./session-frame.tsx";
+
+/** Lets the user of a link from the operator choose a new password. */
+export function ResetPasswordPage(): ReactElement {
+  const token = useLocation({ select: ({ hash }) => hash });
+  const account = useQuery({
+    queryKey: ["reset-account", token],
+    queryFn: () => trpcClient.session.resetAccount.mutate({ token }),
+    enabled: token !== "",
+    retry: false,
+  });
+  const reset = useMutation(trpc.session.resetPassword.mutationOptions());
+  const signInLink = (
+    <p className={classes.other}>
+      <Link to="/sign-in">Go to sign-in</Link>
+    </p>
+  );
+  if (reset.isSuccess) {
+    return (
+      <SessionFrame
+        title="Your password was changed"
+        explanation="All your sessions have ended. Sign in with the new password."
+      >
+        <Button fullWidth renderRoot={(props) => <Link {...props} to="/sign-in" />}>
+          Sign in
+        </Button>
+      </SessionFrame>
+    );
+  }
+  const failure = account.error ? describeFailure(account.error) : undefined;
+  if (token === "" || failure) {
+    return (
+      <SessionFrame
+        title="This link can’t be used"
+        explanation={
+          failure?.message ?? "It is incomplete. Open the whole link that you got from the operator."
+        }
+      >
+        {signInLink}
+      </SessionFrame>
+    );
+  }
+  return (
+    <SessionFrame
+      title="Choose a new password"
+      explanation={
+        account.data ? (
+          <>
+            For the account <strong>{account.data.email}</strong>. This ends all of its sessions.
+          </>
+        ) : (
+          <Skeleton h={12} w={240} component="span" />
+        )
+      }
+    >
+      <NewPasswordForm
+        email={account.data?.email ?? ""}
+        isBusy={reset.isPending}
+        error={reset.error}
+        onSubmit={(newPassword, onError) => reset.mutate({ token, newPassword }, { onError })}
+      />
+      {signInLink}
+    </SessionFrame>
+  );
+}
+
+interface NewPasswordFormProps {
+  readonly email: string;
+  readonly isBusy: boolean;
+  readonly error: unknown;
+  readonly onSubmit: (newPassword: string, onError: (error: unknown) => void) => void;
+}
+
+function NewPasswordForm({ email, isBusy, error, onSubmit }: NewPasswordFormProps): ReactElement {
+  const form = useForm({
+    mode: "uncontrolled",
+    initialValues: { newPassword: "" },
+    validate: { newPassword: checkNewPassword },
+  });
+  const failure = error ? describeFailure(error) : undefined;
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(
+        ({ newPassword }) => onSubmit(newPassword, (rejection) => showIssues(form, rejection)),
+        focusFirstError(form.getInputNode),
+      )}
+    >
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
+      )}
+      {/* Tells password managers which account the new password is for. */}
+      <input type="text" autoComplete="username" value={email} readOnly hidden />
+      <SecretField
+        {...form.getInputProps("newPassword")}
+        key={form.key("newPassword")}
+        label="New password"
+        description={passwordHelp}
+        autoComplete="new-password"
+        autoFocus
+        required
+      />
+      <BusyButton type="submit" loading={isBusy}>
+        Change password
+      </BusyButton>
+    </form>
+  );
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import type { Db, Trx } from "./schema.ts";
+
+/** What a single-use token allows. */
+export type VerificationPurpose = "password-reset";
+
+/** A single-use token, of which only the digest is stored. */
+export interface VerificationName {
+  readonly purpose: VerificationPurpose;
+  /** SHA-256 of the token. */
+  readonly digest: Buffer;
+}
+
+function identify({ purpose, digest }: VerificationName): string {
+  return `${purpose}:${digest.toString("hex")}`;
+}
+
+/**
+ * Stores a token. Returns when it expires, by the database's clock.
+ * @param subject what the token is about, such as the ID of a user.
+ */
+export async function insertVerification(
+  trx: Trx,
+  name: VerificationName,
+  { subject, lifetimeSeconds }: { readonly subject: string; readonly lifetimeSeconds: number },
+): Promise<Date> {
+  const { expires_at } = await trx
+    .insertInto("verifications")
+    .values({
+      id: randomUUID(),
+      identifier: identify(name),
+      value: subject,
+      expires_at: sql<Date>`clock_timestamp() + make_interval(secs => ${lifetimeSeconds})`,
+    })
+    .returning("expires_at")
+    .executeTakeFirstOrThrow();
+  return expires_at;
+}
+
+/** Returns the subject of a token that is neither used nor expired. */
+export async function findVerification(db: Db, name: VerificationName): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("verifications")
+    .select("value")
+    .where("identifier", "=", identify(name))
+    .where(sql<boolean>`expires_at > clock_timestamp()`)
+    .executeTakeFirst();
+  return row?.value;
+}
+
+/** Uses a token up. Of concurrent calls, one returns true. */
+export async function takeVerification(trx: Trx, name: VerificationName): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom("verifications")
+    .where("identifier", "=", identify(name))
+    .where(sql<boolean>`expires_at > clock_timestamp()`)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Deletes all tokens of a purpose about a subject. */
+export async function deleteVerifications(
+  trx: Trx,
+  { purpose, subject }: { readonly purpose: VerificationPurpose; readonly subject: string },
+): Promise<void> {
+  await trx
+    .deleteFrom("verifications")
+    .where("value", "=", subject)
+    .where("identifier", "like", `${purpose}:%`)
+    .execute();
+}
