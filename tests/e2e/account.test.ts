@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { signUp, visitor } from "../support/visitor.ts";
+import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // Ada changes her own account on one device, and is signed in on another. Each test continues where the previous one
@@ -108,6 +109,33 @@ test("ends all other sessions at once, and shows failed sign-ins in the log", as
   await logOf(here).getByText("Changed your password and ended your other sessions").waitFor();
   await there.reload();
   await there.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("asks for the password before a sensitive change, 15 minutes after it was entered", async () => {
+  await environment.change("update sessions set authenticated_at = now() - interval '16 minutes'");
+  await here.goto(`${environment.baseUrl}/account/api-keys`);
+  await here.getByRole("button", { name: "New API key" }).click();
+  const form = here.getByRole("dialog", { name: "New API key" });
+  await form.getByLabel("Name").fill("Late key");
+  await form.getByRole("button", { name: "Create key" }).click();
+  const question = here.getByRole("dialog", { name: "Confirm your password" });
+  await question.getByLabel("Password").and(here.locator(":focus")).waitFor();
+  await here.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(here)).toEqual([]);
+  await here.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
+  await form.getByText("Confirm your password to continue.").waitFor();
+  expect(await form.getByLabel("Name").inputValue()).toBe("Late key");
+
+  await form.getByRole("button", { name: "Create key" }).click();
+  await question.getByLabel("Password").fill("not my password");
+  await here.keyboard.press("Enter");
+  await question.getByText("This is not your current password.").waitFor();
+  await question.getByLabel("Password").fill(newPassword);
+  await here.keyboard.press("Enter");
+  await question.waitFor({ state: "detached" });
+  await here.getByText("lk_", { exact: false }).first().waitFor();
+  expect((await proceduresOf(here).apiKeys.list.query({})).total).toBe(1);
 });
 
 test("chooses a new password with a link from the operator, once", async () => {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
+import { open } from "../support/inspection.ts";
+import { clusterOf, connectionTo } from "../support/postmaster.ts";
 import { type Product, startProduct } from "../support/prepared-instance.ts";
 import type { Variables } from "../support/product.ts";
 
@@ -11,6 +13,8 @@ interface Environment {
    * fails.
    */
   readonly command: (args: readonly string[], input?: string) => Promise<unknown>;
+  /** Runs a statement on the product's database. */
+  readonly change: (statement: string) => Promise<void>;
 }
 
 /**
@@ -41,6 +45,10 @@ export function prepareEnvironment(
       );
       if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
       return JSON.parse(stdout);
+    },
+    async change(statement) {
+      const client = await open(await connectionTo(clusterOf(there(product).dataDirectory)));
+      await client.query(statement).finally(() => client.end());
     },
   };
   beforeAll(async () => {

@@ -1,10 +1,13 @@
 // The user's own account in the web app: name, password and sessions.
-import { decodeId, type SessionId } from "@latchkey/db/ids";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, encodeId, type SessionId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { disableAccount } from "../src/domain/accounts.ts";
+import { addMember } from "../src/domain/members.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { countWaiting } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -285,5 +288,80 @@ describe("a link for a new password", () => {
     await expect(visitor.session.signIn.mutate({ email, password: newPassword })).rejects.toMatchObject({
       data: { code: "UNAUTHORIZED" },
     });
+  });
+});
+
+describe("15 minutes after the sign-in", () => {
+  const required = {
+    data: { code: "FORBIDDEN", issues: [{ path: "", code: "reauthentication_required" }] },
+  };
+
+  async function signInEarlier(seconds: number) {
+    const { email, userId } = await app.addUser();
+    const client = await signIn(email);
+    const { id } = await client.apiKeys.create.mutate({ name: "CI", settings: { isReadOnly: true } });
+    await setAge(userId, seconds);
+    return { client, userId, email, id };
+  }
+
+  const setAge = (userId: UserId, seconds: number) =>
+    sql`
+      update sessions set authenticated_at = clock_timestamp() - make_interval(secs => ${seconds})
+      where user_id = ${userId}`.execute(app.owner);
+
+  test("a password is required for new secrets and more access, but not to take access away", async () => {
+    const { client, userId, id } = await signInEarlier(901);
+    const update = (settings: object) => client.apiKeys.update.mutate({ id, settings, mayWiden: true });
+    const workspace = (await client.session.current.query())?.workspaces[0];
+    const sensitive = [
+      () => client.apiKeys.create.mutate({ name: "More" }),
+      () => client.apiKeys.rotate.mutate({ id, overlapSeconds: 0 }),
+      () => update({ isReadOnly: false }),
+      () => client.workspaces.delete.mutate({ workspaceId: workspace?.id ?? "" }),
+    ];
+    for (const change of sensitive) await expect(change()).rejects.toMatchObject(required);
+    await update({ ipRanges: ["127.0.0.0/8"] });
+    await update({ isDisabled: true });
+    await expect(update({ isDisabled: false })).rejects.toMatchObject(required);
+    expect((await client.apiKeys.list.query({})).total).toBe(1);
+
+    await expect(client.account.confirmPassword.mutate({ password: "wrong" })).rejects.toMatchObject({
+      data: { code: "BAD_REQUEST", issues: [{ path: "password" }] },
+    });
+    await expect(sensitive[0]?.()).rejects.toMatchObject(required);
+    await client.account.confirmPassword.mutate({ password });
+    for (const change of sensitive) await change();
+    await setAge(userId, 890);
+    await client.apiKeys.create.mutate({ name: "Just in time" });
+    await setAge(userId, 901);
+    await client.apiKeys.delete.mutate({ id });
+  });
+
+  test("a password is required to raise a role, but not to lower or remove it", async () => {
+    const { client } = await signInEarlier(901);
+    const { userId } = await app.addUser();
+    const workspaceId = (await client.session.current.query())?.workspaces[0]?.id ?? "";
+    const edit = {
+      scope: openAsOperator(decodeId("workspace", workspaceId) as WorkspaceId), // It was encoded.
+      origin: commandOrigin,
+    };
+    const member = await app.instance.db
+      .transaction()
+      .execute((trx) => addMember(trx, edit, { userId, role: "member" }, defaultQuotas));
+    const change = (role: "admin" | "viewer", version: number) =>
+      client.members.changeRole.mutate({ workspaceId, userId: encodeId("user", userId), role, version });
+    await expect(change("admin", member.version)).rejects.toMatchObject(required);
+    const lowered = await change("viewer", member.version);
+    await client.account.confirmPassword.mutate({ password });
+    await change("admin", lowered.version);
+  });
+
+  test("another session of the user stays without a password", async () => {
+    const { client, userId, email } = await signInEarlier(0);
+    const other = await signIn(email);
+    await setAge(userId, 901);
+    await client.account.confirmPassword.mutate({ password });
+    await client.apiKeys.create.mutate({ name: "Here" });
+    await expect(other.apiKeys.create.mutate({ name: "There" })).rejects.toMatchObject(required);
   });
 });

@@ -29,6 +29,7 @@ test("every procedure in the cost table exists", () => {
   const names = Object.keys(router._def.procedures);
   expect(names.filter((name) => batchCostOf(name) > 1).sort()).toEqual([
     "account.changePassword",
+    "account.confirmPassword",
     "apiKeys.list",
     "audit.list",
     "keyHistory.evaluate",

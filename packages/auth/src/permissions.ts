@@ -37,6 +37,11 @@ const permissionsByRole = {
 /** From most to least powerful. */
 export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The table's keys.
 
+/** Whether a role is more powerful than another. */
+export function isHigherRole(role: Role, other: Role): boolean {
+  return roles.indexOf(role) < roles.indexOf(other);
+}
+
 /** Whether a role has a permission. */
 export function roleHolds(role: Role, permission: Permission): boolean {
   const held: ReadonlySet<Permission> = permissionsByRole[role];

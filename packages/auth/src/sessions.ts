@@ -25,6 +25,8 @@ export interface OpenSession {
 /** The session of a request. */
 export interface FoundSession extends OpenSession {
   readonly id: SessionId;
+  /** Whether the user has entered the password in the last 15 minutes, by the database's clock. */
+  readonly isFresh: boolean;
 }
 
 /** A request with or without a session. */
@@ -75,7 +77,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     async find({ headers, address }) {
       const call = () => auth.api.findLiveSession({ headers, returnHeaders: true });
       const { response: session, headers: answered } = await callBetterAuth(call, { address });
-      return session && { id: session.id, user: session.user, cookies: answered.getSetCookie() };
+      if (!session) return undefined;
+      const { id, user, isFresh } = session;
+      return { id, user, isFresh, cookies: answered.getSetCookie() };
     },
     async signIn(body, { headers, source, address }) {
       const call = () => auth.api.signInEmail({ body, headers, returnHeaders: true });

@@ -2,7 +2,12 @@ import type { KeyId, UserId } from "./ids.ts";
 
 /** Who made a change: a signed-in user, an API key on behalf of its owner, or the `latchkey` command. */
 export type Actor =
-  | { readonly kind: "session"; readonly userId: UserId }
+  | {
+      readonly kind: "session";
+      readonly userId: UserId;
+      /** Whether the user has entered the password recently. Sensitive changes require it. */
+      readonly isFresh: boolean;
+    }
   | {
       readonly kind: "key";
       readonly userId: UserId;

@@ -43,6 +43,8 @@ export interface SessionTable {
   updated_at: Generated<Date>;
   /** Up to five minutes old. Null if the session hasn't been used since the upgrade that added this column. */
   last_used_at: Generated<Date | null>;
+  /** When the user last entered the password; null if not since the sign-in. */
+  authenticated_at: Date | null;
 }
 
 /** A sign-in method of a user: a password (`credential`) or an identity provider. */

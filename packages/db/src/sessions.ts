@@ -10,6 +10,8 @@ export interface LiveSession {
   readonly isRenewalDue: boolean;
   /** Whether the recorded use is older than {@link useAccuracySeconds}. */
   readonly isUseDue: boolean;
+  /** Whether the user entered the password in the last {@link freshSeconds}. */
+  readonly isFresh: boolean;
 }
 
 /** How long sessions last, in seconds. */
@@ -21,6 +23,9 @@ export interface SessionTerms {
   /** How long after the sign-in or the last renewal a session that is used is renewed. */
   readonly renewAfterSeconds: number;
 }
+
+/** How long after the user entered the password a session may make sensitive changes. */
+const freshSeconds = 900;
 
 /** How old the recorded use of a session can be. Each record is a write, so not every request makes one. */
 const useAccuracySeconds = 300;
@@ -53,6 +58,9 @@ export async function findLiveSession(
         or sessions.last_used_at < clock_timestamp() - make_interval(secs => ${useAccuracySeconds})`.as(
         "isUseDue",
       ),
+      sql<boolean>`
+        coalesce(sessions.authenticated_at, sessions.created_at)
+          > clock_timestamp() - make_interval(secs => ${freshSeconds})`.as("isFresh"),
     ])
     .where("sessions.token", "=", token)
     .executeTakeFirst();
@@ -62,8 +70,8 @@ export async function findLiveSession(
     await db.deleteFrom("sessions").where("token", "=", token).where(isExpired).execute();
   }
   if (!session || session.isExpired || session.isDisabled) return undefined;
-  const { sessionId, id, email, name, isRenewalDue, isUseDue } = session;
-  return { id: sessionId, user: { id, email, name }, isRenewalDue, isUseDue };
+  const { sessionId, id, email, name, isRenewalDue, isUseDue, isFresh } = session;
+  return { id: sessionId, user: { id, email, name }, isRenewalDue, isUseDue, isFresh };
 }
 
 /** Records that a session is used now. @param address null if it is unknown; the former one is then kept. */
@@ -74,6 +82,15 @@ export async function recordSessionUse(db: Db, id: SessionId, address: string | 
       last_used_at: sql`clock_timestamp()`,
       ...(address !== null && { ip_address: address }),
     })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Records that the user has just entered the password in a session. */
+export async function recordAuthentication(trx: Trx, id: SessionId): Promise<void> {
+  await trx
+    .updateTable("sessions")
+    .set({ authenticated_at: sql`clock_timestamp()` })
     .where("id", "=", id)
     .execute();
 }

@@ -93,6 +93,8 @@ export const issueCatalog = {
   quota_exceeded: "The user or workspace has as many of these as the instance allows.",
   no_changes: "The request changes nothing.",
   expands_access: "The change would let the key do more than before.",
+  reauthentication_required:
+    "The user must enter their password again. Only calls of the web app get this code.",
 } as const satisfies Record<string, string>;
 
 /** Why part of a request is rejected: a code in {@link issueCatalog}. */

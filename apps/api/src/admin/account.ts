@@ -1,7 +1,13 @@
 import { maxPasswordLength } from "@latchkey/auth/password";
 import { listSessions } from "@latchkey/db/sessions";
 import { z } from "zod";
-import { changeOwnName, changePassword, endOtherSessions, endSession } from "../domain/account.ts";
+import {
+  changeOwnName,
+  changePassword,
+  confirmPassword,
+  endOtherSessions,
+  endSession,
+} from "../domain/account.ts";
 import { newPassword, personName, sessionId } from "../fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
 import { visitorOf } from "./session.ts";
@@ -34,6 +40,15 @@ export const accountRouter = createRouter({
     .mutation(async ({ ctx, input }) => {
       const { instance, user, edit, read, transact } = ctx;
       await changePassword(instance, { ...edit, user, read, transact }, input, visitorOf(ctx));
+      return null;
+    }),
+
+  /** Lets the session make sensitive changes for 15 minutes. */
+  confirmPassword: accountProcedure
+    .input(z.strictObject({ password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }))
+    .mutation(async ({ ctx, input: { password } }) => {
+      const { instance, user, sessionId, read, transact } = ctx;
+      await confirmPassword(instance, { user, sessionId, read, transact }, password, visitorOf(ctx));
       return null;
     }),
 

@@ -126,7 +126,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
   ctx.setCookies(session.cookies);
   requireNoNul(input);
-  const { user, id: sessionId } = session;
+  const { user, id: sessionId, isFresh } = session;
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** Runs a transaction within the user's limit of concurrent changes. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
@@ -141,7 +141,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
     );
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
-  return await next({ ctx: { ...ctx, instance, user, sessionId, read, transact, explain } });
+  return await next({ ctx: { ...ctx, instance, user, sessionId, isFresh, read, transact, explain } });
 });
 
 /**
@@ -170,8 +170,8 @@ export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape
 
 /** The origin of a change in the web app. */
 export function originOf(
-  { address, requestId }: Pick<Context, "address" | "requestId">,
+  { address, requestId, isFresh }: Pick<Context, "address" | "requestId"> & { readonly isFresh: boolean },
   userId: UserId,
 ): Origin {
-  return { actor: { kind: "session", userId }, address, requestId };
+  return { actor: { kind: "session", userId, isFresh }, address, requestId };
 }

@@ -1,12 +1,12 @@
 import { hashPassword, verifyPassword } from "@latchkey/auth/password";
-import { queuePassword } from "@latchkey/auth/password-queue";
+import { type PasswordSource, queuePassword } from "@latchkey/auth/password-queue";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { SessionId, UserId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
-import { endSessions, isSessionLive } from "@latchkey/db/sessions";
+import { endSessions, isSessionLive, recordAuthentication } from "@latchkey/db/sessions";
 import { findPasswordHash, renameUser, replacePasswordHash } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
@@ -65,20 +65,9 @@ export async function changePassword(
   visitor: Visitor,
 ): Promise<void> {
   await requireStrongPassword(passwords.newPassword, user, "newPassword");
-  const attempt = await takeSignInAttempt(instance, user.email, visitor);
-  const former = await read((db) => findPasswordHash(db, user.id));
-  if (former === undefined) throw new AppError("CONFLICT", { message: "This account has no password." });
-  const isCorrect = await queuePassword(attempt.source, () =>
-    verifyPassword(former, passwords.currentPassword),
-  );
-  if (!isCorrect) {
-    const message = "This is not your current password.";
-    throw new AppError("BAD_REQUEST", {
-      issues: [{ path: "currentPassword", code: "invalid_value", message }],
-    });
-  }
-  const next = await queuePassword(attempt.source, () => hashPassword(passwords.newPassword));
-  await attempt.refund();
+  const current = { path: "currentPassword", password: passwords.currentPassword };
+  const { former, source } = await checkOwnPassword(instance, { user, read, ...current }, visitor);
+  const next = await queuePassword(source, () => hashPassword(passwords.newPassword));
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
     if (!(await replacePasswordHash(trx, user.id, { former, next }))) {
@@ -88,6 +77,44 @@ export async function changePassword(
     await deleteVerifications(trx, { purpose: "password-reset", subject: user.id });
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });
   });
+}
+
+/**
+ * Checks the user's password, after which the session may make sensitive changes for 15 minutes.
+ * @throws {AppError} BAD_REQUEST with an issue for `password` if it is wrong; TOO_MANY_REQUESTS after too many wrong
+ *   ones, which count like failed sign-ins; SERVICE_UNAVAILABLE if too many passwords wait to be checked.
+ */
+export async function confirmPassword(
+  instance: Pick<Instance, "report" | "signInThrottle">,
+  { user, sessionId, read, transact }: Omit<PasswordEdit, "origin">,
+  password: string,
+  visitor: Visitor,
+): Promise<void> {
+  await checkOwnPassword(instance, { user, read, path: "password", password }, visitor);
+  await transact(async (trx) => {
+    await lockAccount(trx, { userId: user.id, sessionId });
+    await recordAuthentication(trx, sessionId);
+  });
+}
+
+/**
+ * Checks the password that a signed-in user entered in the field `path`.
+ * @returns its hash, and the source of the attempt for the queue of passwords.
+ */
+async function checkOwnPassword(
+  instance: Pick<Instance, "report" | "signInThrottle">,
+  { user, read, path, password }: Pick<PasswordEdit, "user" | "read"> & { path: string; password: string },
+  visitor: Visitor,
+): Promise<{ readonly former: string; readonly source: PasswordSource }> {
+  const attempt = await takeSignInAttempt(instance, user.email, visitor);
+  const former = await read((db) => findPasswordHash(db, user.id));
+  if (former === undefined) throw new AppError("CONFLICT", { message: "This account has no password." });
+  if (!(await queuePassword(attempt.source, () => verifyPassword(former, password)))) {
+    const message = "This is not your current password.";
+    throw new AppError("BAD_REQUEST", { issues: [{ path, code: "invalid_value", message }] });
+  }
+  await attempt.refund();
+  return { former, source: attempt.source };
 }
 
 /** Ends one of the user's sessions. @throws {AppError} NOT_FOUND if it has ended or isn't theirs. */

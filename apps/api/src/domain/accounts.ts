@@ -51,7 +51,7 @@ export async function createAccount(
     if (!userId) throw new AppError("CONFLICT", { message: "This email address already has an account." });
     const name = account.workspaceName ?? `${account.name}’s workspace`;
     const { kind, ...place } = from;
-    const origin = { actor: kind === "session" ? { kind, userId } : { kind }, ...place };
+    const origin = { actor: kind === "session" ? { kind, userId, isFresh: true } : { kind }, ...place };
     const { id: workspaceId } = await createWorkspace(
       trx,
       { name, ownerId: userId, origin },

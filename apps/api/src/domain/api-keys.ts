@@ -38,6 +38,7 @@ import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota 
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
+import { requireFresh } from "./require-fresh.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
 /** The key to change, its owner, and the origin of the change. */
@@ -65,6 +66,7 @@ export async function createKey(
   },
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
+  requireFresh(key.origin);
   const { secret, start, hash } = createApiKey();
   // Serializes creations of the same user, so that each one counts the keys of the others.
   await lockUsers(trx, [key.userId]);
@@ -191,7 +193,7 @@ export async function updateKey(
   const requested = await resolveExpiry(trx, changes.settings ?? {});
   const hasNewSettings = Object.keys(requested).length > 0;
   const settings = hasNewSettings ? { ...pickSettings(key), ...requested } : undefined;
-  if (settings && !changes.mayExpand) rejectExpansion(key, settings);
+  if (settings) requireExpandable(key, settings, { mayExpand: changes.mayExpand, origin: edit.origin });
   const added = settings?.workspaceIds?.filter((id) => !key.workspaceIds?.includes(id)) ?? [];
   await requireOwnWorkspaces(trx, edit.userId, added);
   if (!(await updateApiKey(trx, edit, { name, description, settings, versions }))) {
@@ -217,6 +219,7 @@ export async function rotateKey(
   overlapSeconds: number,
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
+  requireFresh(edit.origin);
   const { workspaceIds } = await lockForEdit(trx, edit);
   await requireKeyChangeQuota(trx, edit, quotas);
   const { secret, start, hash } = createApiKey();
@@ -322,13 +325,26 @@ function requireStillManageable(acting: ActingKey | undefined, id: KeyId): void 
 }
 
 /** @throws {AppError} UNPROCESSABLE_CONTENT */
-function rejectExpansion(before: KeySettings, after: KeySettings): void {
-  const issues = listExpanded(before, after).map((path) => ({
+/**
+ * @throws {AppError} UNPROCESSABLE_CONTENT if the edit expands the key's access and may not, and the errors of
+ *   {@link requireFresh} if it may.
+ */
+function requireExpandable(
+  before: KeySettings,
+  after: KeySettings,
+  { mayExpand, origin }: { readonly mayExpand: boolean; readonly origin: Origin },
+): void {
+  const expanded = listExpanded(before, after);
+  if (expanded.length === 0) return;
+  if (mayExpand) {
+    requireFresh(origin);
+    return;
+  }
+  const issues = expanded.map((path) => ({
     path,
     code: "expands_access" as const,
     message: "would expand the key's access",
   }));
-  if (issues.length === 0) return;
   throw new AppError("UNPROCESSABLE_CONTENT", {
     message: "This edit would expand the key's access.",
     issues,

@@ -1,3 +1,4 @@
+import { isHigherRole } from "@latchkey/auth/permissions";
 import { allowsPermission, canGrantRole } from "@latchkey/auth/restrictions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
@@ -25,6 +26,7 @@ import {
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { type Quotas, requireQuota } from "./quotas.ts";
+import { requireFresh } from "./require-fresh.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
@@ -69,6 +71,7 @@ export async function changeMemberRole(
   const { userId, role, versions } = change;
   const { workspaceTrx, member, canGrant } = await lockMember(trx, edit, userId);
   if (!canGrant(member.role) || !canGrant(role)) throw new AppError("FORBIDDEN");
+  if (isHigherRole(role, member.role)) requireFresh(origin);
   if (member.role === role && (versions?.includes(member.version) ?? true)) return member;
   if (!(await updateMemberRole(workspaceTrx, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);

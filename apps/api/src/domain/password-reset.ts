@@ -74,7 +74,11 @@ export async function resetPassword(
     await deleteVerifications(trx, { purpose, subject: user.id });
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");
-    const origin = { actor: { kind: "session", userId: user.id }, address, requestId } as const;
+    const origin = {
+      actor: { kind: "session", userId: user.id, isFresh: true },
+      address,
+      requestId,
+    } as const;
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.reset" });
   });
 }

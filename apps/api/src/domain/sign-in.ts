@@ -95,7 +95,7 @@ async function completeSignIn(
 ): Promise<DeviceSession> {
   const { address, requestId } = visitor;
   const userId = session.user.id;
-  const origin = { actor: { kind: "session", userId }, address, requestId } as const;
+  const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
   const userAgent = readUserAgent(visitor.headers);
   await db
     .transaction()

@@ -42,6 +42,7 @@ import {
 import { AppError } from "@latchkey/errors";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
+import { requireFresh } from "./require-fresh.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
 /** The workspace to change, and the origin of the change. */
@@ -135,6 +136,7 @@ export async function update(
  * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN if it was deleted concurrently.
  */
 export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise<void> {
+  requireFresh(edit.origin);
   const permission = "workspace:delete";
   const { workspaceTrx } = await enterForEdit(trx, edit, permission);
   const memberIds = await listMemberIds(workspaceTrx, edit.scope);

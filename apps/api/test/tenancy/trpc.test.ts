@@ -21,6 +21,7 @@ const table = readTable(`
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
   account.rename                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.changePassword                  UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.confirmPassword                 UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -129,6 +130,13 @@ const plans: Readonly<Record<string, Plan>> = {
         accounts: [{ user_id: actor?.userId }],
         security_events: [{ user_id: actor?.userId, action: "password.changed" }],
       },
+    }),
+  },
+  "account.confirmPassword": {
+    input: () => ({ password }),
+    effect: (_fixture, actor) => ({
+      removed: listOwnSession(actor),
+      added: { sessions: [{ user_id: actor?.userId }] },
     }),
   },
   "account.sessions": { shows: () => ['"isCurrent":true'] },

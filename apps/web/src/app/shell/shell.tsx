@@ -14,6 +14,7 @@ import { useThemeColor } from "./appearance.ts";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { Header } from "./header.tsx";
 import { Navigation } from "./navigation.tsx";
+import { Reauthentication } from "./reauthentication.tsx";
 import classes from "./shell.module.css";
 import { useCollapsedNavigation } from "./use-collapsed-navigation.ts";
 import { useExactTimes } from "./use-exact-times.ts";
@@ -98,6 +99,7 @@ export function Shell(): ReactElement {
         source={newWorkspaceDialog}
         props={{ isOpen: isNewWorkspaceOpen, onClose: newWorkspace.close }}
       />
+      <Reauthentication email={session.user.email} />
     </div>
   );
 }

@@ -1,0 +1,16 @@
+import type { Origin } from "@latchkey/db/audit-actions";
+import { AppError } from "@latchkey/errors";
+
+/**
+ * Checks that a person who makes a sensitive change in the web app has entered their password recently, so that someone
+ * who finds an unlocked computer can't make it. API keys and the command aren't affected.
+ * @throws {AppError} FORBIDDEN with an issue `reauthentication_required`. The web app then asks for the password.
+ */
+export function requireFresh({ actor }: Origin): void {
+  if (actor.kind !== "session" || actor.isFresh) return;
+  const message = "Confirm your password to continue.";
+  throw new AppError("FORBIDDEN", {
+    message,
+    issues: [{ path: "", code: "reauthentication_required", message }],
+  });
+}

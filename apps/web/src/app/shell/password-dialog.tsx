@@ -1,0 +1,88 @@
+import { Button, Group, Modal } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeRejection } from "../../server/describe-rejection.ts";
+import { describeFailure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import { trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import classes from "../../ui/dialog.module.css";
+import { checkPassword } from "../../ui/field-rules.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { SecretField } from "../../ui/secret-field.tsx";
+
+interface PasswordDialogProps {
+  readonly email: string;
+  /** Called with whether the password was confirmed. The dialog is open if it is defined. */
+  readonly answer: ((isConfirmed: boolean) => void) | undefined;
+  readonly onClose: () => void;
+}
+
+/** Asks for the password before a sensitive change. */
+export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps): ReactElement {
+  const form = useForm({
+    mode: "uncontrolled",
+    initialValues: { password: "" },
+    validate: { password: checkPassword },
+  });
+  const confirm = useMutation(
+    trpc.account.confirmPassword.mutationOptions({
+      onSuccess: () => answer?.(true),
+      onError: (error) => showIssues(form, error),
+    }),
+  );
+  const failure = confirm.error ? describeFailure(confirm.error) : undefined;
+  return (
+    <Modal
+      opened={answer !== undefined}
+      {...closeUnlessBusy(confirm.isPending, onClose)}
+      onExitTransitionEnd={() => {
+        form.reset();
+        confirm.reset();
+      }}
+      title="Confirm your password"
+      size={480}
+    >
+      <form
+        noValidate
+        onSubmit={form.onSubmit(
+          ({ password }) => confirm.mutate({ password }),
+          focusFirstError(form.getInputNode),
+        )}
+      >
+        <p className={classes.words}>
+          You entered it more than 15 minutes ago, and this change needs it again.
+        </p>
+        {failure && !hasIssueOf(form, failure) && (
+          <div className={classes.failure}>
+            <FormFailure
+              message={describeRejection(failure, confirm.submittedAt)}
+              requestId={failure.requestId}
+            />
+          </div>
+        )}
+        {/* Tells password managers which account the password is for. */}
+        <input type="text" autoComplete="username" value={email} readOnly hidden />
+        <SecretField
+          {...form.getInputProps("password")}
+          key={form.key("password")}
+          label="Password"
+          autoComplete="current-password"
+          required
+          data-autofocus
+        />
+        <Group justify="flex-end" gap={8} mt={16}>
+          <Button variant="default" onClick={onClose} disabled={confirm.isPending}>
+            Cancel
+          </Button>
+          <BusyButton type="submit" loading={confirm.isPending}>
+            Confirm
+          </BusyButton>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,60 @@
+import type { AppRouter } from "@latchkey/api/router";
+import type { IssueCode } from "@latchkey/errors";
+import { TRPCClientError, type TRPCLink } from "@trpc/client";
+import { observable } from "@trpc/server/observable";
+
+/** Asks the user for the password. Settles with whether they confirmed it. */
+type AskForPassword = () => Promise<boolean>;
+
+let ask: AskForPassword | undefined;
+let asking: Promise<boolean> | undefined;
+
+/** Sets what asks for the password. Returns a function that removes it. */
+export function onReauthentication(next: AskForPassword): () => void {
+  ask = next;
+  return () => {
+    if (ask === next) ask = undefined;
+  };
+}
+
+/** Calls that need the password at the same time share one question. */
+async function reauthenticate(): Promise<boolean> {
+  asking ??= (ask ? ask() : Promise.resolve(false)).finally(() => {
+    asking = undefined;
+  });
+  return await asking;
+}
+
+const required: IssueCode = "reauthentication_required";
+
+function isRequired({ data }: TRPCClientError<AppRouter>): boolean {
+  const { issues } = (data ?? {}) as { readonly issues?: readonly { readonly code?: unknown }[] }; // The API's format.
+  return issues?.some(({ code }) => code === required) ?? false;
+}
+
+/**
+ * If the API rejects a call because the user entered the password too long ago, asks for the password and repeats the
+ * call once. The call fails with the API's error if the user cancels.
+ */
+export const reauthenticationLink: TRPCLink<AppRouter> =
+  () =>
+  ({ op, next }) =>
+    observable((observer) => {
+      let isClosed = false;
+      let subscription = next(op).subscribe({
+        next: (value) => observer.next(value),
+        complete: () => observer.complete(),
+        error: (error) => {
+          if (!(error instanceof TRPCClientError) || !isRequired(error)) return observer.error(error);
+          void reauthenticate().then((isConfirmed) => {
+            if (isClosed) return;
+            if (isConfirmed) subscription = next(op).subscribe(observer);
+            else observer.error(error);
+          });
+        },
+      });
+      return () => {
+        isClosed = true;
+        subscription.unsubscribe();
+      };
+    });
