@@ -44,7 +44,7 @@ export async function readStaticFiles(directory: string): Promise<StaticFiles> {
       const content = contents.get(path + ending);
       if (content) compressed.set(encoding, content);
     }
-    const etag = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
+    const etag = createHash("sha256").update(plain).digest("base64url").slice(0, 12);
     files.set(path, { etag, plain, compressed });
   }
   return files;

@@ -228,14 +228,18 @@ test("a request that was answered while the node had no connection is not counte
   const gate = await createDatabaseGate(database.connection);
   onTestFinished(gate.close);
   gate.open();
-  const node = openNode({ connection: gate.connection, deadlineMs: 200 });
+  const node = openNode({ connection: gate.connection, deadlineMs: 1_000 });
   const key = await addKey();
   await node.admit(key.secret);
   gate.hold();
   await expect
-    .poll(async () => ({ ...(await node.admit(key.secret)), connections: gate.arrivals() }))
+    .poll(async () => ({ ...(await node.admit(key.secret)), connections: gate.arrivals() }), {
+      timeout: 20_000,
+    })
     .toMatchObject({ kind: "unavailable", connections: 2 });
   gate.open();
+  // The node answers immediately until it has connected again.
+  await expect.poll(() => node.isAvailable(), { timeout: 20_000 }).toBe(true);
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
   expect(await countUses(key)).toBe(2);
 });

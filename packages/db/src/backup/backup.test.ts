@@ -413,6 +413,25 @@ test("doesn't restore while a server has connections to the database", async () 
   expect(await listTables(target.superuser)).toEqual([]);
 });
 
+test("restores once the connections of a server that has just ended are gone", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  const server = openDatabase(target.owner, { applicationName: "latchkey open" });
+  await sql`select 1`.execute(server);
+  const restoring = restore(target, backup);
+  // The restoration has found the server's connection once it waits for its next check.
+  await expect
+    .poll(async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where application_name = 'latchkey restore' and state = 'idle'
+          and query like '%pg_locks%'`.execute(target.superuser);
+      return rows.length;
+    })
+    .toBe(1);
+  await server.destroy();
+  await restoring;
+});
+
 test("doesn't restore while another process is present on the embedded Postgres", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = await dump(source.owner);
