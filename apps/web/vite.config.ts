@@ -21,7 +21,9 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|chart|confirm-|describe-rejection|drawer|field-rules|palette|password-dialog|secret-field/.test(path) &&
+    !/node_modules|chart|confirm-|describe-rejection|drawer|field-rules|palette|password-dialog|secret-field/.test(
+      path,
+    ) &&
     !tableModules.test(path)
   );
 }
