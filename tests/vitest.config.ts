@@ -13,6 +13,8 @@ export default defineConfig({
     // third worker uses.
     maxWorkers: 3,
     provide: { effort: 1 },
+    // Vitest's default of one second is too short on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -12,6 +12,8 @@ export default defineConfig({
     outputFile: { json: ".results/tests.json" },
     // The tests spend most of their time waiting for deadlines.
     maxWorkers: 3,
+    // Vitest's default of one second is too short on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     testTimeout: 20_000,
     hookTimeout: 60_000,
   },

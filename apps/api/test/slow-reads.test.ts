@@ -119,6 +119,7 @@ test.each(["open", "trpc"] as const)(
     await reads;
     expect(mostWaiting).toBe(2);
   },
+  40_000,
 );
 
 test("a read that takes longer than a second is canceled, and its connection is reused", async () => {

@@ -97,6 +97,7 @@ function followScheme(): void {
 const schemeObserver = new MutationObserver(followScheme);
 schemeObserver.observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
 schemeObserver.observe(document.body, { attributeFilter: ["class"] });
+followScheme(); // The scheme may have changed while the reference was loading.
 
 /**
  * Sets accessible names for buttons of the reference: its copy buttons show only an icon and have
