@@ -22,6 +22,7 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
     `/w/${slug}`,
     `/w/${slug}/api-keys`,
     `/w/${slug}/members`,
+    `/w/${slug}/members/invitations`,
     `/w/${slug}/audit`,
     `/w/${slug}/settings`,
     "/account/requests/none",

@@ -20,7 +20,10 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   const name = "Margaret Elaine Heafield Hamilton of Draper Laboratory";
   await command(["user", "create", "--email", email, "--name", name, "--password-stdin"], visitor.password);
   await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "admin"]);
-  const { apiKeys } = proceduresOf(page);
+  const { apiKeys, invitations } = proceduresOf(page);
+  for (const invited of ["grace@example.com", `invited.${email}`]) {
+    await invitations.create.mutate({ workspaceId: workspace.id, email: invited, role: "viewer" });
+  }
   await apiKeys.create.mutate({
     name: "A key with a name that is much longer than the column for it",
     description: "Described at length, for a table with little room",
@@ -81,6 +84,7 @@ const findProblems = `(() => {
 const lists = [
   ["the keys of a workspace", (): string => `/w/${slug}/api-keys`, "Rotating"],
   ["members", (): string => `/w/${slug}/members`, "Ada Lovelace"],
+  ["invitations", (): string => `/w/${slug}/members/invitations`, "grace@example.com"],
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
   ["one's own keys", (): string => "/account/api-keys", "Rotating"],
   ["the profile", (): string => "/account/profile", "Current password"],

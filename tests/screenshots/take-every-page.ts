@@ -74,6 +74,7 @@ async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: V
   for (const [name, path, text] of [
     ["workspace-keys", `w/${slug}/api-keys`, "Deploy pipeline"],
     ["members", `w/${slug}/members`, "Grace Hopper"],
+    ["invitations", `w/${slug}/members/invitations`, "ken@example.com"],
     ["audit-log", `w/${slug}/audit`, "created the workspace"],
     ["settings", `w/${slug}/settings`, "Delete workspace"],
     ["api-keys", "account/api-keys", "Deploy pipeline"],
@@ -121,7 +122,9 @@ async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: V
     ["disable-api-key", key, "Disable key"],
     ["delete-api-key", key, "Delete key"],
     ["try-it", "account/api-keys", "Try it"],
-    ["add-member", `w/${slug}/members`, "Add a member"],
+    ["invite", `w/${slug}/members`, "Invite a person"],
+    ["resend-invitation", `w/${slug}/members/invitations`, "Invite ken@example.com again"],
+    ["revoke-invitation", `w/${slug}/members/invitations`, "Revoke the invitation of ken@example.com"],
     ["remove-member", `w/${slug}/members`, "Remove Linus Torvalds"],
     ["roles", `w/${slug}/members`, "what each role can do"],
     ["delete-workspace", `w/${slug}/settings`, "Delete workspace"],
@@ -176,7 +179,10 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     await runCommand(["member", "add", "--workspace", workspaceId, "--user", email, "--role", role]);
   }
   await runCommand(["key", "create", "--user", "grace@example.com", "--name", "Grafana"]);
-  const { apiKeys } = proceduresOf(page);
+  const { apiKeys, invitations } = proceduresOf(page);
+  for (const email of ["ken@example.com", "dorothy.vaughan.of.the.analysis.department@example.com"]) {
+    await invitations.create.mutate({ workspaceId, email, role: "member" });
+  }
   const inDays = (days: number) => ({ inSeconds: days * 86_400 });
   const made = [
     await apiKeys.create.mutate({ name: "Local development", description: "On a laptop" }),

@@ -36,23 +36,29 @@ test("by default, a user can have 50 sessions, and a network can sign up 20 time
   });
 });
 
-test("by default, a user can have 1,000 keys and 100 workspaces, a workspace 1,000 members, and a user 2,000 changes of keys per hour", () => {
+test("has a default for each quota", () => {
   expect(readEnv({}).quotas).toEqual({
     keysPerUser: 1_000,
     workspacesPerUser: 100,
     membersPerWorkspace: 1_000,
+    invitationsPerWorkspace: 500,
+    invitationsPerHour: 100,
     keyChangesPerHour: 2_000,
   });
   const variables = {
     MAX_KEYS_PER_USER: "100000",
     MAX_WORKSPACES_PER_USER: "1",
     MAX_MEMBERS_PER_WORKSPACE: "7",
+    MAX_INVITATIONS_PER_WORKSPACE: "8",
+    MAX_INVITATIONS_PER_HOUR: "10",
     MAX_KEY_CHANGES_PER_HOUR: "9",
   };
   expect(readEnv(variables).quotas).toEqual({
     keysPerUser: 100_000,
     workspacesPerUser: 1,
     membersPerWorkspace: 7,
+    invitationsPerWorkspace: 8,
+    invitationsPerHour: 10,
     keyChangesPerHour: 9,
   });
 });

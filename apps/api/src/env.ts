@@ -112,6 +112,8 @@ const schema = z.object({
   MAX_KEYS_PER_USER: maxStored,
   MAX_WORKSPACES_PER_USER: maxStored,
   MAX_MEMBERS_PER_WORKSPACE: maxStored,
+  MAX_INVITATIONS_PER_WORKSPACE: maxStored,
+  MAX_INVITATIONS_PER_HOUR: maxStored,
   MAX_KEY_CHANGES_PER_HOUR: maxStored,
   REQUEST_LOG: optional(z.enum(["on", "off"], "must be on or off")),
   LOG_LEVEL: optional(
@@ -149,6 +151,8 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
       keysPerUser: data.MAX_KEYS_PER_USER ?? defaultQuotas.keysPerUser,
       workspacesPerUser: data.MAX_WORKSPACES_PER_USER ?? defaultQuotas.workspacesPerUser,
       membersPerWorkspace: data.MAX_MEMBERS_PER_WORKSPACE ?? defaultQuotas.membersPerWorkspace,
+      invitationsPerWorkspace: data.MAX_INVITATIONS_PER_WORKSPACE ?? defaultQuotas.invitationsPerWorkspace,
+      invitationsPerHour: data.MAX_INVITATIONS_PER_HOUR ?? defaultQuotas.invitationsPerHour,
       keyChangesPerHour: data.MAX_KEY_CHANGES_PER_HOUR ?? defaultQuotas.keyChangesPerHour,
     },
     hasRequestLog: data.REQUEST_LOG === "on",

@@ -102,13 +102,22 @@ export const workspaceId = idOf("workspace", "must be the ID of a workspace");
 /** The ID of a session. */
 export const sessionId = idOf("session", "must be the ID of a session");
 
+/** The ID of an invitation. */
+export const invitationId = idOf("invitation", "must be the ID of an invitation");
+
+/** The token of a link that the page sends. */
+export const linkToken = z.string().min(1).max(100);
+
 /** The ID of a user. */
 export const userId = idOf("user", "must be the ID of a user");
 
 /** A role in a workspace, from most to least powerful. */
 export const role = z.enum(roles);
 
-function idOf<Kind extends "key" | "workspace" | "user" | "session">(kind: Kind, message: string) {
+function idOf<Kind extends "key" | "workspace" | "user" | "session" | "invitation">(
+  kind: Kind,
+  message: string,
+) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;

@@ -58,6 +58,15 @@ export const userId = fields.userId.meta(describeIds("user"));
 /** The parameters of a path in a workspace. */
 export const workspaceParams = z.strictObject({ workspaceId });
 
+/** The parameters of a path to an invitation. */
+export const invitationParams = z.strictObject({
+  workspaceId,
+  invitationId: fields.invitationId.meta({
+    ...describeIds("invitation"),
+    description: "The ID of the invitation.",
+  }),
+});
+
 /** The parameters of a path to a member. */
 export const memberParams = z.strictObject({
   workspaceId,

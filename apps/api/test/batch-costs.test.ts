@@ -42,6 +42,7 @@ test("every procedure in the cost table exists", () => {
     "session.resetPassword",
     "session.signIn",
     "session.signUp",
+    "session.signUpInvited",
     "workspaceKeys.list",
   ]);
 });

@@ -15,6 +15,8 @@ const quotas: Quotas = {
   keysPerUser: 5,
   workspacesPerUser: 4,
   membersPerWorkspace: 6,
+  invitationsPerWorkspace: 10,
+  invitationsPerHour: 10,
   keyChangesPerHour: 20,
 };
 

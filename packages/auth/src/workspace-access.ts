@@ -1,6 +1,7 @@
-import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { InvitationId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
+import { findVerification } from "@latchkey/db/verifications";
 import { asUser, enterAsUser, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { findRole, listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
@@ -44,6 +45,31 @@ export async function openReachedWorkspaces(
   if (key.workspaceIds?.length === 0) return [];
   const ids = await listOwnWorkspaceIds(await enterAsUser(trx, key.ownerId), key.ownerId, key.workspaceIds);
   return ids.map((id) => mintWorkspaceScope(id));
+}
+
+/** The subject of a verification for an invitation. */
+export function invitationSubject(scope: WorkspaceScope, id: InvitationId): string {
+  return `${scope.workspaceId}/${id}`;
+}
+
+/**
+ * Opens the workspace of an invitation for somebody who has its link. They may see and accept the invitation, and
+ * nothing else in the workspace.
+ * @param digest SHA-256 of the link's token.
+ * @returns undefined if the link was replaced, used or revoked, or has expired.
+ */
+export async function openInvitedWorkspace(
+  db: Db,
+  digest: Buffer,
+): Promise<{ readonly scope: WorkspaceScope; readonly invitationId: InvitationId } | undefined> {
+  const subject = await findVerification(db, { purpose: "invitation", digest });
+  const [workspaceId, invitationId] = subject?.split("/") ?? [];
+  if (workspaceId === undefined || invitationId === undefined) return undefined;
+  // `invitationSubject` wrote both IDs.
+  return {
+    scope: mintWorkspaceScope(workspaceId as WorkspaceId),
+    invitationId: invitationId as InvitationId,
+  };
 }
 
 /**

@@ -66,6 +66,10 @@ export const auditActions = {
   "member.added": "member",
   "member.role-changed": "member",
   "member.removed": "member",
+  "member.joined": "member",
+  "invitation.created": "invitation",
+  "invitation.resent": "invitation",
+  "invitation.revoked": "invitation",
 } as const;
 
 export type AuditAction = keyof typeof auditActions;

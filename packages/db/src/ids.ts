@@ -20,6 +20,8 @@ export type KeyRejectionId = Branded<"keyRejection">;
 export type SecurityEventId = Branded<"securityEvent">;
 /** A session's UUIDv7, as stored in Postgres. */
 export type SessionId = Branded<"session">;
+/** The UUIDv7 of an invitation to a workspace. */
+export type InvitationId = Branded<"invitation">;
 
 interface Ids {
   user: UserId;
@@ -30,6 +32,7 @@ interface Ids {
   auditEvent: AuditEventId;
   keyRejection: KeyRejectionId;
   securityEvent: SecurityEventId;
+  invitation: InvitationId;
 }
 
 const prefixes = {
@@ -41,6 +44,7 @@ const prefixes = {
   auditEvent: "evt",
   keyRejection: "ref",
   securityEvent: "sec",
+  invitation: "inv",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

@@ -77,6 +77,12 @@ export async function findMember(
   return await selectMembers(trx, scope).where("members.user_id", "=", userId).executeTakeFirst();
 }
 
+/** Whether a workspace has a member with this email address, which must be in lower case. */
+export async function isMember(trx: WorkspaceTrx, scope: WorkspaceScope, email: string): Promise<boolean> {
+  const row = await selectMembers(trx, scope).where("users.email", "=", email).executeTakeFirst();
+  return row !== undefined;
+}
+
 /**
  * Whether a workspace has an owner other than this user who can sign in. If a change depends on the answer, call
  * `lockWorkspace` first.

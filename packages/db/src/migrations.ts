@@ -12,6 +12,7 @@ import * as workspaceOverview from "./migrations/0012-workspace-overview.ts";
 import * as workspaceUses from "./migrations/0013-workspace-uses.ts";
 import * as auditFilters from "./migrations/0014-audit-filters.ts";
 import * as accountSecurity from "./migrations/0015-account-security.ts";
+import * as invitations from "./migrations/0016-invitations.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -40,4 +41,5 @@ export const migrations: Migrations = {
   "0013-workspace-uses": workspaceUses,
   "0014-audit-filters": auditFilters,
   "0015-account-security": accountSecurity,
+  "0016-invitations": invitations,
 };

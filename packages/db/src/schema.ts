@@ -3,6 +3,7 @@ import type { AccountAction, Actor, AuditAction, auditActions, Details, KeyActio
 import type {
   AccountId,
   AuditEventId,
+  InvitationId,
   KeyId,
   KeyRejectionId,
   SecurityEventId,
@@ -114,6 +115,21 @@ export interface MemberTable {
   created_at: CreatedAt;
   /** Incremented with every change of the role. */
   version: Generated<number>;
+}
+
+/** An invitation to a workspace that nobody has accepted yet. */
+export interface InvitationTable {
+  workspace_id: WorkspaceId;
+  id: InvitationId;
+  /** In lower case. One invitation per address and workspace. */
+  email: string;
+  role: Role;
+  /** The user who sent it last; null for the operator's command. */
+  invited_by: UserId | null;
+  /** Whether the link was emailed, rather than shown to the inviter. */
+  is_emailed: boolean;
+  created_at: CreatedAt;
+  expires_at: Date;
 }
 
 /** A change in a workspace. Rows are added and never changed. */
@@ -272,6 +288,7 @@ export interface Database {
   sign_in_origins: SignInOriginTable;
   workspaces: WorkspaceTable;
   members: MemberTable;
+  invitations: InvitationTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
   retired_secrets: RetiredSecretTable;

@@ -11,6 +11,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     api_keys: allRows,
     audit_events: "select, insert",
     idempotency_records: allRows,
+    invitations: allRows,
     key_addresses: "select",
     key_counters: "select, insert, update (has_unused_secret, version, window_ends_at)",
     key_refusals: "select",
@@ -71,7 +72,7 @@ export interface PolicyRule {
 
 /** Row-level security is enabled and forced for every table with a policy. */
 export const policies: readonly PolicyRule[] = [
-  ...["audit_events", "key_usage_hours", "members", "workspaces"].map((table) => {
+  ...["audit_events", "invitations", "key_usage_hours", "members", "workspaces"].map((table) => {
     return {
       table,
       name: "backup",
@@ -82,6 +83,13 @@ export const policies: readonly PolicyRule[] = [
   }),
   {
     table: "audit_events",
+    name: "named_workspace",
+    role: "latchkey_tenant",
+    command: "all",
+    using: "(workspace_id = named_workspace())",
+  },
+  {
+    table: "invitations",
     name: "named_workspace",
     role: "latchkey_tenant",
     command: "all",

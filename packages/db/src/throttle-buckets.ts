@@ -41,6 +41,24 @@ export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promi
   });
 }
 
+/**
+ * Takes a token from a bucket in a transaction, which must be rolled back if there is none.
+ * @returns 0 if the token was taken; otherwise the time until there is one, in seconds.
+ */
+export async function takeFromBucket(
+  trx: Trx,
+  { digest, capacity, refillSeconds }: BucketUse,
+): Promise<number> {
+  const { rows } = await sql<{ waitSeconds: number }>`
+    insert into throttle_buckets as bucket (digest, full_at)
+    values (${digest}, clock_timestamp() + make_interval(secs => ${refillSeconds}))
+    on conflict (digest) do update
+      set full_at = greatest(bucket.full_at, clock_timestamp()) + make_interval(secs => ${refillSeconds})
+    returning extract(epoch from full_at - clock_timestamp() - make_interval(secs => ${refillSeconds * capacity}))::float8
+      as "waitSeconds"`.execute(trx);
+  return Math.max(0, rows[0]?.waitSeconds ?? 0);
+}
+
 /** Returns a token that was taken to each bucket. */
 export async function returnToBuckets(db: Db | Trx, uses: readonly BucketUse[]): Promise<void> {
   await sql`

@@ -104,6 +104,16 @@ export async function setPasswordHash(trx: Trx, userId: UserId, hash: string): P
     .execute();
 }
 
+/** Records that a user can read mail to their email address. */
+export async function markEmailVerified(trx: Trx, id: UserId): Promise<void> {
+  await trx
+    .updateTable("users")
+    .set({ email_verified: true, updated_at: sql`clock_timestamp()` })
+    .where("id", "=", id)
+    .where("email_verified", "=", false)
+    .execute();
+}
+
 /** Changes the name of a user. Returns the former one. */
 export async function renameUser(trx: Trx, id: UserId, name: string): Promise<string> {
   const { former } = await trx

@@ -20,6 +20,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["session.resetPassword", maxBatchCost],
   ["session.signIn", maxBatchCost],
   ["session.signUp", maxBatchCost],
+  ["session.signUpInvited", maxBatchCost],
   ["workspaceKeys.list", 5],
 ]);
 

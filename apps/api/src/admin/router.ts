@@ -2,6 +2,7 @@ import { accountRouter } from "./account.ts";
 import { apiKeysRouter } from "./api-keys.ts";
 import { auditRouter } from "./audit.ts";
 import { instanceRouter } from "./instance.ts";
+import { invitationsRouter } from "./invitations.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
 import { overviewRouter, workspaceKeysRouter } from "./overview.ts";
@@ -19,6 +20,7 @@ export const router = createRouter({
   keyHistory: keyHistoryRouter,
   workspaces: workspacesRouter,
   members: membersRouter,
+  invitations: invitationsRouter,
   audit: auditRouter,
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,

@@ -7,15 +7,12 @@ import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { findResetAccount, resetPassword } from "../domain/password-reset.ts";
-import { type DeviceSession, signIn, signUp, type Visitor } from "../domain/sign-in.ts";
-import { email, newPassword, personName } from "../fields.ts";
+import { type DeviceSession, signIn, signUp, signUpInvited, type Visitor } from "../domain/sign-in.ts";
+import { email, linkToken, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
 /** The workspace switcher lists at most this many workspaces. */
 const maxWorkspaces = 200;
-
-/** From a link for a new password. */
-const resetToken = z.string().min(1).max(100);
 
 export const sessionRouter = createRouter({
   /** The signed-in user and their workspaces; null without a session. */
@@ -31,6 +28,13 @@ export const sessionRouter = createRouter({
     .input(z.strictObject({ name: personName, email, password: newPassword }))
     .mutation(async ({ ctx, input }) => await enter(ctx, await signUp(ctx.instance, input, visitorOf(ctx)))),
 
+  /** Creates an account with the email address of an invitation, and accepts the invitation. */
+  signUpInvited: publicInputProcedure
+    .input(z.strictObject({ token: linkToken, name: personName, password: newPassword }))
+    .mutation(
+      async ({ ctx, input }) => await enter(ctx, await signUpInvited(ctx.instance, input, visitorOf(ctx))),
+    ),
+
   signIn: publicInputProcedure
     .input(
       z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
@@ -39,12 +43,12 @@ export const sessionRouter = createRouter({
 
   /** The account of a link for a new password. A mutation, because the URL of a query can be in the log of a proxy. */
   resetAccount: publicInputProcedure
-    .input(z.strictObject({ token: resetToken }))
+    .input(z.strictObject({ token: linkToken }))
     .mutation(async ({ ctx, input: { token } }) => await findResetAccount(ctx.instance.readDb, token)),
 
   /** Replaces the password, and ends all sessions of the user. */
   resetPassword: publicInputProcedure
-    .input(z.strictObject({ token: resetToken, newPassword }))
+    .input(z.strictObject({ token: linkToken, newPassword }))
     .mutation(async ({ ctx, input }) => {
       await resetPassword(ctx.instance, input, ctx);
       return null;

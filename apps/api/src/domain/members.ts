@@ -2,6 +2,7 @@ import { isHigherRole } from "@latchkey/auth/permissions";
 import { allowsPermission, canGrantRole } from "@latchkey/auth/restrictions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
+import { deleteInvitation } from "@latchkey/db/invitations";
 import {
   countMembers,
   deleteMember,
@@ -136,7 +137,9 @@ export async function addMember(
     targetId: userId,
     after: { role },
   });
-  return await getMember(workspaceTrx, scope, userId);
+  const added = await getMember(workspaceTrx, scope, userId);
+  await deleteInvitation(workspaceTrx, scope, { email: added.email }); // Its link becomes invalid.
+  return added;
 }
 
 /**
@@ -162,7 +165,7 @@ async function lockMember(trx: Trx, edit: Edit, userId: UserId) {
  * get concurrently is either counted here or counts this one.
  * @throws {AppError} UNPROCESSABLE_CONTENT
  */
-async function requireOwnershipQuota(
+export async function requireOwnershipQuota(
   trx: Trx,
   { scope, userId }: { readonly scope: WorkspaceScope; readonly userId: UserId },
   quotas: Quotas,

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import { networkOf } from "@latchkey/auth/client-network";
 import { hashPassword } from "@latchkey/auth/password";
 import { queuePassword } from "@latchkey/auth/password-queue";
@@ -19,6 +18,7 @@ import {
 import { AppError } from "@latchkey/errors";
 import { getAccount, requireStrongPassword, type UserReference } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
+import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import type { Visitor } from "./sign-in.ts";
 
 const purpose = "password-reset";
@@ -41,7 +41,7 @@ export async function createResetLink(
   }: { readonly baseUrl: string; readonly lifetimeSeconds: number; readonly origin: Origin },
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const { id: userId } = await getAccount(db, user);
-  const token = randomBytes(32).toString("base64url");
+  const token = createLinkToken();
   const expiresAt = await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     await deleteVerifications(trx, { purpose, subject: userId });
@@ -97,7 +97,7 @@ async function findSubject(db: Db, name: VerificationName) {
 }
 
 function nameOf(token: string): VerificationName {
-  return { purpose, digest: createHash("sha256").update(token).digest() };
+  return { purpose, digest: digestLinkToken(token) };
 }
 
 function expired(): AppError {

@@ -7,6 +7,10 @@ export interface Quotas {
   /** Workspaces that the user owns. */
   readonly workspacesPerUser: number;
   readonly membersPerWorkspace: number;
+  /** Invitations that nobody has accepted yet, including expired ones. */
+  readonly invitationsPerWorkspace: number;
+  /** Invitations that one user sends, in all workspaces, including repeated ones. */
+  readonly invitationsPerHour: number;
   /** Changes of API keys by one user. Disabling, revoking and deleting are always possible. */
   readonly keyChangesPerHour: number;
 }
@@ -15,6 +19,8 @@ export const defaultQuotas: Quotas = {
   keysPerUser: 1_000,
   workspacesPerUser: 100,
   membersPerWorkspace: 1_000,
+  invitationsPerWorkspace: 500,
+  invitationsPerHour: 100,
   keyChangesPerHour: 2_000,
 };
 
@@ -33,6 +39,11 @@ const quotaTexts = {
     subject: "members per workspace",
     variable: "MAX_MEMBERS_PER_WORKSPACE",
     remedy: "Remove a member",
+  },
+  invitationsPerWorkspace: {
+    subject: "invitations per workspace",
+    variable: "MAX_INVITATIONS_PER_WORKSPACE",
+    remedy: "Revoke an invitation",
   },
 } as const satisfies Partial<Record<keyof Quotas, object>>;
 

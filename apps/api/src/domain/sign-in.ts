@@ -5,10 +5,11 @@ import type { OpenSession } from "@latchkey/auth/sessions";
 import type { Attempt } from "@latchkey/auth/sign-in-throttle";
 import { readUserAgent } from "@latchkey/auth/user-agent";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
-import { findUserByEmail } from "@latchkey/db/users";
+import { findUserByEmail, insertUserWithPassword } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { createAccount, requireStrongPassword } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
+import { acceptInvitation, previewInvitation } from "./invitations.ts";
 
 /** The caller who signs in or signs up. */
 export interface Visitor {
@@ -65,27 +66,62 @@ export async function signUp(
   { password, ...account }: Credentials & { readonly name: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions, signInThrottle, configuration } = instance;
+  const { db, sessions, configuration } = instance;
   if (configuration.registration !== "open") {
     const message = "This instance does not accept sign-ups. Ask its operator for an account.";
     throw new AppError("FORBIDDEN", { message });
   }
-  await requireStrongPassword(password, account);
-  const attempt = await reportThrottled(instance, visitor, {
-    kind: "sign-up-throttled",
-    take: () => signInThrottle.takeSignUp(visitor),
-  });
-  const passwordHash = await queuePassword(attempt.source, () => hashPassword(password)).catch(
-    async (error: unknown) => {
-      await refundUnchecked(attempt);
-      throw error;
-    },
-  );
+  const passwordHash = await hashNewPassword(instance, { ...account, password }, visitor);
   const { address, requestId } = visitor;
   const origin = { kind: "session", address, requestId } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin);
   const session = await sessions.open(userId, visitor);
   return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
+}
+
+/**
+ * Creates an account for the email address of an invitation, accepts the invitation, and signs the user in.
+ * @throws {AppError} FORBIDDEN if registration is closed; NOT_FOUND for an invalid link; as {@link signUp}.
+ */
+export async function signUpInvited(
+  instance: Instance,
+  { token, name, password }: { readonly token: string; readonly name: string; readonly password: string },
+  visitor: Visitor,
+): Promise<DeviceSession> {
+  const { db, readDb, sessions, quotas, configuration } = instance;
+  if (configuration.registration === "closed") {
+    const message =
+      "This instance does not accept sign-ups, even with an invitation. Ask its operator for an account.";
+    throw new AppError("FORBIDDEN", { message });
+  }
+  const { email } = await previewInvitation(readDb, token);
+  const passwordHash = await hashNewPassword(instance, { email, name, password }, visitor);
+  const { address, requestId } = visitor;
+  const userId = await db.transaction().execute(async (trx) => {
+    const id = await insertUserWithPassword(trx, { email, name, passwordHash });
+    if (!id) throw new AppError("CONFLICT", { message: "This email address already has an account." });
+    await acceptInvitation(trx, token, { userId: id, email, address, requestId }, quotas);
+    return id;
+  });
+  const session = await sessions.open(userId, visitor);
+  return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
+}
+
+/** Hashes the password of a new account, within the limits of sign-ups. */
+async function hashNewPassword(
+  instance: Instance,
+  { password, ...owner }: Credentials & { readonly name: string },
+  visitor: Visitor,
+): Promise<string> {
+  await requireStrongPassword(password, owner);
+  const attempt = await reportThrottled(instance, visitor, {
+    kind: "sign-up-throttled",
+    take: () => instance.signInThrottle.takeSignUp(visitor),
+  });
+  return await queuePassword(attempt.source, () => hashPassword(password)).catch(async (error: unknown) => {
+    await refundUnchecked(attempt);
+    throw error;
+  });
 }
 
 async function completeSignIn(

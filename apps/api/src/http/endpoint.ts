@@ -53,6 +53,9 @@ export interface WorkspaceCall extends Call {
 /** The context of any endpoint; `access` is set if the endpoint requires a permission in a workspace. */
 export type AnyCall = Call & Partial<WorkspaceCall>;
 
+/** The context of an endpoint with this access. */
+type CallOf<Allowed extends Access> = Allowed extends string ? Call : WorkspaceCall;
+
 /** The success response of an endpoint. */
 export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
   | {
@@ -72,17 +75,19 @@ export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
  * A secret that a response issues. It is shown once and not stored, so that a retry can't get it again: a retry gets a
  * new secret or none (docs/decisions/0026). The response also has a `secretStatus`.
  */
-interface IssuedSecret<Member extends string, Request> {
+interface IssuedSecret<Member extends string, Request, Context extends Call> {
   /** The field of the response with the secret. */
   readonly member: Member;
+  /** Computes the SHA-256 that identifies the secret; by default, of the whole secret. */
+  readonly digest?: (secret: string) => Buffer;
   /**
    * Replaces the secret that the first response issued, in the transaction of the retry.
-   * @param issued.hash SHA-256 of that secret.
+   * @param issued.hash the digest of that secret.
    * @returns the new secret; undefined if that secret was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
-    call: Call,
+    call: Context,
     issued: { readonly trx: Trx; readonly hash: Buffer },
   ) => Promise<string | undefined>;
 }
@@ -101,7 +106,7 @@ export interface Endpoint {
   readonly isAboutKey?: boolean;
   readonly request: RequestParts;
   readonly response: EndpointResponse;
-  readonly secret?: IssuedSecret<string, RawInput>;
+  readonly secret?: IssuedSecret<string, RawInput, AnyCall>;
   /** Errors in addition to those that every endpoint can return. */
   readonly errors: readonly ErrorCode[];
   /** Whether long responses are compressed. Only lists are, because they contain no secrets. */
@@ -141,12 +146,12 @@ export function defineEndpoint<
     readonly access: Allowed;
     readonly request: Parts;
     readonly response: Response;
-    readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>>;
+    readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>, CallOf<Allowed>>;
     /** Runs in the transaction before the handler's changes. @throws {AppError} if the request is rejected. */
     readonly authorize?: (input: Parsed<Parts>, call: Call, trx: Trx) => Promise<void>;
     readonly handle: (
       input: Parsed<Parts>,
-      call: Allowed extends string ? Call : WorkspaceCall,
+      call: CallOf<Allowed>,
     ) => Input<Response> | Promise<Input<Response>>;
   },
 ): Endpoint {
@@ -159,7 +164,13 @@ export function defineEndpoint<
     isCompressible: facts.method === "GET" && !secret && schema !== undefined && "data" in schema.shape,
     ...(authorize ? { authorize: (raw, call, trx) => authorize(parse(raw), call, trx) } : {}),
     ...(secret
-      ? { secret: { ...secret, reissue: (raw, call, issued) => secret.reissue(parse(raw), call, issued) } }
+      ? {
+          secret: {
+            ...secret,
+            // Admission sets `access` if the declaration requires a permission in a workspace.
+            reissue: (raw, call, issued) => secret.reissue(parse(raw), call as CallOf<Allowed>, issued),
+          },
+        }
       : {}),
     run(raw, call) {
       const input = parse(raw);
@@ -169,7 +180,7 @@ export function defineEndpoint<
           return await work(trx);
         });
       // Admission sets `access` if the declaration requires a permission in a workspace.
-      return andThen(handle(input, (authorize ? { ...call, transact } : call) as WorkspaceCall), strip);
+      return andThen(handle(input, (authorize ? { ...call, transact } : call) as CallOf<Allowed>), strip);
     },
   };
 }

@@ -103,7 +103,7 @@ async function replay(
   if (!secret || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
   const reissued = issuedHash && (await secret.reissue(input, call, { trx, hash: issuedHash }));
   if (!reissued) return { status, answer: { ...answer, secretStatus: "omitted" }, isReplayed: true };
-  await updateIssuedSecret(trx, name, digestOf(reissued));
+  await updateIssuedSecret(trx, name, digestOf(secret, reissued));
   const added = { [secret.member]: reissued, secretStatus: "reissued" };
   return { status, answer: { ...answer, ...added }, isReplayed: true };
 }
@@ -116,9 +116,9 @@ function separateSecret(
   if (response.status === 204 || !answer) return { answer: null, issuedHash: null };
   if (!secret) return { answer, issuedHash: null };
   const { [secret.member]: issued, ...rest } = answer;
-  return { answer: rest, issuedHash: typeof issued === "string" ? digestOf(issued) : null };
+  return { answer: rest, issuedHash: typeof issued === "string" ? digestOf(secret, issued) : null };
 }
 
-function digestOf(secret: string): Buffer {
-  return Buffer.from(digestKey(secret), "base64");
+function digestOf({ digest }: NonNullable<Endpoint["secret"]>, secret: string): Buffer {
+  return digest ? digest(secret) : Buffer.from(digestKey(secret), "base64");
 }

@@ -8,6 +8,10 @@ import { rotateApiKey } from "./api-keys/rotate-api-key.ts";
 import { updateApiKey } from "./api-keys/update-api-key.ts";
 import { listAuditEvents } from "./audit-events/list-audit-events.ts";
 import { getConfig } from "./global/get-config.ts";
+import { createInvitation } from "./invitations/create-invitation.ts";
+import { listInvitations } from "./invitations/list-invitations.ts";
+import { resendInvitation } from "./invitations/resend-invitation.ts";
+import { revokeInvitation } from "./invitations/revoke-invitation.ts";
 import { getMe } from "./me/get-me.ts";
 import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
@@ -39,5 +43,9 @@ export const endpoints: readonly Endpoint[] = [
   getMember,
   changeMemberRole,
   removeMember,
+  listInvitations,
+  createInvitation,
+  resendInvitation,
+  revokeInvitation,
   listAuditEvents,
 ];

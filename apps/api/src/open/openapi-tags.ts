@@ -18,6 +18,10 @@ const tags: Readonly<Record<string, Tag>> = {
     description: "The unit of tenancy. Each workspace has its own members, and each member has a role.",
   },
   members: { name: "Members", description: "Members of a workspace, and their roles." },
+  invitations: {
+    name: "Invitations",
+    description: "Invitations to a workspace that nobody has accepted yet.",
+  },
   "audit-events": {
     name: "Audit log",
     description: "Changes to a workspace, with actor, time and IP address. Read-only.",

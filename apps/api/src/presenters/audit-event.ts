@@ -1,6 +1,6 @@
 import { type AuditAction, auditActions } from "@latchkey/db/audit-actions";
 import type { AuditEvent } from "@latchkey/db/audit-events";
-import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { encodeId, type InvitationId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { shownId, timestamp } from "../schemas.ts";
 
@@ -31,13 +31,13 @@ export const auditEvent = z
       keyId: shownId("key").nullable(),
     }),
     target: z.object({
-      kind: z.enum(["workspace", "member", "key"]).meta({ example: "member" }),
-      id: shownId("workspace", "key", "user").meta({
-        description: "The ID of the workspace, of the member's user or of the API key.",
+      kind: z.enum(["workspace", "member", "key", "invitation"]).meta({ example: "member" }),
+      id: shownId("workspace", "key", "invitation", "user").meta({
+        description: "The ID of the workspace, of the member's user, of the API key or of the invitation.",
       }),
       name: z.string().nullable().meta({
         description:
-          "The current name of the user or the API key. Null for a workspace and for a purged key.",
+          "The current name of the user or the API key. Null for a workspace, an invitation and a purged key.",
         example: "Grace Hopper",
       }),
     }),
@@ -81,6 +81,8 @@ function encodeTarget({ targetKind, targetId }: AuditEvent): string {
       return encodeId("user", targetId as UserId); // The target's kind determines the type.
     case "key":
       return encodeId("key", targetId as KeyId); // The target's kind determines the type.
+    case "invitation":
+      return encodeId("invitation", targetId as InvitationId); // The target's kind determines the type.
     default:
       return targetKind satisfies never;
   }

@@ -4,9 +4,10 @@ import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/d
 import type { Trx } from "@latchkey/db/schema";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import { createKey } from "../../src/domain/api-keys.ts";
+import { createInvitation } from "../../src/domain/invitations.ts";
 import { addMember, removeMember } from "../../src/domain/members.ts";
 import { defaultQuotas } from "../../src/domain/quotas.ts";
-import { createWorkspace } from "../../src/domain/workspaces.ts";
+import { createWorkspace, type Edit } from "../../src/domain/workspaces.ts";
 import { password, type TestApp } from "../test-app.ts";
 import type { Caller } from "./table.ts";
 
@@ -37,6 +38,8 @@ export interface TenantFixture {
     readonly keyId: KeyId;
     readonly secret: string;
   };
+  /** Invitations to the workspaces. Only admins and owners see them. */
+  readonly invitations: Readonly<Record<"ours" | "theirs", { readonly id: string; readonly email: string }>>;
   /** The IDs, names and email addresses of each tenant, which no member of the other tenant can see. */
   readonly identifiers: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
 }
@@ -108,7 +111,17 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
       const theirs = await addWorkspace(trx, `Theirs ${suffix}`, people.stranger);
       const theirsEdit = { scope: openAsOperator(theirs.workspaceId), origin: commandOrigin };
       await addMember(trx, theirsEdit, { userId: people.foreigner.userId, role: "viewer" }, defaultQuotas);
-      return { ours, theirs, people, identifiers: listIdentifiers({ ours, theirs, people }) };
+      const invite = async (edit: Edit, email: string) => {
+        const terms = { quotas: defaultQuotas, baseUrl: "" };
+        const { invitation } = await createInvitation(trx, edit, { email, role: "member" }, terms);
+        return { id: encodeId("invitation", invitation.id), email };
+      };
+      const invitations = {
+        ours: await invite(oursEdit, `invitee-${suffix}@example.com`),
+        theirs: await invite(theirsEdit, `their-invitee-${suffix}@example.com`),
+      };
+      const fixture = { ours, theirs, people, invitations };
+      return { ...fixture, identifiers: listIdentifiers(fixture) };
     })
     .then(async (fixture) => {
       const name = `Owner’s ${suffix}`;
@@ -139,14 +152,19 @@ function listIdentifiers({
   ours,
   theirs,
   people,
-}: Pick<TenantFixture, "ours" | "theirs" | "people">): TenantFixture["identifiers"] {
+  invitations,
+}: Pick<TenantFixture, "ours" | "theirs" | "people" | "invitations">): TenantFixture["identifiers"] {
   const { stranger, foreigner, removed: _removed, ...members } = people;
   const list = (workspace: FixtureWorkspace, persons: readonly Person[]): readonly string[] => [
     workspace.id,
     workspace.name,
     ...persons.flatMap(({ id, email }) => [id, email]),
   ];
-  return { ours: list(ours, Object.values(members)), theirs: list(theirs, [stranger, foreigner]) };
+  const listInvitation = ({ id, email }: { readonly id: string; readonly email: string }) => [id, email];
+  return {
+    ours: [...list(ours, Object.values(members)), ...listInvitation(invitations.ours)],
+    theirs: [...list(theirs, [stranger, foreigner]), ...listInvitation(invitations.theirs)],
+  };
 }
 
 /**

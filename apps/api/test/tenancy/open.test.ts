@@ -35,6 +35,13 @@ const table = readTable(`
   removeMember, oneself                   401     403       403      204     204     204    204
   removeMember, an owner                  401     403       403      403     403     403    204
   removeMember, of another workspace      401     403       403      404     404     404    404
+  listInvitations                         401     403       403      403     403     200    200
+  createInvitation                        401     403       403      403     403     201    201
+  createInvitation, for an owner          401     403       403      403     403     403    201
+  resendInvitation                        401     403       403      403     403     200    200
+  resendInvitation, of another workspace  401     403       403      403     403     404    404
+  revokeInvitation                        401     403       403      403     403     204    204
+  revokeInvitation, of another workspace  401     403       403      403     403     404    404
   listAuditEvents                         401     403       403      403     403     200    200
 `);
 
@@ -44,6 +51,8 @@ type Member = Exclude<Caller, "nobody">;
 interface Plan {
   readonly body?: object;
   readonly query?: string;
+  /** The workspace of the invitation in the path; `ours` by default. */
+  readonly invitationOf?: "ours" | "theirs";
   /** The user in the path. */
   readonly user?: (fixture: TenantFixture, caller: Caller) => Person;
   readonly effect?: (fixture: TenantFixture, actor: Person) => Effect;
@@ -134,8 +143,9 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
+        invitations: [{ workspace_id: workspaceId }],
         // Includes the creation of the key that makes the request.
-        audit_events: Array.from({ length: 10 }, () => ({ workspace_id: workspaceId })),
+        audit_events: Array.from({ length: 11 }, () => ({ workspace_id: workspaceId })),
       },
     }),
   },
@@ -175,6 +185,30 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: ({ people }, actor) => createRemoval(people.coOwner, actor),
   },
   "removeMember, of another workspace": { user: ({ people }) => people.foreigner },
+  listInvitations: { shows: ({ invitations }) => [invitations.ours.email] },
+  createInvitation: createInvitationPlan("member"),
+  "createInvitation, for an owner": createInvitationPlan("owner"),
+  resendInvitation: {
+    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+      removed: { invitations: [{ email: invitations.ours.email, invited_by: null }], verifications: [{}] },
+      added: {
+        invitations: [{ email: invitations.ours.email, invited_by: actor.userId }],
+        verifications: [{}],
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["/invitation#"],
+  },
+  "resendInvitation, of another workspace": { invitationOf: "theirs" },
+  revokeInvitation: {
+    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+      removed: { invitations: [{ email: invitations.ours.email }], verifications: [{}] },
+      added: {
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
+      },
+    }),
+  },
+  "revokeInvitation, of another workspace": { invitationOf: "theirs" },
   listAuditEvents: { shows: ({ people }) => ["member.added", people.removed.id], showsKeys: true },
 };
 
@@ -193,6 +227,21 @@ function createKeyEvents(
       : {
           audit_events: [{ workspace_id: workspaceId, action, target_kind: "key", ...actorColumns(actor) }],
         }),
+  };
+}
+
+function createInvitationPlan(role: string): Plan {
+  const email = "new@example.com";
+  return {
+    body: { email, role },
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        invitations: [{ workspace_id: workspaceId, email, role, invited_by: actor.userId }],
+        verifications: [{}],
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => [email, "/invitation#"],
   };
 }
 
@@ -287,6 +336,7 @@ describe.each(table)("$name", ({ target, name, results }) => {
       workspaceId: fixture.ours.id,
       userId: plan.user?.(fixture, caller).id,
       keyId: fixture.ownersKey.id,
+      invitationId: fixture.invitations[plan.invitationOf ?? "ours"].id,
     });
 
     const { result, before, after } = await observe(app.owner, () =>
@@ -316,10 +366,14 @@ const workspaceEndpoints = endpoints.filter(({ access }) => typeof access === "o
 test.each(workspaceEndpoints)(
   "$operationId rejects a foreign workspace, an unknown or invalid ID, and an insufficient role identically",
   async (endpoint) => {
-    const { ours, theirs, people } = await prepareFixture(app);
+    const { ours, theirs, people, invitations } = await prepareFixture(app);
     const sendAs = async (workspaceId: string, person: Person): Promise<string> => {
       const { secret } = await app.addKey(person.userId);
-      const path = fillPath(endpoint, { workspaceId, userId: people.target.id });
+      const path = fillPath(endpoint, {
+        workspaceId,
+        userId: people.target.id,
+        invitationId: invitations.ours.id,
+      });
       // The invalid body must not change the response: permissions are checked before the body is parsed.
       const lines = [
         `${endpoint.method} ${path} HTTP/1.1`,
@@ -392,7 +446,12 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
   const plan = plans[endpoint.operationId] ?? {};
   const { secret } = await app.addKey(fixture.people.owner.userId);
   const userId = plan.user?.(fixture, "owner").id;
-  const path = fillPath(endpoint, { workspaceId: fixture.ours.id, userId, keyId: fixture.ownersKey.id });
+  const path = fillPath(endpoint, {
+    workspaceId: fixture.ours.id,
+    userId,
+    keyId: fixture.ownersKey.id,
+    invitationId: fixture.invitations.ours.id,
+  });
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
     const query = `${path}?${plan.query ?? ""}&${name}=${fixture.theirs.id}`;
     const { result, before, after } = await observe(app.owner, () =>

@@ -18,6 +18,7 @@ const table = readTable(`
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
   session.resetAccount                    NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.resetPassword                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  session.signUpInvited                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
   account.rename                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.changePassword                  UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -54,6 +55,15 @@ const table = readTable(`
   members.remove, oneself                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   members.remove, an owner                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.remove, a foreigner             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  invitations.list                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  invitations.create                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  invitations.create, an owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
+  invitations.resend                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  invitations.resend, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  invitations.revoke                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  invitations.revoke, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  invitations.preview                     NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  invitations.accept                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   audit.list                              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -111,6 +121,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "session.resetPassword": {
     input: () => ({ token: "unknown", newPassword: "seven bridges over the river" }),
   },
+  "session.signUpInvited": { input: () => ({ token: "unknown", name: "New", password }) },
   "session.signOut": { effect: (_fixture, actor) => ({ removed: listOwnSession(actor) }) },
   "account.rename": {
     input: () => ({ name: "Renamed" }),
@@ -272,7 +283,8 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
-        audit_events: Array.from({ length: 9 }, () => ({ workspace_id: workspaceId })),
+        invitations: [{ workspace_id: workspaceId }],
+        audit_events: Array.from({ length: 10 }, () => ({ workspace_id: workspaceId })),
       },
     }),
   },
@@ -294,6 +306,41 @@ const plans: Readonly<Record<string, Plan>> = {
   "members.remove, oneself": createRemoval(({ target }, actor) => actor ?? target),
   "members.remove, an owner": createRemoval(({ coOwner }) => coOwner),
   "members.remove, a foreigner": createRemoval(({ foreigner }) => foreigner),
+  "invitations.list": {
+    input: createWorkspaceInput(),
+    shows: ({ invitations }) => [invitations.ours.email, '"total":1'],
+  },
+  "invitations.create": createInvitationPlan("member"),
+  "invitations.create, an owner": createInvitationPlan("owner"),
+  "invitations.resend": {
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.ours.id })),
+    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+      removed: { invitations: [{ email: invitations.ours.email, invited_by: null }], verifications: [{}] },
+      added: {
+        invitations: [{ email: invitations.ours.email, invited_by: actor?.userId }],
+        verifications: [{}],
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["/invitation#"],
+  },
+  "invitations.resend, a foreign one": {
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.theirs.id })),
+  },
+  "invitations.revoke": {
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.ours.id })),
+    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+      removed: { invitations: [{ email: invitations.ours.email }], verifications: [{}] },
+      added: {
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
+      },
+    }),
+  },
+  "invitations.revoke, a foreign one": {
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.theirs.id })),
+  },
+  "invitations.preview": { input: () => ({ token: "unknown" }) },
+  "invitations.accept": { input: () => ({ token: "unknown" }) },
   "audit.list": {
     input: createWorkspaceInput(),
     shows: ({ people }) => ["member.added", people.removed.id],
@@ -344,6 +391,21 @@ function createKeyEvents(
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {
   return (fixture, actor) => ({ workspaceId: fixture.ours.id, ...createMembers(fixture, actor) });
+}
+
+function createInvitationPlan(role: string): Plan {
+  const email = "new@example.com";
+  return {
+    input: createWorkspaceInput(() => ({ email, role })),
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        invitations: [{ workspace_id: workspaceId, email, role, invited_by: actor?.userId }],
+        verifications: [{}],
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => [email, "/invitation#"],
+  };
 }
 
 function listOwnData({ ours, theirs, people }: TenantFixture, caller: Caller): readonly string[] {

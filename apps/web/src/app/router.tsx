@@ -10,6 +10,7 @@ import { parseApiKeysSearch } from "../features/api-keys/api-keys-search.ts";
 import { parseKeyPageSearch } from "../features/api-keys/key-page-search.ts";
 import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
 import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
+import { parseInvitationsSearch } from "../features/members/invitations-search.ts";
 import { parseMembersSearch } from "../features/members/members-search.ts";
 import { membersQuery } from "../features/members/use-members.ts";
 import { findSameOriginPath } from "../features/session/same-origin-path.ts";
@@ -90,6 +91,16 @@ const resetPasswordRoute = createRoute({
   pendingComponent: SessionSkeleton,
 });
 
+const invitationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/invitation",
+  beforeLoad: async () => {
+    await loadSession();
+  },
+  component: lazyRouteComponent(() => import("../features/session/invitation-page.tsx"), "InvitationPage"),
+  pendingComponent: SessionSkeleton,
+});
+
 const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "app",
@@ -154,6 +165,13 @@ const membersRoute = createRoute({
   loader: ({ context: { workspace }, deps }) =>
     void queryClient.prefetchInfiniteQuery(membersQuery(workspace.id, deps)),
   component: lazyRouteComponent(() => import("../features/members/members-page.tsx"), "MembersPage"),
+});
+
+const invitationsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members/invitations",
+  validateSearch: parseInvitationsSearch,
+  component: lazyRouteComponent(() => import("../features/members/invitations-page.tsx"), "InvitationsPage"),
 });
 
 const auditLogRoute = createRoute({
@@ -224,12 +242,14 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   signUpRoute,
   resetPasswordRoute,
+  invitationRoute,
   appRoute.addChildren([
     homeRoute,
     workspaceRoute.addChildren([
       overviewRoute,
       workspaceKeysRoute,
       membersRoute,
+      invitationsRoute,
       auditLogRoute,
       settingsRoute,
     ]),

@@ -27,6 +27,22 @@ test("describes changes of members by name", () => {
     "changed their own role from member to admin",
   );
   expect(sentence({ action: "member.added", actor: command, before: null })).toBe("added Grace as an admin");
+  expect(sentence({ action: "member.joined", after: { role: "viewer", invitedBy: "Ada" } })).toBe(
+    "joined as a viewer, invited by Ada",
+  );
+  expect(sentence({ action: "member.joined", after: { role: "viewer", invitedBy: null } })).toBe(
+    "joined as a viewer",
+  );
+  const invited = { email: "grace@example.com", role: "admin" };
+  expect(sentence({ action: "invitation.created", after: invited })).toBe(
+    "invited grace@example.com as an admin",
+  );
+  expect(sentence({ action: "invitation.resent", after: invited })).toBe(
+    "sent the invitation of grace@example.com again",
+  );
+  expect(sentence({ action: "invitation.revoked", before: invited })).toBe(
+    "revoked the invitation of grace@example.com",
+  );
   expect(sentence({ action: "member.removed" })).toBe("removed Grace, who was a member");
   expect(sentence({ action: "member.removed", target: { kind: "member", id: "user_1", name: "Ada" } })).toBe(
     "left the workspace; was a member",

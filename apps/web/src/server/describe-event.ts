@@ -29,9 +29,21 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return isOwn
         ? [`left the workspace; was ${role(before?.role)}`]
         : ["removed ", person, `, who was ${role(before?.role)}`];
+    case "member.joined":
+      return [`joined as ${role(after?.role)}`, ...describeInviter(after?.invitedBy)];
+    case "invitation.created":
+      return ["invited ", { name: text(after?.email) }, ` as ${role(after?.role)}`];
+    case "invitation.resent":
+      return ["sent the invitation of ", { name: text(after?.email) }, " again"];
+    case "invitation.revoked":
+      return ["revoked the invitation of ", { name: text(before?.email) }];
     default:
       return [action satisfies never];
   }
+}
+
+function describeInviter(name: Detail): readonly Piece[] {
+  return typeof name === "string" ? [", invited by ", { name }] : [];
 }
 
 type KeyAction = Extract<AuditEvent["action"], `key.${string}`>;

@@ -36,6 +36,10 @@ export type PermissionRow = Outputs["instance"]["permissions"][number];
 export type Permission = PermissionRow["name"];
 export type Workspace = Outputs["workspaces"]["get"];
 export type Member = Outputs["members"]["list"]["items"][number];
+export type Invitation = Outputs["invitations"]["list"]["items"][number];
+/** An invitation that was just sent, with its link. */
+export type SentInvitation = Outputs["invitations"]["create"];
+export type InvitationPreview = Outputs["invitations"]["preview"];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 /** A session in the list of its user. */
 export type ListedSession = Outputs["account"]["sessions"][number];

@@ -62,6 +62,8 @@ interface DataTableProps<Item> {
   readonly onOpen?: (item: Item) => void;
   /** The buttons at the end of a row. */
   readonly actions?: (item: Item) => ReactNode;
+  /** The width of their column, in pixels; enough for one button by default. */
+  readonly actionsWidth?: number;
   /**
    * Which rows are selected, and their names for screen readers; absent if rows can't be selected.
    */
@@ -76,7 +78,7 @@ interface DataTableProps<Item> {
 
 const placeholderWidths = ["62%", "40%", "51%", "34%", "58%", "46%", "38%", "55%"];
 const selectionWidth = 40;
-const actionsWidth = 92;
+const defaultActionsWidth = 92;
 /** An exact time takes two lines at this width: the date, and the time with the time zone. */
 const exactTimeWidth = 140;
 
@@ -86,6 +88,7 @@ const exactTimeWidth = 140;
  */
 export function DataTable<Item extends object>(props: DataTableProps<Item>): ReactElement {
   const { label, columns, items, isStale, idOf, chosen, sort = "", onSort, selection } = props;
+  const { actionsWidth = defaultActionsWidth } = props;
   const [ref, width] = useWidth<HTMLDivElement>();
   const fixed = (selection ? selectionWidth : 0) + (props.actions ? actionsWidth : 0);
   const isExact = useContext(ExactTimes);

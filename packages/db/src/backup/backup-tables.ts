@@ -13,6 +13,7 @@ export const backupTables = [
   "idempotency_records",
   "workspaces",
   "members",
+  "invitations",
   "audit_events",
   "api_keys",
   "security_events",

@@ -1,7 +1,7 @@
-import { Button, Tooltip, UnstyledButton } from "@mantine/core";
+import { Button, Group, Tooltip, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useMemo, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import type { Member, Role } from "../../server/trpc.ts";
@@ -23,10 +23,11 @@ import { NoMatch } from "./no-match.tsx";
 import type { RoleChoice } from "./role-dialog.tsx";
 import { RoleField } from "./role-field.tsx";
 import { useMembers } from "./use-members.ts";
+import { useStable } from "./use-stable.ts";
 
 const route = getRouteApi("/app/w/$slug/members");
-const addMemberDialog = {
-  load: () => import("./add-member-dialog.tsx").then((module) => module.AddMemberDialog),
+const inviteDialog = {
+  load: () => import("./invite-dialog.tsx").then((module) => module.InviteDialog),
   closed: { isOpen: false },
 };
 const rolesDialog = {
@@ -50,7 +51,7 @@ export function MembersPage(): ReactElement {
   const sessionChanges = useSessionChanges();
   const members = useMembers(workspace.id, search);
   const failure = useLoadingFailure(members);
-  const [isAddOpen, add] = useDisclosure(false);
+  const [isInviteOpen, invite] = useDisclosure(false);
   const [isRolesOpen, rolesDisclosure] = useDisclosure(false);
   const [memberToRemove, setMemberToRemove] = useState<Member>();
   const [choice, setChoice] = useState<RoleChoice>();
@@ -90,9 +91,19 @@ export function MembersPage(): ReactElement {
         }
         action={
           canManage && (
-            <Button leftSection={<IconPlus size={16} />} onClick={add.open} flex="none">
-              Add a member
-            </Button>
+            <Group gap={8}>
+              <Button
+                variant="default"
+                renderRoot={(props) => (
+                  <Link {...props} to="/w/$slug/members/invitations" params={{ slug: workspace.slug }} />
+                )}
+              >
+                Invitations
+              </Button>
+              <Button leftSection={<IconPlus size={16} />} onClick={invite.open}>
+                Invite a person
+              </Button>
+            </Group>
           )
         }
       />
@@ -146,7 +157,10 @@ export function MembersPage(): ReactElement {
           )}
         </>
       )}
-      <LazyDialog source={addMemberDialog} props={{ workspace, isOpen: isAddOpen, onClose: add.close }} />
+      <LazyDialog
+        source={inviteDialog}
+        props={{ workspace, grantableRoles, isOpen: isInviteOpen, onClose: invite.close }}
+      />
       <LazyDialog source={rolesDialog} props={{ isOpen: isRolesOpen, onClose: rolesDisclosure.close }} />
       <LazyDialog
         source={removeMemberDialog}
@@ -223,13 +237,6 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
     [ownId, soleOwnerId, roles, onRemove],
   );
   return { columns, actions };
-}
-
-/** Returns the previous array if its items are the same. */
-function useStable<Item extends string>(items: readonly Item[]): readonly Item[] {
-  const key = items.join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key represents the items
-  return useMemo(() => items, [key]);
 }
 
 function describeResults(isStale: boolean, total: number | undefined): string {

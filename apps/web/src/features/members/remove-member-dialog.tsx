@@ -128,7 +128,7 @@ function LeaveConfirmation({ workspace, member, onClose }: ConfirmationProps): R
     <>
       <p className={classes.words}>
         Your API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and you no longer see it.
-        Your account and other workspaces are not affected. To rejoin, ask the operator to add you again.
+        Your account and other workspaces are not affected. To rejoin, you need an invitation.
       </p>
       <ConfirmActions
         action="Leave"

@@ -36,7 +36,7 @@ export function SignUpPage(): ReactElement {
         title="Sign-up is closed"
         explanation={
           instance.registration === "invite"
-            ? "You need an invitation to sign up on this instance. Ask the operator for one."
+            ? "You need an invitation to sign up on this instance. Ask an owner or admin of the workspace that you want to join."
             : "Sign-up is disabled on this instance. Ask its operator for access."
         }
       >

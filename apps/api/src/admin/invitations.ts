@@ -1,0 +1,86 @@
+import { roles } from "@latchkey/auth/permissions";
+import { canGrantRole } from "@latchkey/auth/restrictions";
+import { encodeId } from "@latchkey/db/ids";
+import { countInvitations, listInvitations } from "@latchkey/db/invitations";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import {
+  acceptInvitation,
+  createInvitation,
+  previewInvitation,
+  resendInvitation,
+  revokeInvitation,
+} from "../domain/invitations.ts";
+import { email, invitationId, linkToken, role } from "../fields.ts";
+import { listQuery, readPage, toPage } from "../lists.ts";
+import { presentInvitation, presentSentInvitation } from "../presenters/invitation.ts";
+import {
+  createRouter,
+  publicInputProcedure,
+  sessionProcedure,
+  workspaceInput,
+  workspaceProcedure,
+} from "./trpc.ts";
+
+/** The number of invitations per page. */
+const pageSize = 50;
+const order = listQuery(["createdAt", "email"]).shape;
+
+export const invitationsRouter = createRouter({
+  /** A page of the invitations, their number, and the roles that the user may grant. */
+  list: workspaceProcedure("members:manage")
+    .input(workspaceInput({ sort: order.sort, cursor: order.cursor }))
+    .query(async ({ ctx: { read, access }, input }) => {
+      const { scope } = access;
+      const query = { ...input, limit: pageSize };
+      return await read((db) =>
+        inWorkspace(db, scope, async (trx) => {
+          const rows = await listInvitations(trx, scope, readPage(query));
+          const page = toPage(rows, query, { present: presentInvitation, idOf: ({ id }) => id });
+          return {
+            items: page.data,
+            nextCursor: page.nextCursor,
+            total: await countInvitations(trx, scope),
+            grantableRoles: roles.filter((granted) => canGrantRole(access.role, undefined, granted)),
+          };
+        }),
+      );
+    }),
+
+  /** Returns the link, which is shown once. */
+  create: workspaceProcedure("members:manage")
+    .input(workspaceInput({ email, role }))
+    .mutation(async ({ ctx, input: { email, role } }) =>
+      presentSentInvitation(
+        await ctx.transact((trx) => createInvitation(trx, ctx.edit, { email, role }, ctx.instance)),
+      ),
+    ),
+
+  /** Returns a new link, which is shown once. */
+  resend: workspaceProcedure("members:manage")
+    .input(workspaceInput({ id: invitationId }))
+    .mutation(async ({ ctx, input: { id } }) =>
+      presentSentInvitation(await ctx.transact((trx) => resendInvitation(trx, ctx.edit, id, ctx.instance))),
+    ),
+
+  revoke: workspaceProcedure("members:manage")
+    .input(workspaceInput({ id: invitationId }))
+    .mutation(async ({ ctx, input: { id } }) => {
+      await ctx.transact((trx) => revokeInvitation(trx, ctx.edit, id));
+      return null;
+    }),
+
+  /** The invitation behind a link. A mutation, because the URL of a query can be in the log of a proxy. */
+  preview: publicInputProcedure
+    .input(z.strictObject({ token: linkToken }))
+    .mutation(async ({ ctx, input: { token } }) => await previewInvitation(ctx.instance.readDb, token)),
+
+  /** Joins the workspace, with the account of the session. */
+  accept: sessionProcedure.input(z.strictObject({ token: linkToken })).mutation(async ({ ctx, input }) => {
+    const { address, requestId, instance } = ctx;
+    const { id: userId, email } = ctx.user;
+    const invitee = { userId, email, address, requestId };
+    const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, instance.quotas));
+    return { ...joined, id: encodeId("workspace", joined.id) };
+  }),
+});

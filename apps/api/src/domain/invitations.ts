@@ -1,0 +1,316 @@
+import { createHash } from "node:crypto";
+import { isHigherRole } from "@latchkey/auth/permissions";
+import { canGrantRole } from "@latchkey/auth/restrictions";
+import { invitationSubject, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
+import { isUserActing } from "@latchkey/db/acting";
+import type { Origin } from "@latchkey/db/audit-actions";
+import { appendAudit } from "@latchkey/db/audit-events";
+import type { InvitationId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import {
+  countInvitations,
+  deleteInvitation,
+  deleteOldInvitations,
+  findInvitation,
+  type Invitation,
+  insertInvitation,
+  renewInvitation,
+} from "@latchkey/db/invitations";
+import { countMembers, insertMember, isMember, lockUsers } from "@latchkey/db/members";
+import type { Db, Role, Trx } from "@latchkey/db/schema";
+import { takeFromBucket } from "@latchkey/db/throttle-buckets";
+import { findUserByEmail, markEmailVerified } from "@latchkey/db/users";
+import { deleteVerifications, insertVerification, takeVerification } from "@latchkey/db/verifications";
+import {
+  enterWorkspace,
+  inWorkspace,
+  type WorkspaceScope,
+  type WorkspaceTrx,
+} from "@latchkey/db/workspace-scope";
+import { lockWorkspace } from "@latchkey/db/workspaces";
+import { AppError } from "@latchkey/errors";
+import { createLinkToken, digestLinkToken } from "./link-token.ts";
+import { requireOwnershipQuota } from "./members.ts";
+import { type Quotas, requireQuota } from "./quotas.ts";
+import { requireFresh } from "./require-fresh.ts";
+import { type Edit, enterForEdit, getWorkspace, requireStillActing } from "./workspaces.ts";
+
+const purpose = "invitation";
+const permission = "members:manage";
+
+/** How long an invitation is valid, in seconds: seven days. */
+export const invitationLifetimeSeconds = 604_800;
+
+/**
+ * `invalid`: the user who sent the invitation is disabled, is no longer a member, or can no longer grant the role.
+ * Another user can send it again.
+ */
+export type InvitationStatus = "pending" | "expired" | "invalid";
+
+export function statusOf({ isExpired, inviter, role }: Invitation): InvitationStatus {
+  if (isExpired) return "expired";
+  if (inviter === null) return "pending"; // The operator's command can grant every role.
+  const isValid = !inviter.isDisabled && inviter.role && canGrantRole(inviter.role, undefined, role);
+  return isValid ? "pending" : "invalid";
+}
+
+/** An invitation that was just sent, with its link, which is not stored. */
+export interface SentInvitation {
+  readonly invitation: Invitation;
+  readonly url: string;
+}
+
+interface InvitationTerms {
+  readonly quotas: Quotas;
+  readonly baseUrl: string;
+}
+
+/**
+ * Invites somebody to a workspace.
+ * @param invited.email in lower case.
+ * @throws {AppError} FORBIDDEN if the role has permissions that the actor's role doesn't have; CONFLICT if the address
+ *   belongs to a member or has an invitation; UNPROCESSABLE_CONTENT at the quota; TOO_MANY_REQUESTS.
+ */
+export async function createInvitation(
+  trx: Trx,
+  edit: Edit,
+  { email, role }: { readonly email: string; readonly role: Role },
+  terms: InvitationTerms,
+): Promise<SentInvitation> {
+  const { scope, origin } = edit;
+  const { workspaceTrx, requireGrant } = await enterToInvite(trx, edit);
+  requireGrant(role);
+  await takeInvitationRate(workspaceTrx, origin, terms.quotas);
+  if (await isMember(workspaceTrx, scope, email)) {
+    throw new AppError("CONFLICT", { message: "This person is already a member." });
+  }
+  await deleteOldInvitations(workspaceTrx, scope);
+  const invitedBy = inviterOf(origin);
+  const lifetimeSeconds = invitationLifetimeSeconds;
+  const sending = { invitedBy, isEmailed: false, lifetimeSeconds };
+  const id = await insertInvitation(workspaceTrx, scope, { email, role, ...sending });
+  if (!id) {
+    const message = "This person already has an invitation. Send it again, or revoke it first.";
+    throw new AppError("CONFLICT", { message });
+  }
+  // The lock on the workspace prevents concurrent additions between the insert and the count.
+  const count = await countInvitations(workspaceTrx, scope);
+  requireQuota(terms.quotas, "invitationsPerWorkspace", count - 1);
+  const after = { email, role };
+  await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
+  return await issueLink(workspaceTrx, scope, id, terms);
+}
+
+/**
+ * Sends an invitation again: it is valid for its whole lifetime again, and the former link is not valid anymore.
+ * @throws {AppError} NOT_FOUND, and as {@link createInvitation}.
+ */
+export async function resendInvitation(
+  trx: Trx,
+  edit: Edit,
+  id: InvitationId,
+  terms: InvitationTerms,
+): Promise<SentInvitation> {
+  const { scope, origin } = edit;
+  const { workspaceTrx, requireGrant } = await enterToInvite(trx, edit);
+  const { email, role } = await getInvitation(workspaceTrx, scope, id);
+  requireGrant(role);
+  await takeInvitationRate(workspaceTrx, origin, terms.quotas);
+  const invitedBy = inviterOf(origin);
+  const lifetimeSeconds = invitationLifetimeSeconds;
+  await renewInvitation(workspaceTrx, scope, id, { invitedBy, isEmailed: false, lifetimeSeconds });
+  const after = { email, role };
+  await appendAudit(workspaceTrx, scope, origin, { action: "invitation.resent", targetId: id, after });
+  return await issueLink(workspaceTrx, scope, id, terms);
+}
+
+/**
+ * Replaces the link of an invitation, for a retry of the request that issued the link.
+ * @param digest SHA-256 of the token of the issued link.
+ * @returns undefined if that link is no longer valid.
+ */
+export async function reissueLink(
+  trx: Trx,
+  edit: Edit,
+  digest: Buffer,
+  terms: InvitationTerms,
+): Promise<string | undefined> {
+  const opened = await openInvitedWorkspace(trx, digest);
+  if (opened?.scope.workspaceId !== edit.scope.workspaceId) return undefined;
+  const { url } = await resendInvitation(trx, edit, opened.invitationId, terms);
+  return url;
+}
+
+/** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't grant the role. */
+export async function revokeInvitation(trx: Trx, edit: Edit, id: InvitationId): Promise<void> {
+  const { scope, origin } = edit;
+  const { workspaceTrx, canGrant } = await enterToInvite(trx, edit);
+  const { email, role } = await getInvitation(workspaceTrx, scope, id);
+  if (!canGrant(role)) throw new AppError("FORBIDDEN");
+  await endInvitation(workspaceTrx, scope, id);
+  const before = { email, role };
+  await appendAudit(workspaceTrx, scope, origin, { action: "invitation.revoked", targetId: id, before });
+}
+
+/** What the page behind a link shows. */
+export interface InvitationPreview {
+  readonly email: string;
+  readonly role: Role;
+  readonly workspaceName: string;
+  readonly inviterName: string | null;
+  /** Whether the email address has an account, with which to accept. */
+  readonly hasAccount: boolean;
+}
+
+/** @throws {AppError} NOT_FOUND for a link that is unknown, used, replaced, revoked or expired. */
+export async function previewInvitation(db: Db, token: string): Promise<InvitationPreview> {
+  const opened = await openInvitedWorkspace(db, digestLinkToken(token));
+  if (!opened) throw invalidLink();
+  const { scope, invitationId: id } = opened;
+  return await inWorkspace(db, scope, async (trx) => {
+    const { email, role, inviter } = requireValid(await findInvitation(trx, scope, { id }));
+    const { name: workspaceName } = await getWorkspace(trx, scope);
+    const hasAccount = (await findUserByEmail(trx, email)) !== undefined;
+    return { email, role, workspaceName, inviterName: inviter?.name ?? null, hasAccount };
+  });
+}
+
+/** The user who accepts an invitation. */
+interface Invitee {
+  readonly userId: UserId;
+  readonly email: string;
+}
+
+/** A workspace that a user has just joined. */
+export interface JoinedWorkspace {
+  readonly id: WorkspaceId;
+  readonly name: string;
+  readonly slug: string;
+  readonly role: Role;
+}
+
+/**
+ * Makes a user a member of the workspace that they are invited to. The link becomes invalid: of concurrent attempts,
+ * one succeeds.
+ * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address; CONFLICT
+ *   for a member; UNPROCESSABLE_CONTENT at a quota.
+ */
+export async function acceptInvitation(
+  trx: Trx,
+  token: string,
+  { userId, email, ...from }: Invitee & Omit<Origin, "actor">,
+  quotas: Quotas,
+): Promise<JoinedWorkspace> {
+  const digest = digestLinkToken(token);
+  const opened = await openInvitedWorkspace(trx, digest);
+  if (!opened) throw invalidLink();
+  const { scope, invitationId: id } = opened;
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
+  const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
+  await lockUsers(workspaceTrx, [userId, ...(inviter ? [inviter.userId] : [])]);
+  // The inviter may have been disabled before the lock.
+  const invitation = requireValid(await findInvitation(workspaceTrx, scope, { id }));
+  if (!(await isUserActing(workspaceTrx, userId))) throw new AppError("FORBIDDEN");
+  if (invitation.email !== email) {
+    const message = `This invitation is for ${invitation.email}. Sign in with that email address to accept it.`;
+    throw new AppError("FORBIDDEN", { message });
+  }
+  if (!(await takeVerification(workspaceTrx, { purpose, digest }))) throw invalidLink();
+  const { role } = invitation;
+  if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
+    throw new AppError("CONFLICT", { message: "You are already a member of this workspace." });
+  }
+  await endInvitation(workspaceTrx, scope, id);
+  requireQuota(quotas, "membersPerWorkspace", (await countMembers(workspaceTrx, scope, {})) - 1);
+  if (role === "owner") await requireOwnershipQuota(workspaceTrx, { scope, userId }, quotas);
+  if (invitation.isEmailed) await markEmailVerified(workspaceTrx, userId);
+  const origin = { ...from, actor: { kind: "session", userId, isFresh: true } } as const;
+  const after = { role, invitedBy: inviter?.name ?? null };
+  await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
+  const { name, slug } = await getWorkspace(workspaceTrx, scope);
+  return { id: scope.workspaceId, name, slug, role };
+}
+
+/** @throws {AppError} NOT_FOUND */
+export async function getInvitation(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: InvitationId,
+): Promise<Invitation> {
+  const invitation = await findInvitation(trx, scope, { id });
+  if (!invitation) throw new AppError("NOT_FOUND", { message: "There is no such invitation." });
+  return invitation;
+}
+
+async function endInvitation(trx: WorkspaceTrx, scope: WorkspaceScope, id: InvitationId): Promise<void> {
+  await deleteVerifications(trx, { purpose, subject: invitationSubject(scope, id) });
+  await deleteInvitation(trx, scope, { id });
+}
+
+/** Enters a workspace to invite somebody, and checks the actor under the lock. */
+async function enterToInvite(trx: Trx, edit: Edit) {
+  const { scope, origin } = edit;
+  const { workspaceTrx, role: ownRole } = await enterForEdit(trx, edit, permission);
+  const requirement = { workspaceId: scope.workspaceId, permission } as const;
+  const { restrictions } = (await requireStillActing(workspaceTrx, origin, { requirement })) ?? {};
+  const canGrant = (role: Role): boolean => canGrantRole(ownRole, restrictions, role);
+  /** @throws {AppError} FORBIDDEN. A role that manages members also needs a recent password. */
+  const requireGrant = (role: Role): void => {
+    if (!canGrant(role)) throw new AppError("FORBIDDEN");
+    if (isHigherRole(role, "member")) requireFresh(origin);
+  };
+  return { workspaceTrx, canGrant, requireGrant };
+}
+
+function inviterOf({ actor }: Origin): UserId | null {
+  return actor.kind === "command" ? null : actor.userId;
+}
+
+/** Replaces the link of an invitation. The token is in the URL's fragment, which browsers don't send to servers. */
+async function issueLink(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: InvitationId,
+  { baseUrl }: InvitationTerms,
+): Promise<SentInvitation> {
+  const subject = invitationSubject(scope, id);
+  const token = createLinkToken();
+  await deleteVerifications(trx, { purpose, subject });
+  const name = { purpose, digest: digestLinkToken(token) } as const;
+  await insertVerification(trx, name, { subject, lifetimeSeconds: invitationLifetimeSeconds });
+  return { invitation: await getInvitation(trx, scope, id), url: `${baseUrl}/invitation#${token}` };
+}
+
+/** The digest of the token in a link. */
+export function digestLink(url: string): Buffer {
+  return digestLinkToken(url.slice(url.indexOf("#") + 1));
+}
+
+/** @throws {AppError} TOO_MANY_REQUESTS, so that nobody can send mail to any number of addresses. */
+async function takeInvitationRate(
+  trx: Trx,
+  { actor }: Origin,
+  { invitationsPerHour }: Quotas,
+): Promise<void> {
+  if (actor.kind === "command") return;
+  const digest = createHash("sha256").update(`invitations of ${actor.userId}`).digest();
+  const bucket = { digest, capacity: invitationsPerHour, refillSeconds: 3_600 / invitationsPerHour };
+  const waitSeconds = Math.ceil(await takeFromBucket(trx, bucket));
+  if (waitSeconds === 0) return;
+  const limit = invitationsPerHour.toLocaleString("en-US");
+  throw new AppError("TOO_MANY_REQUESTS", {
+    message: `You have sent ${limit} invitations within an hour, which is the limit. Try again later.`,
+    retryAfterSeconds: waitSeconds,
+  });
+}
+
+/** @throws {AppError} NOT_FOUND */
+function requireValid(invitation: Invitation | undefined): Invitation {
+  if (!invitation || statusOf(invitation) !== "pending") throw invalidLink();
+  return invitation;
+}
+
+function invalidLink(): AppError {
+  const message = "This invitation has expired, was revoked, or was already accepted. Ask for a new one.";
+  return new AppError("NOT_FOUND", { message });
+}

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { createInvitation as create, digestLink, reissueLink } from "../../domain/invitations.ts";
+import { email, role } from "../../fields.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { presentSentInvitation, sentInvitation } from "../../presenters/invitation.ts";
+import { workspaceParams } from "../../schemas.ts";
+
+export const createInvitation = defineEndpoint({
+  method: "POST",
+  path: "/workspaces/:workspaceId/invitations",
+  operationId: "createInvitation",
+  summary: "Invite a person",
+  description:
+    "Creates a link with which a person joins the workspace, by signing in or signing up with this email address. The link is valid once, for seven days. You can't grant a role with more permissions than your own. If the response is lost, send the request again with the same `Idempotency-Key`: while the invitation is pending, the response has a new link, and the former one is no longer valid.",
+  access: { workspace: "members:manage" },
+  request: {
+    params: workspaceParams,
+    body: z.strictObject({
+      email: email.meta({ example: "grace@example.com" }),
+      role: role.meta({ example: "member" }),
+    }),
+  },
+  response: { status: 201, schema: sentInvitation },
+  secret: {
+    member: "url",
+    digest: digestLink,
+    reissue: (_request, { access: { scope }, origin, instance }, { trx, hash }) =>
+      reissueLink(trx, { scope, origin }, hash, instance),
+  },
+  errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
+  handle: async ({ body }, { transact, access: { scope }, origin, instance }) =>
+    presentSentInvitation(await transact((trx) => create(trx, { scope, origin }, body, instance))),
+});

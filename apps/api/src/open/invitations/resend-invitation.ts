@@ -1,0 +1,25 @@
+import { digestLink, reissueLink, resendInvitation as resend } from "../../domain/invitations.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { presentSentInvitation, sentInvitation } from "../../presenters/invitation.ts";
+import { invitationParams } from "../../schemas.ts";
+
+export const resendInvitation = defineEndpoint({
+  method: "POST",
+  path: "/workspaces/:workspaceId/invitations/:invitationId/resend",
+  operationId: "resendInvitation",
+  summary: "Send an invitation again",
+  description:
+    "Creates a new link, which is valid for seven days. The former link is no longer valid, and you become the person who invites.",
+  access: { workspace: "members:manage" },
+  request: { params: invitationParams },
+  response: { status: 200, schema: sentInvitation },
+  secret: {
+    member: "url",
+    digest: digestLink,
+    reissue: (_request, { access: { scope }, origin, instance }, { trx, hash }) =>
+      reissueLink(trx, { scope, origin }, hash, instance),
+  },
+  errors: ["NOT_FOUND"],
+  handle: async ({ params: { invitationId } }, { transact, access: { scope }, origin, instance }) =>
+    presentSentInvitation(await transact((trx) => resend(trx, { scope, origin }, invitationId, instance))),
+});

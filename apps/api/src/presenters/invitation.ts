@@ -1,0 +1,55 @@
+import { encodeId } from "@latchkey/db/ids";
+import type { Invitation } from "@latchkey/db/invitations";
+import { z } from "zod";
+import { type SentInvitation, statusOf } from "../domain/invitations.ts";
+import { role } from "../fields.ts";
+import { secretStatus, shownEmail, shownId, shownUrl, timestamp } from "../schemas.ts";
+
+/** An invitation that nobody has accepted yet. */
+export const invitation = z
+  .object({
+    id: shownId("invitation"),
+    email: shownEmail,
+    role: role.meta({ example: "member" }),
+    status: z.enum(["pending", "expired", "invalid"]).meta({
+      description:
+        "`invalid`: the user who sent it is disabled, has left the workspace, or can no longer grant the role. Sending an expired or invalid invitation again makes it valid.",
+      example: "pending",
+    }),
+    invitedBy: z
+      .object({ userId: shownId("user"), name: z.string().meta({ example: "Ada Lovelace" }) })
+      .nullable()
+      .meta({ description: "The user who sent it last; null for the operator's command." }),
+    createdAt: timestamp,
+    expiresAt: timestamp,
+  })
+  .meta({ id: "Invitation" });
+
+/** An invitation that was just sent, with its link. */
+export const sentInvitation = invitation
+  .extend({
+    url: shownUrl.optional().meta({
+      description:
+        "The link with which the person accepts the invitation, once. It is shown only in this response. Absent if `secretStatus` is `omitted`.",
+      example: "https://keys.example.com/invitation#9hJ2…",
+    }),
+    secretStatus,
+  })
+  .meta({ id: "SentInvitation" });
+
+export function presentInvitation(shown: Invitation): z.input<typeof invitation> {
+  const { inviter } = shown;
+  return {
+    id: encodeId("invitation", shown.id),
+    email: shown.email,
+    role: shown.role,
+    status: statusOf(shown),
+    invitedBy: inviter && { userId: encodeId("user", inviter.userId), name: inviter.name },
+    createdAt: shown.createdAt.toISOString(),
+    expiresAt: shown.expiresAt.toISOString(),
+  };
+}
+
+export function presentSentInvitation({ invitation: sent, url }: SentInvitation) {
+  return { ...presentInvitation(sent), url, secretStatus: "issued" as const };
+}

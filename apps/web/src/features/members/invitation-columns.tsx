@@ -1,0 +1,62 @@
+import { roleTitles } from "../../server/roles.ts";
+import type { Invitation } from "../../server/trpc.ts";
+import type { DataColumn } from "../../ui/data-table.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Tag } from "../../ui/tag.tsx";
+import classes from "./member-columns.module.css";
+
+const statusTitles = { expired: "Expired", invalid: "No longer valid" } as const;
+
+/** The columns of the invitations to a workspace. */
+export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<Invitation>[]] = [
+  {
+    id: "email",
+    label: "Email address",
+    order: "email",
+    minWidth: 200,
+    grow: 2,
+    rank: 0,
+    cell: ({ email, status }) => (
+      <span className={classes.person}>
+        <span className={classes.name} title={email}>
+          {email}
+        </span>
+        {status !== "pending" && <Tag>{statusTitles[status]}</Tag>}
+      </span>
+    ),
+  },
+  {
+    id: "role",
+    label: "Role",
+    minWidth: 96,
+    grow: 0,
+    rank: 1,
+    cell: ({ role }) => roleTitles[role],
+  },
+  {
+    id: "invitedBy",
+    label: "Invited by",
+    minWidth: 140,
+    rank: 3,
+    cell: ({ invitedBy }) => <bdi>{invitedBy?.name ?? "The operator’s command"}</bdi>,
+  },
+  {
+    id: "createdAt",
+    label: "Invited",
+    isTime: true,
+    order: "createdAt",
+    minWidth: 112,
+    grow: 0,
+    rank: 4,
+    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+  },
+  {
+    id: "expiresAt",
+    label: "Expires",
+    isTime: true,
+    minWidth: 112,
+    grow: 0,
+    rank: 2,
+    cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
+  },
+];

@@ -1,0 +1,21 @@
+import type { ReactElement } from "react";
+import type { SentInvitation } from "../../server/trpc.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import classes from "../../ui/dialog.module.css";
+import { describeExactly } from "../../ui/elapsed.ts";
+
+/** The link of an invitation that was just sent, which is shown only once. */
+export function InvitationLink({ invitation }: { readonly invitation: SentInvitation }): ReactElement {
+  const { email, url = "", expiresAt } = invitation;
+  return (
+    <>
+      <p className={classes.words}>
+        Send this link to <strong>{email}</strong>. It works once, for an account with this email address,
+        until {describeExactly(new Date(expiresAt))}. You can’t see it again.
+      </p>
+      <div className={classes.code}>
+        <CodeLine code={url} copyLabel="Copy link" />
+      </div>
+    </>
+  );
+}

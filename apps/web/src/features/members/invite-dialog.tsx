@@ -1,0 +1,137 @@
+import { Button, Group, Modal, Select, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { isRole, roleTitles } from "../../server/roles.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import { type Role, type SentInvitation, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import classes from "../../ui/dialog.module.css";
+import { checkEmail } from "../../ui/field-rules.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { Quoted } from "../../ui/quoted.tsx";
+import { InvitationLink } from "./invitation-link.tsx";
+
+interface InviteDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly grantableRoles: readonly Role[];
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Invites a person to a workspace, then shows the link. */
+export function InviteDialog(props: InviteDialogProps): ReactElement {
+  const { workspace, isOpen, onClose } = props;
+  const isSending = useIsMutating({ mutationKey: trpc.invitations.create.mutationKey() }) > 0;
+  return (
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(isSending, onClose)}
+      title={
+        <>
+          Invite a person to <Quoted>{workspace.name}</Quoted>
+        </>
+      }
+      size={560}
+    >
+      <Invite {...props} />
+    </Modal>
+  );
+}
+
+function Invite({ workspace, grantableRoles, onClose }: InviteDialogProps): ReactElement {
+  const [sent, setSent] = useState<SentInvitation>();
+  if (!sent) {
+    return (
+      <InviteForm workspace={workspace} grantableRoles={grantableRoles} onSent={setSent} onClose={onClose} />
+    );
+  }
+  return (
+    <>
+      <InvitationLink invitation={sent} />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={() => setSent(undefined)}>
+          Invite another person
+        </Button>
+        <Button onClick={onClose} data-autofocus>
+          Done
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+interface InviteFormProps extends Omit<InviteDialogProps, "isOpen"> {
+  readonly onSent: (invitation: SentInvitation) => void;
+}
+
+function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormProps): ReactElement {
+  const queryClient = useQueryClient();
+  const form = useForm({
+    name: "invite",
+    mode: "uncontrolled",
+    initialValues: { email: "", role: "member" as Role },
+    validate: { email: checkEmail },
+  });
+  const create = useMutation(
+    trpc.invitations.create.mutationOptions({
+      onSuccess: (invitation) => {
+        void queryClient.invalidateQueries({ queryKey: trpc.invitations.list.pathKey() });
+        onSent(invitation);
+      },
+      onError: (error) => {
+        const failure = describeFailure(error);
+        if (failure.code !== "CONFLICT") return void showIssues(form, error);
+        form.setFieldError("email", failure.message);
+        form.getInputNode("email")?.focus();
+      },
+    }),
+  );
+  const failure = create.error ? describeFailure(create.error) : undefined;
+  const isShownUnderFields = failure && (failure.code === "CONFLICT" || hasIssueOf(form, failure));
+  const { onChange, ...roleProps } = form.getInputProps("role");
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(({ email, role }) => {
+        if (!create.isPending) create.mutate({ workspaceId: workspace.id, email: email.trim(), role });
+      }, focusFirstError(form.getInputNode))}
+    >
+      {failure && !isShownUnderFields && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
+      )}
+      <TextInput
+        {...form.getInputProps("email")}
+        key={form.key("email")}
+        label="Email address"
+        description="They join by signing in or signing up with this email address."
+        placeholder="grace@example.com"
+        type="email"
+        autoComplete="off"
+        data-autofocus
+        required
+        withAsterisk={false}
+      />
+      <Select
+        {...roleProps}
+        key={form.key("role")}
+        label="Role"
+        data={grantableRoles.map((role) => ({ value: role, label: roleTitles[role] }))}
+        allowDeselect={false}
+        onChange={(role) => isRole(role) && onChange(role)}
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onClose} disabled={create.isPending}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={create.isPending}>
+          Create invitation
+        </BusyButton>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,71 @@
+import { Button, Group, Modal } from "@mantine/core";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type Invitation, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
+import classes from "../../ui/dialog.module.css";
+import { InvitationLink } from "./invitation-link.tsx";
+
+interface ResendDialogProps {
+  readonly workspace: SessionWorkspace;
+  /** The dialog is open if it is defined. */
+  readonly invitation: Invitation | undefined;
+  readonly onClose: () => void;
+}
+
+/** Creates a new link for an invitation, and shows it. */
+export function ResendDialog(props: ResendDialogProps): ReactElement {
+  const { invitation, onClose } = props;
+  const isSending = useIsMutating({ mutationKey: trpc.invitations.resend.mutationKey() }) > 0;
+  return (
+    <Modal
+      opened={invitation !== undefined}
+      {...closeUnlessBusy(isSending, onClose)}
+      title={invitation && `Invite ${invitation.email} again?`}
+      size={560}
+    >
+      {invitation && <Resend {...props} invitation={invitation} />}
+    </Modal>
+  );
+}
+
+function Resend({
+  workspace,
+  invitation,
+  onClose,
+}: ResendDialogProps & { readonly invitation: Invitation }): ReactElement {
+  const queryClient = useQueryClient();
+  const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.invitations.list.pathKey() });
+  const resend = useMutation(
+    trpc.invitations.resend.mutationOptions({ onSuccess: refresh, onError: refresh }),
+  );
+  if (resend.data) {
+    return (
+      <>
+        <InvitationLink invitation={resend.data} />
+        <Group justify="flex-end">
+          <Button onClick={onClose} data-autofocus>
+            Done
+          </Button>
+        </Group>
+      </>
+    );
+  }
+  return (
+    <>
+      <p className={classes.words}>
+        This creates a new link, which is valid for seven days. The former link stops working.
+      </p>
+      <ConfirmActions
+        action="Create a new link"
+        failure={resend.error ? describeFailure(resend.error) : undefined}
+        isBusy={resend.isPending}
+        isDangerous={false}
+        onCancel={onClose}
+        onConfirm={() => resend.mutate({ workspaceId: workspace.id, id: invitation.id })}
+      />
+    </>
+  );
+}

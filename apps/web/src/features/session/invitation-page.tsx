@@ -1,0 +1,287 @@
+import { Button, Skeleton, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { Link, useLocation, useRouter } from "@tanstack/react-router";
+import { type ReactElement, useState } from "react";
+import { describeRejection } from "../../server/describe-rejection.ts";
+import { describeFailure } from "../../server/failure.ts";
+import { clearUserQueries } from "../../server/query-client.ts";
+import { withArticle } from "../../server/roles.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import { type InvitationPreview, type Session, trpc, trpcClient } from "../../server/trpc.ts";
+import { useEndSession } from "../../server/use-end-session.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { collapseSpaces } from "../../ui/collapse-spaces.ts";
+import { checkName, checkNewPassword, checkPassword, passwordHelp } from "../../ui/field-rules.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { SecretField } from "../../ui/secret-field.tsx";
+import { EmailField } from "./email-field.tsx";
+import classes from "./session-frame.module.css";
+import { SessionFrame } from "./session-frame.tsx";
+
+/** Lets a person accept the invitation of a link, by signing in or signing up. */
+export function InvitationPage(): ReactElement {
+  const token = useLocation({ select: ({ hash }) => hash });
+  const { data: current } = useSuspenseQuery(
+    trpc.session.current.queryOptions(undefined, { staleTime: Infinity }),
+  );
+  // Not the cached session, which changes before the workspace opens.
+  const [session, setSession] = useState(current);
+  const preview = useQuery({
+    queryKey: ["invitation", token],
+    queryFn: () => trpcClient.invitations.preview.mutate({ token }),
+    enabled: token !== "",
+    retry: false,
+    staleTime: Infinity,
+  });
+  const failure = preview.error ? describeFailure(preview.error) : undefined;
+  if (token === "" || failure) {
+    return (
+      <SessionFrame
+        title="This invitation can’t be used"
+        explanation={failure?.message ?? "The link is incomplete. Open the whole link that you got."}
+      >
+        <p className={classes.other}>
+          <Link to="/">{session ? "Go to your workspaces" : "Go to sign-in"}</Link>
+        </p>
+      </SessionFrame>
+    );
+  }
+  const invitation = preview.data;
+  if (!invitation) {
+    return (
+      <SessionFrame title="Invitation" explanation={<Skeleton h={12} w={240} component="span" />}>
+        <Skeleton h={120} />
+      </SessionFrame>
+    );
+  }
+  const { workspaceName, inviterName, role } = invitation;
+  return (
+    <SessionFrame
+      title={`Join ${workspaceName}`}
+      explanation={
+        <>
+          {inviterName === null ? (
+            "You are invited"
+          ) : (
+            <>
+              <bdi>{inviterName}</bdi> invited you
+            </>
+          )}{" "}
+          to join as {withArticle(role)}.
+        </>
+      }
+    >
+      <Acceptance token={token} invitation={invitation} session={session} onSession={setSession} />
+    </SessionFrame>
+  );
+}
+
+interface AcceptanceProps {
+  readonly token: string;
+  readonly invitation: InvitationPreview;
+  readonly session: Session | null;
+  /** Called if the session has changed and the invitation was not accepted. */
+  readonly onSession: (session: Session | null) => void;
+}
+
+function Acceptance({ token, invitation, session, onSession }: AcceptanceProps): ReactElement {
+  const { email, hasAccount } = invitation;
+  if (!session) {
+    return hasAccount ? (
+      <SignInForm token={token} email={email} onSession={onSession} />
+    ) : (
+      <SignUpForm token={token} email={email} />
+    );
+  }
+  if (session.user.email !== email)
+    return <OtherAccount email={email} ownEmail={session.user.email} onSession={onSession} />;
+  return <JoinButton token={token} email={email} />;
+}
+
+/** Opens a workspace that a user has just joined. */
+function useOpenWorkspace(): (session: Session, slug: string) => Promise<void> {
+  const router = useRouter();
+  const queryClient = useQueryClient();
+  return async (session, slug) => {
+    queryClient.setQueryData(trpc.session.current.queryKey(), session);
+    await router.navigate({ to: "/w/$slug", params: { slug }, replace: true });
+  };
+}
+
+function JoinButton({ token, email }: { readonly token: string; readonly email: string }): ReactElement {
+  const sessionChanges = useSessionChanges();
+  const accept = useMutation(trpc.invitations.accept.mutationOptions({ onSuccess: sessionChanges.add }));
+  const failure = accept.error ? describeFailure(accept.error) : undefined;
+  return (
+    <div className={classes.form}>
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      <BusyButton loading={accept.isPending} onClick={() => accept.mutate({ token })}>
+        Join
+      </BusyButton>
+      <p className={classes.other}>You are signed in as {email}.</p>
+    </div>
+  );
+}
+
+/** The signed-in user is not the person who was invited. */
+function OtherAccount({
+  email,
+  ownEmail,
+  onSession,
+}: {
+  readonly email: string;
+  readonly ownEmail: string;
+  readonly onSession: (session: null) => void;
+}): ReactElement {
+  const queryClient = useQueryClient();
+  const signOut = useEndSession(() => {
+    clearUserQueries();
+    queryClient.setQueryData(trpc.session.current.queryKey(), null);
+    onSession(null);
+  });
+  return (
+    <div className={classes.form}>
+      <p>
+        The invitation is for <strong>{email}</strong>, and you are signed in as <strong>{ownEmail}</strong>.
+      </p>
+      <Button onClick={signOut}>Sign out and continue</Button>
+      <p className={classes.other}>
+        <Link to="/">Go to your workspaces</Link>
+      </p>
+    </div>
+  );
+}
+
+interface FormProps {
+  readonly token: string;
+  readonly email: string;
+}
+
+function SignInForm({
+  token,
+  email,
+  onSession,
+}: FormProps & { readonly onSession: (session: Session) => void }): ReactElement {
+  const queryClient = useQueryClient();
+  const openWorkspace = useOpenWorkspace();
+  const form = useForm({
+    mode: "uncontrolled",
+    initialValues: { password: "" },
+    validate: { password: checkPassword },
+  });
+  const signIn = useMutation(
+    trpc.session.signIn.mutationOptions({
+      meta: { isSignIn: true },
+      onSuccess: async (session) => {
+        const joined = await trpcClient.invitations.accept.mutate({ token }).catch(() => undefined);
+        if (joined) {
+          const { id, name, slug, role } = joined;
+          const workspaces = [...session.workspaces, { id, name, slug, role }];
+          return await openWorkspace({ ...session, workspaces }, slug);
+        }
+        // The page now offers to join, which fails with the reason.
+        queryClient.setQueryData(trpc.session.current.queryKey(), session);
+        onSession(session);
+      },
+      onError: (error) => {
+        if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
+        form.setFieldError("password", "The password is wrong. Check it and try again.");
+        form.getInputNode("password")?.focus();
+      },
+    }),
+  );
+  const failure = signIn.error ? describeFailure(signIn.error) : undefined;
+  const isShownUnderFields = failure && (failure.code === "UNAUTHORIZED" || hasIssueOf(form, failure));
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(
+        ({ password }) => signIn.mutate({ email, password }),
+        focusFirstError(form.getInputNode),
+      )}
+    >
+      {failure && !isShownUnderFields && (
+        <FormFailure message={describeRejection(failure, signIn.submittedAt)} requestId={failure.requestId} />
+      )}
+      <EmailField value={email} readOnly />
+      <SecretField
+        label="Password"
+        description="You have an account with this email address."
+        required
+        {...form.getInputProps("password")}
+        key={form.key("password")}
+        autoComplete="current-password"
+        autoFocus
+      />
+      <BusyButton type="submit" loading={signIn.isPending}>
+        Sign in and join
+      </BusyButton>
+    </form>
+  );
+}
+
+function SignUpForm({ token, email }: FormProps): ReactElement {
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const openWorkspace = useOpenWorkspace();
+  const form = useForm({
+    mode: "uncontrolled",
+    initialValues: { name: "", password: "" },
+    validate: { name: checkName, password: checkNewPassword },
+  });
+  const signUp = useMutation(
+    trpc.session.signUpInvited.mutationOptions({
+      meta: { isSignIn: true },
+      onSuccess: (session) => openWorkspace(session, session.workspaces[0]?.slug ?? ""),
+      onError: (error) => void showIssues(form, error),
+    }),
+  );
+  if (instance.registration === "closed") {
+    return (
+      <p>
+        There is no account for <strong>{email}</strong>, and sign-up is disabled on this instance. Ask its
+        operator for an account, then open this link again.
+      </p>
+    );
+  }
+  const failure = signUp.error ? describeFailure(signUp.error) : undefined;
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(
+        ({ name, password }) => signUp.mutate({ token, name: collapseSpaces(name), password }),
+        focusFirstError(form.getInputNode),
+      )}
+    >
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={describeRejection(failure, signUp.submittedAt)} requestId={failure.requestId} />
+      )}
+      <EmailField value={email} readOnly />
+      <TextInput
+        {...form.getInputProps("name")}
+        key={form.key("name")}
+        label="Name"
+        dir="auto"
+        autoComplete="name"
+        autoFocus
+        required
+        withAsterisk={false}
+      />
+      <SecretField
+        label="Password"
+        required
+        {...form.getInputProps("password")}
+        key={form.key("password")}
+        description={passwordHelp}
+        autoComplete="new-password"
+      />
+      <BusyButton type="submit" loading={signUp.isPending}>
+        Create account and join
+      </BusyButton>
+    </form>
+  );
+}

@@ -1,0 +1,192 @@
+import { sql } from "kysely";
+import { createId, type InvitationId, type UserId } from "./ids.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { Role } from "./schema.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** An invitation that nobody has accepted yet. */
+export interface Invitation {
+  readonly id: InvitationId;
+  /** In lower case. */
+  readonly email: string;
+  readonly role: Role;
+  /** Whether the link was emailed. If so, whoever has it can read mail to that address. */
+  readonly isEmailed: boolean;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  /** By the database's clock. */
+  readonly isExpired: boolean;
+  /** Null for the operator's command. */
+  readonly inviter: Inviter | null;
+}
+
+export interface Inviter {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly isDisabled: boolean;
+  /** The current role in the workspace; null if the inviter is no longer a member. */
+  readonly role: Role | null;
+}
+
+interface NewInvitation {
+  readonly email: string;
+  readonly role: Role;
+  readonly invitedBy: UserId | null;
+  readonly isEmailed: boolean;
+  readonly lifetimeSeconds: number;
+}
+
+/** How long an expired invitation stays in the list, in days. */
+const keepExpiredDays = 30;
+
+/**
+ * Adds an invitation. Returns undefined if the workspace has one for this email address, even an expired one.
+ * @param invitation.email in lower case.
+ */
+export async function insertInvitation(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { email, role, invitedBy, isEmailed, lifetimeSeconds }: NewInvitation,
+): Promise<InvitationId | undefined> {
+  const row = await trx
+    .insertInto("invitations")
+    .values({
+      workspace_id: scope.workspaceId,
+      id: createId("invitation"),
+      email,
+      role,
+      invited_by: invitedBy,
+      is_emailed: isEmailed,
+      expires_at: expireAfter(lifetimeSeconds),
+    })
+    .onConflict((conflict) => conflict.columns(["workspace_id", "email"]).doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/** Makes an invitation valid again for its whole lifetime, in the name of the user who sends it again. */
+export async function renewInvitation(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: InvitationId,
+  { invitedBy, isEmailed, lifetimeSeconds }: Omit<NewInvitation, "email" | "role">,
+): Promise<void> {
+  await trx
+    .updateTable("invitations")
+    .set({ invited_by: invitedBy, is_emailed: isEmailed, expires_at: expireAfter(lifetimeSeconds) })
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Deletes an invitation. Returns false if there is none. */
+export async function deleteInvitation(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  invitation: { readonly id: InvitationId } | { readonly email: string },
+): Promise<boolean> {
+  const query = trx.deleteFrom("invitations").where("workspace_id", "=", scope.workspaceId);
+  const { numDeletedRows } = await ("id" in invitation
+    ? query.where("id", "=", invitation.id)
+    : query.where("email", "=", invitation.email)
+  ).executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/**
+ * Deletes the invitations of a workspace that expired a month ago. The purger can't see them, because it enters no
+ * workspace.
+ */
+export async function deleteOldInvitations(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
+  await trx
+    .deleteFrom("invitations")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where(sql<boolean>`expires_at <= clock_timestamp() - make_interval(days => ${keepExpiredDays})`)
+    .execute();
+}
+
+export const invitationOrders = {
+  createdAt: { column: "invitations.created_at", type: "timestamptz", id: "invitations.id" },
+  email: { column: "invitations.email", type: "text", id: "invitations.id" },
+} as const satisfies Record<string, Order>;
+
+/** Returns a page of a workspace's invitations. */
+export async function listInvitations(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { sort, ...page }: Page & { readonly sort: keyof typeof invitationOrders },
+): Promise<(Invitation & { position: string })[]> {
+  const rows = await cutPage(selectInvitations(trx, scope), invitationOrders[sort], page).execute();
+  return rows.map(({ position, ...row }) => ({ ...toInvitation(row), position }));
+}
+
+export async function countInvitations(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<number> {
+  const { count } = await trx
+    .selectFrom("invitations")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("workspace_id", "=", scope.workspaceId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export async function findInvitation(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  invitation: { readonly id: InvitationId } | { readonly email: string },
+): Promise<Invitation | undefined> {
+  const query = selectInvitations(trx, scope);
+  const row = await ("id" in invitation
+    ? query.where("invitations.id", "=", invitation.id)
+    : query.where("invitations.email", "=", invitation.email)
+  ).executeTakeFirst();
+  return row && toInvitation(row);
+}
+
+function expireAfter(lifetimeSeconds: number) {
+  return sql<Date>`clock_timestamp() + make_interval(secs => ${lifetimeSeconds})`;
+}
+
+function selectInvitations(trx: WorkspaceTrx, scope: WorkspaceScope) {
+  return trx
+    .selectFrom("invitations")
+    .leftJoin("users", "users.id", "invitations.invited_by")
+    .leftJoin("members", (join) =>
+      join
+        .onRef("members.workspace_id", "=", "invitations.workspace_id")
+        .onRef("members.user_id", "=", "invitations.invited_by"),
+    )
+    .select([
+      "invitations.id",
+      "invitations.email",
+      "invitations.role",
+      "invitations.is_emailed as isEmailed",
+      "invitations.created_at as createdAt",
+      "invitations.expires_at as expiresAt",
+      sql<boolean>`invitations.expires_at <= clock_timestamp()`.as("isExpired"),
+      "users.id as inviterId",
+      "users.name as inviterName",
+      (eb) => eb("users.disabled_at", "is not", null).$castTo<boolean>().as("isInviterDisabled"),
+      "members.role as inviterRole",
+    ])
+    .where("invitations.workspace_id", "=", scope.workspaceId);
+}
+
+function toInvitation({
+  inviterId,
+  inviterName,
+  isInviterDisabled,
+  inviterRole,
+  ...invitation
+}: Omit<Invitation, "inviter"> & {
+  readonly inviterId: UserId | null;
+  readonly inviterName: string | null;
+  readonly isInviterDisabled: boolean;
+  readonly inviterRole: Role | null;
+}): Invitation {
+  const inviter =
+    inviterId === null
+      ? null
+      : { userId: inviterId, name: inviterName ?? "", isDisabled: isInviterDisabled, role: inviterRole };
+  return { ...invitation, inviter };
+}

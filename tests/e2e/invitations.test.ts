@@ -1,0 +1,156 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter, visitor } from "../support/visitor.ts";
+import { getWorkspace } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada invites people to her workspace. Linus has an account, and Grace has none. Each test continues where the
+// previous one ended.
+
+let ada: Page;
+let linus: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+let graceLink: string;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
+  ({ page: ada } = await browser.open());
+  await enter(ada, baseUrl);
+  workspace = await getWorkspace(ada);
+  ({ page: linus } = await browser.open());
+  await enter(linus, baseUrl, "linus@example.com");
+});
+
+const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
+const dialogOf = (page: Page) => page.getByRole("dialog");
+const rowOf = (page: Page, email: string) => page.getByRole("row").filter({ hasText: email });
+
+/** Invites somebody with the dialog, which must be open. Returns the link. */
+async function invite(email: string, role?: string): Promise<string> {
+  const dialog = dialogOf(ada);
+  await dialog.getByLabel("Email address").fill(email);
+  if (role) {
+    await dialog.getByRole("combobox", { name: "Role" }).click();
+    await ada.getByRole("option", { name: role }).click();
+  }
+  await dialog.getByRole("button", { name: "Create invitation" }).click();
+  return await readLink();
+}
+
+async function readLink(): Promise<string> {
+  const code = dialogOf(ada).locator("code");
+  await code.waitFor();
+  return (await code.textContent()) ?? "";
+}
+
+test("invites a person from the members page, and shows the link once", async () => {
+  await ada.goto(addressOf("members"));
+  await ada.getByRole("button", { name: "Invite a person" }).click();
+  const dialog = dialogOf(ada);
+  await dialog.getByRole("button", { name: "Create invitation" }).click();
+  await dialog.getByText("Enter an email address, for example name@example.com.").waitFor();
+  graceLink = await invite("Grace@example.com", "Admin");
+  expect(graceLink).toMatch(/^http:.+\/invitation#[\w-]{43}$/);
+  await dialog.getByText("Send this link to grace@example.com.").waitFor();
+  await dialog.getByRole("button", { name: "Copy link" }).waitFor();
+  await dialog.getByRole("button", { name: "Invite another person" }).click();
+  await dialog.getByLabel("Email address").fill("grace@example.com");
+  await dialog.getByRole("button", { name: "Create invitation" }).click();
+  await dialog.getByText("This person already has an invitation.").waitFor();
+  await invite("ken@example.com");
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+
+  await ada.getByRole("link", { name: "Invitations" }).click();
+  await rowOf(ada, "grace@example.com").getByText("Admin").waitFor();
+  await rowOf(ada, "ken@example.com").getByText("Ada Lovelace").waitFor();
+  await ada.getByRole("columnheader", { name: "Email address" }).getByRole("button").click();
+  await ada.waitForURL(/\?sort=email$/);
+  await ada.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+});
+
+test("a person without an account signs up with the link, and works in the workspace", async () => {
+  const { page } = await environment.browser.open({ viewport: { width: 375, height: 800 } });
+  const sent: string[] = [];
+  page.on("request", (request) => sent.push(request.url()));
+  await page.goto(graceLink);
+  await page.getByText("Ada Lovelace invited you to join as an admin.").waitFor();
+  expect(await page.getByLabel("Email").inputValue()).toBe("grace@example.com");
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByLabel("Name").fill("Grace Hopper");
+  await page.getByLabel("Password").fill("short");
+  await page.getByRole("button", { name: "Create account and join" }).click();
+  await page.getByText("Use at least 12 characters.").waitFor();
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Create account and join" }).click();
+  await page.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+  await page.goto(addressOf("audit"));
+  await page.getByText("joined as an admin, invited by Ada Lovelace").waitFor();
+  // The token reaches no log that contains URLs.
+  const token = graceLink.split("#")[1] ?? "";
+  expect(sent.filter((address) => address.includes(token))).toEqual([]);
+
+  await page.goto("about:blank");
+  await page.goto(graceLink);
+  await page.getByRole("heading", { name: "This invitation can’t be used" }).waitFor();
+  await page.getByText("This invitation has expired, was revoked, or was already accepted.").waitFor();
+  await page.goto(`${environment.baseUrl}/invitation`);
+  await page.getByText("The link is incomplete.").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+});
+
+test("revokes an invitation, and sends another one again", async () => {
+  await ada.goto(addressOf("members/invitations"));
+  await ada.getByRole("button", { name: "Invite a person" }).click();
+  const former = await invite("linus@example.com", "Viewer");
+  await dialogOf(ada).getByRole("button", { name: "Done" }).click();
+  await dialogOf(ada).waitFor({ state: "detached" });
+  await ada.getByRole("button", { name: "Revoke the invitation of ken@example.com" }).click();
+  await dialogOf(ada).getByText("The link stops working immediately.").waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Revoke" }).click();
+  await ada.getByText("The invitation was revoked.").waitFor();
+  await rowOf(ada, "ken@example.com").waitFor({ state: "detached" });
+
+  await ada.getByRole("button", { name: "Invite linus@example.com again" }).click();
+  await dialogOf(ada).getByRole("button", { name: "Create a new link" }).click();
+  const link = await readLink();
+  await dialogOf(ada).getByRole("button", { name: "Done" }).click();
+  await linus.goto(former);
+  await linus.getByRole("heading", { name: "This invitation can’t be used" }).waitFor();
+  await linus.goto("about:blank");
+  await linus.goto(link);
+  await linus.getByText("You are signed in as linus@example.com.").waitFor();
+  await linus.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(linus)).toEqual([]);
+  await linus.getByRole("button", { name: "Join" }).click();
+  await linus.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+  await linus.goto(addressOf("members"));
+  await linus.getByText("3 members", { exact: true }).waitFor();
+  expect(await linus.getByRole("button", { name: "Invite a person" }).count()).toBe(0);
+  await ada.reload();
+  await ada.getByText("No pending invitations").waitFor();
+});
+
+test("somebody who is signed in with another account can switch, and sign in and join", async () => {
+  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await environment.command(
+    ["user", "create", "--email", "ken@example.com", "--name", "Ken Thompson", "--password-stdin"],
+    visitor.password,
+  );
+  const link = await invite("ken@example.com");
+  await linus.goto(link);
+  await linus
+    .getByText("The invitation is for ken@example.com, and you are signed in as linus@example.com.")
+    .waitFor();
+  await linus.getByRole("button", { name: "Sign out and continue" }).click();
+  await linus.getByLabel("Password").fill("not the right password");
+  await linus.getByRole("button", { name: "Sign in and join" }).click();
+  await linus.getByText("The password is wrong.").waitFor();
+  await linus.getByLabel("Password").fill(visitor.password);
+  await linus.getByRole("button", { name: "Sign in and join" }).click();
+  await linus.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+  await linus.getByRole("button", { name: "Account menu" }).click();
+  await linus.getByRole("menu").getByText("ken@example.com").waitFor();
+});
