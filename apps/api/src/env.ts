@@ -20,6 +20,10 @@ export interface Env {
   readonly dataDirectory: string;
   readonly authSecret: string | undefined;
   readonly registration: "open" | "invite" | "closed";
+  /** The server that sends email; undefined if the instance sends none. */
+  readonly smtpUrl: string | undefined;
+  /** The sender of emails; undefined for an address at the host of the base URL. */
+  readonly mailFrom: string | undefined;
   /** The origins whose pages may call the open API, serialized as browsers send them. */
   readonly corsOrigins: readonly string[];
   /** Ranges of IP addresses whose `X-Forwarded-For` is trusted. */
@@ -56,6 +60,9 @@ const maxStored = optional(
 const portMessage = "must be a number from 0 to 65535";
 const originMessage = "must be an address without a path, such as https://keys.example.com";
 
+const smtpMessage = "must be an address such as smtps://user:password@mail.example.com";
+const senderMessage = "must be an email address, or a name and address such as Latchkey <keys@example.com>";
+
 const quota = z
   .string()
   .regex(/^[1-9]\d{0,3}$/, "must be a number from 1 to 9999")
@@ -81,6 +88,10 @@ const schema = z.object({
   DATABASE_READ_CONNECTIONS: optional(poolSize()),
   DATA_DIR: optional(z.string()),
   AUTH_SECRET: optional(z.string().min(32, "must have at least 32 random characters")),
+  SMTP_URL: optional(z.string().refine(isSmtpUrl, smtpMessage)),
+  MAIL_FROM: optional(
+    z.string().regex(/^[^\r\n<>]*<[^\s<>@]+@[^\s<>@]+>$|^[^\s<>@]+@[^\s<>@]+$/, senderMessage),
+  ),
   REGISTRATION: optional(z.enum(["open", "invite", "closed"], "must be open, invite or closed")),
   TRUSTED_PROXIES: optional(
     z
@@ -142,6 +153,8 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     dataDirectory: resolve(projectRoot, data.DATA_DIR ?? ".data"),
     authSecret: data.AUTH_SECRET,
     registration: data.REGISTRATION ?? "open",
+    smtpUrl: data.SMTP_URL,
+    mailFrom: data.MAIL_FROM,
     corsOrigins: (data.CORS_ORIGINS ?? []).map((origin) => new URL(origin).origin),
     trustedProxies: data.TRUSTED_PROXIES ?? [],
     historyDays: data.HISTORY_DAYS ?? 90,
@@ -203,3 +216,8 @@ function isWebOrigin(text: string): boolean {
 
 /** The root directory of the repository. Relative paths are resolved against it. */
 export const projectRoot = resolve(import.meta.dirname, "../../..");
+
+function isSmtpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return (url?.protocol === "smtp:" || url?.protocol === "smtps:") && url.hostname !== "";
+}

@@ -22,6 +22,7 @@ import { type Env, projectRoot } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";
 import { reserveAddress } from "./http/server.ts";
 import { LogDestination } from "./log-destination.ts";
+import { createMailTasks } from "./mail/mail-tasks.ts";
 import { endpoints } from "./open/endpoints.ts";
 import { openPools } from "./pools.ts";
 import { version } from "./version.ts";
@@ -110,8 +111,22 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     baseUrl,
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     quotas: env.quotas,
+    sendsEmail: env.smtpUrl !== undefined,
     isTrustedProxy: createIpMatcher(env.trustedProxies),
   };
+  if (env.smtpUrl !== undefined) {
+    const { JobWorker } = await import("@latchkey/db/job-worker");
+    const { createMailer } = await import("./mail/mailer.ts");
+    const from = env.mailFrom ?? `Latchkey <latchkey@${new URL(baseUrl).hostname}>`;
+    const mailer = createMailer({ smtpUrl: env.smtpUrl, from });
+    stack.defer(() => mailer.close());
+    const worker = new JobWorker({
+      connection: prepared.connection,
+      tasks: createMailTasks({ db, mailer, baseUrl }),
+      onFailure: (error, job) => events.reportFailure("jobs", error, `${job} failed`),
+    });
+    stack.defer(() => worker.close());
+  }
   let isDraining = false;
   const app = await createApp({
     instance,

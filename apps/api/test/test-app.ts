@@ -70,6 +70,8 @@ export async function startTestApp(
     /** The public base URL, if it differs from the address that the app listens on. */
     readonly publicUrl?: string;
     readonly quotas?: Partial<Quotas>;
+    /** Whether links are emailed, by jobs that the test runs. */
+    readonly sendsEmail?: boolean;
     readonly isDraining?: boolean;
     readonly hasRequestLog?: boolean;
     readonly eventLog?: Partial<EventLogOptions>;
@@ -121,6 +123,7 @@ export async function startTestApp(
       registration: options.registration ?? "open",
     }),
     quotas: { ...defaultQuotas, ...options.quotas },
+    sendsEmail: options.sendsEmail ?? false,
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
   const admission = new Admission({

@@ -50,6 +50,7 @@ export const accountActions = [
   "password.changed",
   "password.reset",
   "password.reset-link-created",
+  "password.reset-link-emailed",
   "sign-in.succeeded",
   "sign-in.failed",
   "session.ended",

@@ -32,6 +32,7 @@ interface NewInvitation {
   readonly email: string;
   readonly role: Role;
   readonly invitedBy: UserId | null;
+  /** Whether the link is emailed, rather than shown to the inviter. */
   readonly isEmailed: boolean;
   readonly lifetimeSeconds: number;
 }

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
 import { RolesMissingError } from "./database-roles.ts";
+import { migrateJobs } from "./jobs/job-schema.ts";
 import {
   addToHistory,
   compareHistory,
@@ -81,6 +82,7 @@ export async function migrate(
   try {
     const schema = await requireSchema(db);
     const applied = await retryLockTimeouts(() => applyPending(db, { schema, known, upTo, mayCreate }));
+    await migrateJobs(db, connection);
     const { newer, changed } = await retryLockTimeouts(async () => {
       await completeHistory(db, schema, known);
       return await compareHistory(await readHistory(db, schema), known);

@@ -13,6 +13,7 @@ import * as workspaceUses from "./migrations/0013-workspace-uses.ts";
 import * as auditFilters from "./migrations/0014-audit-filters.ts";
 import * as accountSecurity from "./migrations/0015-account-security.ts";
 import * as invitations from "./migrations/0016-invitations.ts";
+import * as jobs from "./migrations/0017-jobs.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -42,4 +43,5 @@ export const migrations: Migrations = {
   "0014-audit-filters": auditFilters,
   "0015-account-security": accountSecurity,
   "0016-invitations": invitations,
+  "0017-jobs": jobs,
 };

@@ -17,6 +17,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["members.list", 5],
   ["overview.keys", 5],
   ["overview.usage", 5],
+  ["session.requestResetLink", maxBatchCost],
   ["session.resetPassword", maxBatchCost],
   ["session.signIn", maxBatchCost],
   ["session.signUp", maxBatchCost],

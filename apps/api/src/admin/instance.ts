@@ -6,7 +6,8 @@ export const instanceRouter = createRouter({
   /** The data of the sign-in pages. */
   get: publicProcedure.query(({ ctx }) => {
     const { name, version, baseUrl, registration, documentationUrl } = ctx.instance.configuration;
-    return { name, version, baseUrl, registration, documentationUrl };
+    const { sendsEmail } = ctx.instance;
+    return { name, version, baseUrl, registration, documentationUrl, sendsEmail };
   }),
 
   /** Whether no user exists yet: the first account becomes the operator. */

@@ -6,7 +6,7 @@ import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
-import { findResetAccount, resetPassword } from "../domain/password-reset.ts";
+import { findResetAccount, requestResetLink, resetPassword } from "../domain/password-reset.ts";
 import { type DeviceSession, signIn, signUp, signUpInvited, type Visitor } from "../domain/sign-in.ts";
 import { email, linkToken, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
@@ -40,6 +40,12 @@ export const sessionRouter = createRouter({
       z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
     )
     .mutation(async ({ ctx, input }) => await enter(ctx, await signIn(ctx.instance, input, visitorOf(ctx)))),
+
+  /** Emails a link for a new password, if the address has an account. */
+  requestResetLink: publicInputProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
+    await requestResetLink(ctx.instance, input.email, ctx);
+    return null;
+  }),
 
   /** The account of a link for a new password. A mutation, because the URL of a query can be in the log of a proxy. */
   resetAccount: publicInputProcedure

@@ -3,6 +3,7 @@ import { version } from "../version.ts";
 import type { CommandIo } from "./command-io.ts";
 import { readCommandLine } from "./command-line.ts";
 import type { CreateAction } from "./create-action.ts";
+import { addInvitationCommands } from "./invitations/invitation-commands.ts";
 import { addKeyCommands } from "./keys/key-commands.ts";
 import { addMemberCommands } from "./members/member-commands.ts";
 import { addUserCommands } from "./users/user-commands.ts";
@@ -15,7 +16,9 @@ import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
  */
 export function createProgram(io: CommandIo): Command {
   const program = new Command("latchkey")
-    .description("Operate a Latchkey instance: its schema, backups, users, API keys, workspaces and members.")
+    .description(
+      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members and invitations.",
+    )
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
     .helpOption("-h, --help", "print help for a command")
@@ -51,5 +54,6 @@ export function createProgram(io: CommandIo): Command {
   addKeyCommands(program, createAction);
   addWorkspaceCommands(program, createAction);
   addMemberCommands(program, createAction);
+  addInvitationCommands(program, createAction);
   return program;
 }

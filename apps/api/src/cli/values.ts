@@ -14,6 +14,11 @@ export const workspaceId = idOf(
   "Expected the ID of a workspace, such as ws_01h455vb4pex5vsknk084sn02q.",
 );
 
+export const invitationId = idOf(
+  "invitation",
+  "Expected the ID of an invitation, such as inv_01h455vb4pex5vsknk084sn02q.",
+);
+
 /** A user, by ID or by email address in any letter case. */
 export const userReference = z.string().transform((text, context): UserReference => {
   const id = decodeId("user", text);
@@ -45,7 +50,7 @@ export const duration = z
     (text) => Number(text.slice(0, -1)) * secondsByUnit[text.slice(-1) as keyof typeof secondsByUnit], // The pattern has checked the unit.
   );
 
-function idOf<Kind extends "key" | "workspace">(kind: Kind, message: string) {
+function idOf<Kind extends "key" | "workspace" | "invitation">(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;

@@ -22,6 +22,8 @@ export interface Instance {
   /** Created once at the start, rather than for each response. */
   readonly configuration: PublicConfiguration;
   readonly quotas: Quotas;
+  /** Whether the instance emails links. Without an SMTP server, they are shown to the inviter or the operator. */
+  readonly sendsEmail: boolean;
   /** Whether the `X-Forwarded-For` header of this peer is trusted. */
   readonly isTrustedProxy: (address: string) => boolean;
 }

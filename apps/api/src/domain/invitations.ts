@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { isHigherRole } from "@latchkey/auth/permissions";
 import { canGrantRole } from "@latchkey/auth/restrictions";
-import { invitationSubject, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
+import { invitationSubject, openAsOperator, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
 import { isUserActing } from "@latchkey/db/acting";
+import { addJob } from "@latchkey/db/add-job";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { InvitationId, UserId, WorkspaceId } from "@latchkey/db/ids";
@@ -13,9 +14,12 @@ import {
   findInvitation,
   type Invitation,
   insertInvitation,
+  listInvitations,
   renewInvitation,
 } from "@latchkey/db/invitations";
+import type { JobPayloads } from "@latchkey/db/job";
 import { countMembers, insertMember, isMember, lockUsers } from "@latchkey/db/members";
+import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { takeFromBucket } from "@latchkey/db/throttle-buckets";
 import { findUserByEmail, markEmailVerified } from "@latchkey/db/users";
@@ -53,15 +57,18 @@ export function statusOf({ isExpired, inviter, role }: Invitation): InvitationSt
   return isValid ? "pending" : "invalid";
 }
 
-/** An invitation that was just sent, with its link, which is not stored. */
+/** An invitation that was just sent. */
 export interface SentInvitation {
   readonly invitation: Invitation;
-  readonly url: string;
+  /** The link, which is not stored; undefined if it is emailed. */
+  readonly url: string | undefined;
 }
 
 interface InvitationTerms {
   readonly quotas: Quotas;
   readonly baseUrl: string;
+  /** Whether the instance emails links, rather than showing them to the inviter. */
+  readonly sendsEmail: boolean;
 }
 
 /**
@@ -86,7 +93,7 @@ export async function createInvitation(
   await deleteOldInvitations(workspaceTrx, scope);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
-  const sending = { invitedBy, isEmailed: false, lifetimeSeconds };
+  const sending = { invitedBy, isEmailed: terms.sendsEmail, lifetimeSeconds };
   const id = await insertInvitation(workspaceTrx, scope, { email, role, ...sending });
   if (!id) {
     const message = "This person already has an invitation. Send it again, or revoke it first.";
@@ -97,7 +104,7 @@ export async function createInvitation(
   requireQuota(terms.quotas, "invitationsPerWorkspace", count - 1);
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
-  return await issueLink(workspaceTrx, scope, id, terms);
+  return await sendInvitation(workspaceTrx, scope, id, terms);
 }
 
 /**
@@ -117,10 +124,11 @@ export async function resendInvitation(
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
-  await renewInvitation(workspaceTrx, scope, id, { invitedBy, isEmailed: false, lifetimeSeconds });
+  const sending = { invitedBy, isEmailed: terms.sendsEmail, lifetimeSeconds };
+  await renewInvitation(workspaceTrx, scope, id, sending);
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.resent", targetId: id, after });
-  return await issueLink(workspaceTrx, scope, id, terms);
+  return await sendInvitation(workspaceTrx, scope, id, terms);
 }
 
 /**
@@ -138,6 +146,24 @@ export async function reissueLink(
   if (opened?.scope.workspaceId !== edit.scope.workspaceId) return undefined;
   const { url } = await resendInvitation(trx, edit, opened.invitationId, terms);
   return url;
+}
+
+/** How many invitations {@link listEveryInvitation} keeps in memory at a time. */
+const invitationsPerPage = 100;
+
+/** Lists every invitation of a workspace, oldest first. One that is created while the list is read may be missing. */
+export async function* listEveryInvitation(db: Db, scope: WorkspaceScope): AsyncGenerator<Invitation> {
+  const order = { sort: "createdAt", direction: "asc", limit: invitationsPerPage } as const;
+  let after: Position | undefined;
+  do {
+    // Ends the transaction before yielding the page, because the consumer may take any amount of time.
+    const invitations = await inWorkspace(db, scope, (trx) =>
+      listInvitations(trx, scope, { ...order, after }),
+    );
+    yield* invitations;
+    const last = invitations.length === invitationsPerPage ? invitations.at(-1) : undefined;
+    after = last && { value: last.position, id: last.id };
+  } while (after);
 }
 
 /** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't grant the role. */
@@ -266,19 +292,64 @@ function inviterOf({ actor }: Origin): UserId | null {
   return actor.kind === "command" ? null : actor.userId;
 }
 
-/** Replaces the link of an invitation. The token is in the URL's fragment, which browsers don't send to servers. */
-async function issueLink(
+/** Makes the former link invalid, and returns a new one or adds the job that emails it. */
+async function sendInvitation(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   id: InvitationId,
-  { baseUrl }: InvitationTerms,
+  { baseUrl, sendsEmail }: InvitationTerms,
 ): Promise<SentInvitation> {
+  const invitation = await getInvitation(trx, scope, id);
+  if (!sendsEmail) return { invitation, url: await replaceLink(trx, scope, id, baseUrl) };
+  await deleteVerifications(trx, { purpose, subject: invitationSubject(scope, id) });
+  const payload = { workspaceId: scope.workspaceId, invitationId: id };
+  await addJob(trx, "send-invitation", payload, { key: `invitation ${id}`, maxAttempts: 15 });
+  return { invitation, url: undefined };
+}
+
+/** Replaces the link of an invitation. The token is in the URL's fragment, which browsers don't send to servers. */
+async function replaceLink(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: InvitationId,
+  baseUrl: string,
+): Promise<string> {
   const subject = invitationSubject(scope, id);
   const token = createLinkToken();
   await deleteVerifications(trx, { purpose, subject });
   const name = { purpose, digest: digestLinkToken(token) } as const;
   await insertVerification(trx, name, { subject, lifetimeSeconds: invitationLifetimeSeconds });
-  return { invitation: await getInvitation(trx, scope, id), url: `${baseUrl}/invitation#${token}` };
+  return `${baseUrl}/invitation#${token}`;
+}
+
+/** An invitation, and the link to email. */
+export interface InvitationToEmail {
+  readonly email: string;
+  readonly role: Role;
+  readonly workspaceName: string;
+  readonly inviterName: string | null;
+  readonly url: string;
+}
+
+/**
+ * Creates the link of an invitation that is to be emailed, just before it is sent, so that it is stored nowhere.
+ * @returns undefined if the invitation was accepted or revoked, or is no longer valid.
+ */
+export async function prepareInvitationEmail(
+  db: Db,
+  { workspaceId, invitationId: id }: JobPayloads["send-invitation"],
+  baseUrl: string,
+): Promise<InvitationToEmail | undefined> {
+  const scope = openAsOperator(workspaceId);
+  return await inWorkspace(db, scope, async (trx) => {
+    if (!(await lockWorkspace(trx, scope))) return undefined;
+    const invitation = await findInvitation(trx, scope, { id });
+    if (!invitation?.isEmailed || statusOf(invitation) !== "pending") return undefined;
+    const { email, role, inviter } = invitation;
+    const { name: workspaceName } = await getWorkspace(trx, scope);
+    const url = await replaceLink(trx, scope, id, baseUrl);
+    return { email, role, workspaceName, inviterName: inviter?.name ?? null, url };
+  });
 }
 
 /** The digest of the token in a link. */

@@ -1,13 +1,15 @@
 import { networkOf } from "@latchkey/auth/client-network";
 import { hashPassword } from "@latchkey/auth/password";
 import { queuePassword } from "@latchkey/auth/password-queue";
+import { addJob } from "@latchkey/db/add-job";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId } from "@latchkey/db/ids";
+import type { JobPayloads } from "@latchkey/db/job";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
-import { findUser, setPasswordHash } from "@latchkey/db/users";
+import { findUser, findUserByEmail, setPasswordHash } from "@latchkey/db/users";
 import {
   deleteVerifications,
   findVerification,
@@ -26,6 +28,9 @@ const purpose = "password-reset";
 /** How long a link is valid by default, in seconds. */
 export const resetLifetimeSeconds = 86_400;
 
+/** How long an emailed link is valid, in seconds. */
+const emailedLifetimeSeconds = 3_600;
+
 /**
  * Creates a link with which a user can choose a new password, once. Earlier links of the user become invalid. The token
  * is in the URL's fragment, which browsers don't send, so that it reaches no log of a server or proxy.
@@ -41,14 +46,75 @@ export async function createResetLink(
   }: { readonly baseUrl: string; readonly lifetimeSeconds: number; readonly origin: Origin },
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const { id: userId } = await getAccount(db, user);
+  const action = "password.reset-link-created";
+  return await db
+    .transaction()
+    .execute((trx) => replaceLink(trx, userId, { baseUrl, lifetimeSeconds, origin, action }));
+}
+
+async function replaceLink(
+  trx: Trx,
+  userId: UserId,
+  {
+    baseUrl,
+    lifetimeSeconds,
+    origin,
+    action,
+  }: {
+    readonly baseUrl: string;
+    readonly lifetimeSeconds: number;
+    readonly origin: Origin;
+    readonly action: "password.reset-link-created" | "password.reset-link-emailed";
+  },
+): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const token = createLinkToken();
-  const expiresAt = await db.transaction().execute(async (trx) => {
-    await lockUsers(trx, [userId]);
-    await deleteVerifications(trx, { purpose, subject: userId });
-    await appendSecurityEvent(trx, origin, { userId, action: "password.reset-link-created" });
-    return await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
-  });
+  await lockUsers(trx, [userId]);
+  await deleteVerifications(trx, { purpose, subject: userId });
+  await appendSecurityEvent(trx, origin, { userId, action });
+  const expiresAt = await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
   return { url: `${baseUrl}/reset-password#${token}`, expiresAt };
+}
+
+/**
+ * Adds a job that emails a link for a new password to a user who has forgotten theirs. An address without an account
+ * gets the same response in the same time.
+ * @param email in lower case.
+ * @throws {AppError} FORBIDDEN if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network.
+ */
+export async function requestResetLink(
+  { db, sendsEmail, signInThrottle }: Pick<Instance, "db" | "sendsEmail" | "signInThrottle">,
+  email: string,
+  { address, requestId }: Pick<Visitor, "address" | "requestId">,
+): Promise<void> {
+  if (!sendsEmail) {
+    const message =
+      "This instance does not send email. Ask its operator for a link to choose a new password.";
+    throw new AppError("FORBIDDEN", { message });
+  }
+  // Somebody who has just got several links needs no further one. The response doesn't say so.
+  if (!(await signInThrottle.takeResetLink(email, address))) return;
+  const job = { key: `reset-link ${email}`, maxAttempts: 8 };
+  await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, address, requestId }, job));
+}
+
+/**
+ * Creates the link to email, just before it is sent, so that it is stored nowhere. Returns undefined without an account
+ * that can sign in.
+ */
+export async function prepareResetEmail(
+  db: Db,
+  { email, address, requestId }: JobPayloads["send-reset-link"],
+  baseUrl: string,
+): Promise<{ readonly name: string; readonly url: string } | undefined> {
+  const user = await findUserByEmail(db, email);
+  if (!user || user.isDisabled) return undefined;
+  const origin = { actor: { kind: "session", userId: user.id, isFresh: false }, address, requestId } as const;
+  const action = "password.reset-link-emailed";
+  const lifetimeSeconds = emailedLifetimeSeconds;
+  const { url } = await db
+    .transaction()
+    .execute((trx) => replaceLink(trx, user.id, { baseUrl, lifetimeSeconds, origin, action }));
+  return { name: user.name, url };
 }
 
 /**
@@ -101,6 +167,6 @@ function nameOf(token: string): VerificationName {
 }
 
 function expired(): AppError {
-  const message = "This link has expired or was already used. Ask the operator for a new one.";
+  const message = "This link has expired or was already used. Ask for a new one.";
   return new AppError("NOT_FOUND", { message });
 }

@@ -20,6 +20,10 @@ export const invitation = z
       .object({ userId: shownId("user"), name: z.string().meta({ example: "Ada Lovelace" }) })
       .nullable()
       .meta({ description: "The user who sent it last; null for the operator's command." }),
+    delivery: z.enum(["email", "link"]).meta({
+      description: "`email`: the link is emailed to the person. `link`: you send it yourself.",
+      example: "link",
+    }),
     createdAt: timestamp,
     expiresAt: timestamp,
   })
@@ -30,10 +34,13 @@ export const sentInvitation = invitation
   .extend({
     url: shownUrl.optional().meta({
       description:
-        "The link with which the person accepts the invitation, once. It is shown only in this response. Absent if `secretStatus` is `omitted`.",
+        "The link with which the person accepts the invitation, once. It is shown only in this response. Absent if `delivery` is `email` or `secretStatus` is `omitted`.",
       example: "https://keys.example.com/invitation#9hJ2…",
     }),
-    secretStatus,
+    secretStatus: secretStatus.meta({
+      description:
+        "`issued`: the response has the link. `reissued`: you sent the request before, and the response has a new link; the earlier one is no longer valid. `omitted`: the response has no link, because it is emailed, or because you sent the request before and the earlier link was used, replaced or revoked.",
+    }),
   })
   .meta({ id: "SentInvitation" });
 
@@ -45,11 +52,16 @@ export function presentInvitation(shown: Invitation): z.input<typeof invitation>
     role: shown.role,
     status: statusOf(shown),
     invitedBy: inviter && { userId: encodeId("user", inviter.userId), name: inviter.name },
+    delivery: shown.isEmailed ? ("email" as const) : ("link" as const),
     createdAt: shown.createdAt.toISOString(),
     expiresAt: shown.expiresAt.toISOString(),
   };
 }
 
 export function presentSentInvitation({ invitation: sent, url }: SentInvitation) {
-  return { ...presentInvitation(sent), url, secretStatus: "issued" as const };
+  return {
+    ...presentInvitation(sent),
+    ...(url !== undefined && { url }),
+    secretStatus: url === undefined ? ("omitted" as const) : ("issued" as const),
+  };
 }

@@ -2,6 +2,12 @@ import { encodeId } from "@latchkey/db/ids";
 import type { SecurityEvent } from "@latchkey/db/security-events";
 import { presentDevice } from "./session.ts";
 
+/** What anyone can have done who knows the user's email address. */
+const anyoneActions: ReadonlySet<string> = new Set<SecurityEvent["action"]>([
+  "sign-in.failed",
+  "password.reset-link-emailed",
+]);
+
 /** An event of a user's own security log, for the web app. */
 export function presentSecurityEvent(event: SecurityEvent) {
   return {
@@ -9,7 +15,7 @@ export function presentSecurityEvent(event: SecurityEvent) {
     occurredAt: event.occurredAt.toISOString(),
     action: event.action,
     actor: {
-      kind: event.action === "sign-in.failed" ? ("unknown" as const) : event.actorKind,
+      kind: anyoneActions.has(event.action) ? ("unknown" as const) : event.actorKind,
       keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
       isKeyDeleted: event.isActorKeyDeleted,
     },

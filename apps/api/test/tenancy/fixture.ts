@@ -112,7 +112,7 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
       const theirsEdit = { scope: openAsOperator(theirs.workspaceId), origin: commandOrigin };
       await addMember(trx, theirsEdit, { userId: people.foreigner.userId, role: "viewer" }, defaultQuotas);
       const invite = async (edit: Edit, email: string) => {
-        const terms = { quotas: defaultQuotas, baseUrl: "" };
+        const terms = { quotas: defaultQuotas, baseUrl: "", sendsEmail: false };
         const { invitation } = await createInvitation(trx, edit, { email, role: "member" }, terms);
         return { id: encodeId("invitation", invitation.id), email };
       };

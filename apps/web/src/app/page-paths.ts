@@ -7,6 +7,7 @@ export const pagePaths = [
   "/",
   "/sign-in",
   "/sign-up",
+  "/forgot-password",
   "/reset-password",
   "/invitation",
   "/w/$slug",

@@ -81,6 +81,19 @@ const signUpRoute = createRoute({
   pendingComponent: SessionSkeleton,
 });
 
+const forgotPasswordRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/forgot-password",
+  beforeLoad: async () => {
+    await loadSession();
+  },
+  component: lazyRouteComponent(
+    () => import("../features/session/forgot-password-page.tsx"),
+    "ForgotPasswordPage",
+  ),
+  pendingComponent: SessionSkeleton,
+});
+
 const resetPasswordRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/reset-password",
@@ -241,6 +254,7 @@ const notFoundRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signUpRoute,
+  forgotPasswordRoute,
   resetPasswordRoute,
   invitationRoute,
   appRoute.addChildren([

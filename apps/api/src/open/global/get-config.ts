@@ -9,7 +9,7 @@ const configuration = z
     baseUrl: shownUrl.meta({ example: "https://keys.example.com" }),
     registration: z.enum(["open", "invite", "closed"]).meta({
       description:
-        "Who can sign up. `open`: everyone. `invite` and `closed`: only users that the operator creates. `invite` is reserved for invitations.",
+        "Who can sign up. `open`: everyone. `invite`: people who are invited to a workspace. `closed`: only users that the operator creates.",
     }),
     authProviders: z.array(z.enum(["password"])).meta({ description: "The ways to sign in." }),
     documentationUrl: shownUrl.meta({ example: "https://keys.example.com/docs" }),

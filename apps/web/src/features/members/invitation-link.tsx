@@ -4,14 +4,22 @@ import { CodeLine } from "../../ui/code-line.tsx";
 import classes from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
 
-/** The link of an invitation that was just sent, which is shown only once. */
+/** Where the link of an invitation that was just sent is: in an email, or here, only once. */
 export function InvitationLink({ invitation }: { readonly invitation: SentInvitation }): ReactElement {
-  const { email, url = "", expiresAt } = invitation;
+  const { email, url, expiresAt } = invitation;
+  const until = describeExactly(new Date(expiresAt));
+  if (url === undefined) {
+    return (
+      <p className={classes.words}>
+        The link is on its way to <strong>{email}</strong>. It works once, until {until}.
+      </p>
+    );
+  }
   return (
     <>
       <p className={classes.words}>
         Send this link to <strong>{email}</strong>. It works once, for an account with this email address,
-        until {describeExactly(new Date(expiresAt))}. You can’t see it again.
+        until {until}. You can’t see it again.
       </p>
       <div className={classes.code}>
         <CodeLine code={url} copyLabel="Copy link" />

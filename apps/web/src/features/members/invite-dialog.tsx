@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { isRole, roleTitles } from "../../server/roles.ts";
@@ -69,6 +69,7 @@ interface InviteFormProps extends Omit<InviteDialogProps, "isOpen"> {
 }
 
 function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormProps): ReactElement {
+  const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   const queryClient = useQueryClient();
   const form = useForm({
     name: "invite",
@@ -129,7 +130,7 @@ function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormPr
           Cancel
         </Button>
         <BusyButton type="submit" loading={create.isPending}>
-          Create invitation
+          {sendsEmail ? "Send invitation" : "Create invitation"}
         </BusyButton>
       </Group>
     </form>

@@ -1,5 +1,5 @@
 import { Button, Group, Modal } from "@mantine/core";
-import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type Invitation, type SessionWorkspace, trpc } from "../../server/trpc.ts";
@@ -36,6 +36,7 @@ function Resend({
   invitation,
   onClose,
 }: ResendDialogProps & { readonly invitation: Invitation }): ReactElement {
+  const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   const queryClient = useQueryClient();
   const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.invitations.list.pathKey() });
   const resend = useMutation(
@@ -56,10 +57,11 @@ function Resend({
   return (
     <>
       <p className={classes.words}>
-        This creates a new link, which is valid for seven days. The former link stops working.
+        {sendsEmail ? "This emails a new link" : "This creates a new link"}, which is valid for seven days.
+        The former link stops working.
       </p>
       <ConfirmActions
-        action="Create a new link"
+        action={sendsEmail ? "Email a new link" : "Create a new link"}
         failure={resend.error ? describeFailure(resend.error) : undefined}
         isBusy={resend.isPending}
         isDangerous={false}

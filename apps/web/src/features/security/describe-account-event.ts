@@ -19,6 +19,8 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return ["Chose a new password with a link, which ended all sessions"];
     case "password.reset-link-created":
       return ["Created a link for a new password"];
+    case "password.reset-link-emailed":
+      return ["Emailed you a link for a new password"];
     case "sign-in.succeeded":
       return [`Signed in${fromDevice}`];
     case "sign-in.failed":

@@ -14,7 +14,7 @@ import { SecretField } from "../../ui/secret-field.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 
-/** Lets the user of a link from the operator choose a new password. */
+/** Lets the user of a link choose a new password. */
 export function ResetPasswordPage(): ReactElement {
   const token = useLocation({ select: ({ hash }) => hash });
   const account = useQuery({
@@ -46,9 +46,7 @@ export function ResetPasswordPage(): ReactElement {
     return (
       <SessionFrame
         title="This link can’t be used"
-        explanation={
-          failure?.message ?? "It is incomplete. Open the whole link that you got from the operator."
-        }
+        explanation={failure?.message ?? "It is incomplete. Open the whole link that you got."}
       >
         {signInLink}
       </SessionFrame>

@@ -1,5 +1,5 @@
 import { useForm } from "@mantine/form";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
@@ -22,6 +22,7 @@ const route = getRouteApi("/sign-in");
 export function SignInPage(): ReactElement {
   const { next, ended } = route.useSearch();
   const completeSignIn = useCompleteSignIn(next);
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
   const form = useForm({
     mode: "uncontrolled",
@@ -82,7 +83,11 @@ export function SignInPage(): ReactElement {
       </p>
       {!isFresh && (
         <p className={classes.other}>
-          Forgot your password? Ask the operator of this instance for a link to choose a new one.
+          {instance.sendsEmail ? (
+            <Link to="/forgot-password">Forgot your password?</Link>
+          ) : (
+            "Forgot your password? Ask the operator of this instance for a link to choose a new one."
+          )}
         </p>
       )}
     </SessionFrame>

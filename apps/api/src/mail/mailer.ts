@@ -1,0 +1,53 @@
+import { createTransport } from "nodemailer";
+
+/** An email in plain text. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  /** Paragraphs. */
+  readonly text: readonly string[];
+}
+
+export interface Mailer {
+  /** @throws if the server does not accept the mail. */
+  readonly send: (mail: Mail) => Promise<void>;
+  readonly close: () => void;
+}
+
+export interface MailerOptions {
+  /** `smtp://` or `smtps://`, with the user and password, if any. */
+  readonly smtpUrl: string;
+  /** The sender, such as `Latchkey <latchkey@example.com>`. */
+  readonly from: string;
+}
+
+/** The server did not accept a mail. The message has no text of the server, which often contains the address. */
+class MailError extends Error {
+  override readonly name = "MailError";
+
+  constructor(error: unknown) {
+    const { code = "unknown", responseCode = "" } = error as { code?: string; responseCode?: number }; // nodemailer's errors.
+    super(`The SMTP server did not accept the email (${[code, responseCode].join(" ").trim()}).`);
+  }
+}
+
+/** How long to wait for the connection, the greeting, and each further response, in milliseconds. */
+const timeouts = { connectionTimeout: "10000", greetingTimeout: "10000", socketTimeout: "30000" };
+
+/** Connects to an SMTP server, for each mail. */
+export function createMailer({ smtpUrl, from }: MailerOptions): Mailer {
+  const url = new URL(smtpUrl);
+  for (const [name, value] of Object.entries(timeouts)) {
+    if (!url.searchParams.has(name)) url.searchParams.set(name, value);
+  }
+  const transport = createTransport(url.href, { from });
+  return {
+    async send({ to, subject, text }) {
+      const mail = { to, subject, text: `${text.join("\n\n")}\n` };
+      await transport.sendMail(mail).catch((error: unknown) => {
+        throw new MailError(error);
+      });
+    },
+    close: () => transport.close(),
+  };
+}

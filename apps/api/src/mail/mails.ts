@@ -1,0 +1,45 @@
+import type { Role } from "@latchkey/db/schema";
+import type { Mail } from "./mailer.ts";
+
+/** "an admin". */
+function withArticle(role: Role): string {
+  return role === "owner" || role === "admin" ? `an ${role}` : `a ${role}`;
+}
+
+/** The mail with the link of an invitation. */
+export function invitationMail(
+  invitation: {
+    readonly email: string;
+    readonly role: Role;
+    readonly workspaceName: string;
+    readonly inviterName: string | null;
+  },
+  link: { readonly url: string; readonly baseUrl: string },
+): Mail {
+  const { email, role, workspaceName, inviterName } = invitation;
+  return {
+    to: email,
+    subject: `Invitation to ${workspaceName}`,
+    text: [
+      `${inviterName ?? "The operator"} invites you to join the workspace “${workspaceName}” on Latchkey (${link.baseUrl}) as ${withArticle(role)}.`,
+      `Open this link within seven days to join. It works once:\n${link.url}`,
+      "If you didn't expect this invitation, ignore this email.",
+    ],
+  };
+}
+
+/** The mail with a link to choose a new password. */
+export function resetMail(
+  account: { readonly email: string; readonly name: string },
+  link: { readonly url: string; readonly baseUrl: string },
+): Mail {
+  return {
+    to: account.email,
+    subject: "Choose a new password",
+    text: [
+      `Hello ${account.name},`,
+      `somebody asked for a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
+      "If it wasn't you, ignore this email. Your password stays as it is.",
+    ],
+  };
+}

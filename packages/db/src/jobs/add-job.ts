@@ -1,0 +1,26 @@
+import { sql } from "kysely";
+import type { Trx } from "../schema.ts";
+import type { JobName, JobPayloads } from "./job.ts";
+
+export interface JobOptions {
+  /** Replaces a job with the same key that hasn't started yet. */
+  readonly key: string;
+  /**
+   * The most attempts. After attempt n, the next one is e^n seconds later, and at most 6 hours: 5 attempts take a minute
+   * and a half, 8 take half an hour, 25 four days.
+   */
+  readonly maxAttempts: number;
+}
+
+/** Adds a job, which runs after the transaction is committed. */
+export async function addJob<Name extends JobName>(
+  trx: Trx,
+  name: Name,
+  payload: JobPayloads[Name],
+  { key, maxAttempts }: JobOptions,
+): Promise<void> {
+  await sql`
+    select add_job(${name}::text, ${JSON.stringify(payload)}::json, ${key}::text, ${maxAttempts}::integer)`.execute(
+    trx,
+  );
+}

@@ -1,0 +1,134 @@
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { sql } from "kysely";
+import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../testing/test-database.ts";
+import { addJob } from "./add-job.ts";
+import type { JobPayloads } from "./job.ts";
+import { JobWorker } from "./job-worker.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const workers: JobWorker[] = [];
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.close();
+  await sql`delete from graphile_worker._private_jobs`.execute(database.owner);
+});
+
+type ResetPayload = JobPayloads["send-reset-link"];
+
+/** Starts a worker that passes the email addresses of its jobs to `perform`. */
+function startWorker(perform: (email: string) => Promise<void> | void, onFailure = vi.fn()) {
+  workers.push(
+    new JobWorker({
+      connection: database.connection,
+      tasks: {
+        "send-invitation": () => Promise.reject(new Error("not expected")),
+        "send-reset-link": async ({ email }: ResetPayload) => perform(email),
+      },
+      onFailure,
+      pollEveryMs: 50,
+    }),
+  );
+  return onFailure;
+}
+
+function add(email: string, { key = email, maxAttempts = 3, fails = false } = {}): Promise<void> {
+  return database.db.transaction().execute(async (trx) => {
+    await addJob(trx, "send-reset-link", { email, address: null, requestId: "" }, { key, maxAttempts });
+    if (fails) throw new Error("rolled back");
+  });
+}
+
+async function readJobs() {
+  const { rows } = await sql<{ key: string; attempts: number; last_error: string | null }>`
+    select key, attempts, last_error from graphile_worker.jobs order by id`.execute(database.owner);
+  return rows;
+}
+
+test("runs a job after its transaction has committed, and none that was rolled back", async () => {
+  const done = vi.fn();
+  startWorker(done);
+  await expect(add("never", { fails: true })).rejects.toThrow("rolled back");
+  await add("ada");
+  await vi.waitFor(() => expect(done).toHaveBeenCalled());
+  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  expect(done.mock.calls).toEqual([["ada"]]);
+});
+
+test("of two workers, one runs each job", async () => {
+  const done: string[] = [];
+  const perform = (email: string) => void done.push(email);
+  startWorker(perform);
+  startWorker(perform);
+  const emails = Array.from({ length: 30 }, (_, number) => `user-${number}`);
+  await Promise.all(emails.map((email) => add(email)));
+  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  expect(done.toSorted()).toEqual(emails.toSorted());
+});
+
+test("tries a job that failed again later, reports the error, and stores no message of it", async () => {
+  let attempts = 0;
+  const error = new Error("550 no such user: ada@example.com");
+  const onFailure = startWorker(() => {
+    attempts += 1;
+    if (attempts < 2) throw error;
+  });
+  await add("ada");
+  await vi.waitFor(() => expect(onFailure).toHaveBeenCalledWith(error, "send-reset-link"));
+  await vi.waitFor(async () =>
+    expect(await readJobs()).toEqual([{ key: "ada", attempts: 1, last_error: "send-reset-link failed" }]),
+  );
+  await sql`update graphile_worker._private_jobs set run_at = now()`.execute(database.owner);
+  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  expect(attempts).toBe(2);
+});
+
+test("a job replaces one with the same key that hasn't started", async () => {
+  await add("first", { key: "same" });
+  await add("second", { key: "same" });
+  const done = vi.fn();
+  startWorker(done);
+  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  expect(done.mock.calls).toEqual([["second"]]);
+});
+
+test("a job of a node that was killed runs again after ten minutes", async () => {
+  await add("ada");
+  await add("grace");
+  await sql`
+    update graphile_worker._private_jobs set locked_by = 'killed', attempts = 1,
+      locked_at = now() - case when key = 'ada' then interval '11 minutes' else interval '9 minutes' end`.execute(
+    database.owner,
+  );
+  const done = vi.fn();
+  startWorker(done);
+  await vi.waitFor(() => expect(done.mock.calls).toEqual([["ada"]]));
+  await vi.waitFor(async () => expect(await readJobs()).toMatchObject([{ key: "grace" }]));
+});
+
+test("the roles of the product can add jobs, and can't see them", async () => {
+  await expect(sql`select from graphile_worker.jobs`.execute(database.db)).rejects.toMatchObject({
+    code: "42501",
+  });
+  const { rows } = await sql<{ grantee: string }>`
+    select coalesce(rolname, 'public') as grantee
+    from pg_proc cross join aclexplode(proacl) left join pg_roles on pg_roles.oid = grantee
+    where proname = 'add_job' and pronamespace = 'public'::regnamespace and grantee <> proowner order by 1`.execute(
+    database.owner,
+  );
+  expect(rows).toEqual([{ grantee: "latchkey_admission" }, { grantee: "latchkey_tenant" }]);
+});
+
+test("the schema has the newest migration of the library", async () => {
+  const library = dirname(dirname(fileURLToPath(import.meta.resolve("graphile-worker"))));
+  const names = await readdir(join(library, "sql"));
+  const { rows } = await sql<{ newest: number }>`
+    select max(id) as newest from graphile_worker.migrations`.execute(database.owner);
+  expect(rows[0]?.newest).toBe(names.length);
+});

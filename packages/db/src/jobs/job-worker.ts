@@ -1,0 +1,124 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Logger, type Runner, run, type TaskList } from "graphile-worker";
+import pg from "pg";
+import { clientConfig, type DatabaseConnection } from "../connection.ts";
+import type { JobTasks } from "./job.ts";
+
+export interface JobWorkerOptions {
+  readonly connection: DatabaseConnection;
+  readonly tasks: JobTasks;
+  /** Called with each failure of a job, which is tried again later. */
+  readonly onFailure: (error: unknown, job: string) => void;
+  /** How often to look for jobs that are due again, in milliseconds; 2,000 by default. New jobs start immediately. */
+  readonly pollEveryMs?: number;
+}
+
+/** How many jobs a node runs at the same time. */
+const concurrency = 2;
+/** A listener for new jobs, and one connection per job, to fetch and complete it. */
+const maxConnections = concurrency + 1;
+/** How long `close` waits for jobs that are running, in milliseconds. They run again elsewhere if they don't end. */
+const closeWithinMs = 5_000;
+/** The pause before the worker starts again after it failed, in milliseconds. */
+const restartAfterMs = 5_000;
+/** How often jobs of nodes that were killed are released, in milliseconds. */
+const releaseEveryMs = 60_000;
+/** After how many minutes a job that hasn't ended belongs to a node that was killed. Every task has shorter timeouts. */
+const abandonedAfterMinutes = 10;
+
+/** Runs the jobs of the queue in this process. Every node may have a worker, and each job runs on one of them. */
+export class JobWorker {
+  readonly #options: JobWorkerOptions;
+  readonly #pool: pg.Pool;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #runner: Runner | undefined;
+
+  constructor(options: JobWorkerOptions) {
+    this.#options = options;
+    this.#pool = new pg.Pool({
+      ...clientConfig(options.connection, "latchkey jobs"),
+      max: maxConnections,
+      statement_timeout: 5_000,
+    });
+    this.#pool.on("error", () => undefined);
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.#running = this.#runUntilStopped();
+  }
+
+  /** Stops after the jobs that are running. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    const stopped = this.#runner?.stop().catch(() => undefined);
+    await Promise.race([
+      Promise.all([stopped, this.#running]).then(() => this.#pool.end()),
+      delay(closeWithinMs, undefined, { ref: false }),
+    ]);
+  }
+
+  async #runUntilStopped(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        this.#runner = await run({
+          pgPool: this.#pool,
+          taskList: toTaskList(this.#options),
+          parsedCronItems: [],
+          concurrency,
+          pollInterval: this.#options.pollEveryMs ?? 2_000,
+          noHandleSignals: true, // `close` stops the worker.
+          logger: new Logger(() => () => undefined), // Failures are reported by the tasks.
+        });
+        if (signal.aborted) await this.#runner.stop();
+        const releasing = this.#releaseAbandonedJobs(this.#runner);
+        await this.#runner.promise;
+        await releasing;
+      } catch (error) {
+        if (!signal.aborted) this.#options.onFailure(error, "the job queue");
+      }
+      await delay(restartAfterMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** graphile-worker itself releases the jobs of a process that was killed after four hours. */
+  async #releaseAbandonedJobs({ promise }: Runner): Promise<void> {
+    const { signal } = this.#stopping;
+    let hasEnded = false;
+    const ended = promise
+      .catch(() => undefined)
+      .then(() => {
+        hasEnded = true;
+      });
+    while (!hasEnded && !signal.aborted) {
+      await this.#pool
+        .query(
+          `select graphile_worker.force_unlock_workers(array(
+            select distinct locked_by from graphile_worker.jobs
+            where locked_at < now() - make_interval(mins => $1)))`,
+          [abandonedAfterMinutes],
+        )
+        .catch((error: unknown) => this.#options.onFailure(error, "the job queue"));
+      await Promise.race([
+        ended,
+        delay(releaseEveryMs, undefined, { signal, ref: false }).catch(() => undefined),
+      ]);
+    }
+  }
+}
+
+function toTaskList({ tasks, onFailure }: JobWorkerOptions): TaskList {
+  return Object.fromEntries(
+    Object.entries(tasks).map(([name, perform]) => [
+      name,
+      async (payload: unknown) => {
+        try {
+          await perform(payload as never); // `addJob` wrote it for this task.
+        } catch (error) {
+          onFailure(error, name);
+          // The queue stores the message of the error, which may contain an email address.
+          throw new Error(`${name} failed`);
+        }
+      },
+    ]),
+  );
+}

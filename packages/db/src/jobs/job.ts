@@ -1,0 +1,24 @@
+import type { InvitationId, WorkspaceId } from "../ids.ts";
+
+/**
+ * The jobs that run outside of requests, and their payloads. A payload contains no secret: a job that emails a link
+ * creates its token when it runs.
+ */
+export interface JobPayloads {
+  readonly "send-invitation": {
+    readonly workspaceId: WorkspaceId;
+    readonly invitationId: InvitationId;
+  };
+  readonly "send-reset-link": {
+    /** In lower case. It may have no account. */
+    readonly email: string;
+    /** Of the request. */
+    readonly address: string | null;
+    readonly requestId: string;
+  };
+}
+
+export type JobName = keyof JobPayloads;
+
+/** The functions that run jobs. A job whose function throws is tried again later. */
+export type JobTasks = { readonly [Name in JobName]: (payload: JobPayloads[Name]) => Promise<void> };

@@ -1,0 +1,87 @@
+import type { Page } from "playwright-core";
+import { afterAll, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { startMailbox } from "../support/mailbox.ts";
+import { enter, visitor } from "../support/visitor.ts";
+import { getWorkspace } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// With an SMTP server, links are emailed. Ada invites Grace, who later forgets her password.
+
+const mailbox = await startMailbox();
+afterAll(() => mailbox.stop());
+
+let ada: Page;
+let grace: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+
+const environment = prepareEnvironment(
+  async ({ browser, baseUrl }) => {
+    ({ page: ada } = await browser.open());
+    await enter(ada, baseUrl);
+    workspace = await getWorkspace(ada);
+    ({ page: grace } = await browser.open());
+  },
+  { SMTP_URL: mailbox.url, MAIL_FROM: "Keys <keys@example.com>", REGISTRATION: "open" },
+);
+
+const email = "grace@example.com";
+
+function linkIn(text: string): string {
+  const [link = ""] = /http:\/\/\S+#[\w-]{43}/.exec(text) ?? [];
+  return link;
+}
+
+test("emails an invitation, without showing its link to the inviter", async () => {
+  await ada.goto(`${environment.baseUrl}/w/${workspace.slug}/members`);
+  await ada.getByRole("button", { name: "Invite a person" }).click();
+  const dialog = ada.getByRole("dialog");
+  await dialog.getByLabel("Email address").fill(email);
+  await dialog.getByRole("button", { name: "Send invitation" }).click();
+  await dialog.getByText(`The link is on its way to ${email}.`).waitFor();
+  expect(await dialog.locator("code").count()).toBe(0);
+  const mail = await mailbox.receive(email);
+  expect(mail).toMatchObject({ from: "keys@example.com", subject: "Invitation to Ada Lovelace’s workspace" });
+  expect(mail.text).toContain("Ada Lovelace invites you to join the workspace “Ada Lovelace’s workspace”");
+  await grace.goto(linkIn(mail.text));
+  await grace.getByLabel("Name").fill("Grace Hopper");
+  await grace.getByLabel("Password").fill(visitor.password);
+  await grace.getByRole("button", { name: "Create account and join" }).click();
+  await grace.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+});
+
+test("emails a link to choose a new password, and doesn't tell who has an account", async () => {
+  const { page } = await environment.browser.open();
+  await page.goto(`${environment.baseUrl}/sign-in`);
+  await page.getByRole("link", { name: "Forgot your password?" }).click();
+  await page.getByRole("button", { name: "Email me a link" }).click();
+  await page.getByText("Enter an email address").waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByLabel("Email").fill("nobody@example.com");
+  await page.getByRole("button", { name: "Email me a link" }).click();
+  await page.getByText("If nobody@example.com has an account").waitFor();
+  await page.goto(`${environment.baseUrl}/forgot-password`);
+  await page.getByLabel("Email").fill(` ${email.toUpperCase()}`);
+  await page.getByRole("button", { name: "Email me a link" }).click();
+  await page.getByRole("heading", { name: "Check your email" }).waitFor();
+  const mail = await mailbox.receive(email, 1);
+  expect(mail.subject).toBe("Choose a new password");
+  expect(mail.text).toContain("Hello Grace Hopper,");
+  await page.goto(linkIn(mail.text));
+  await page.getByText(`For the account ${email}.`).waitFor();
+  await page.getByLabel("New password").fill("four quiet foxes on ice");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByRole("heading", { name: "Your password was changed" }).waitFor();
+  expect(mailbox.mails.map(({ to }) => to)).not.toContain("nobody@example.com");
+
+  await grace.reload();
+  await grace.getByRole("heading", { name: "Sign in" }).waitFor();
+  await grace.getByLabel("Email").fill(email);
+  await grace.getByLabel("Password").fill("four quiet foxes on ice");
+  await grace.getByRole("button", { name: "Sign in" }).click();
+  await grace.goto(`${environment.baseUrl}/account/security`);
+  const log = grace.getByRole("table", { name: "Security log" });
+  await log.getByText("Emailed you a link for a new password").waitFor();
+  await log.getByText("Chose a new password with a link, which ended all sessions").waitFor();
+});

@@ -1,0 +1,82 @@
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import PostalMime from "postal-mime";
+import { SMTPServer } from "smtp-server";
+
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** An SMTP server on a loopback port that keeps the mail it receives. */
+export interface Mailbox {
+  /** For `SMTP_URL`. */
+  readonly url: string;
+  /** All mail so far, in order. */
+  readonly mails: readonly ReceivedMail[];
+  /** Returns the mail with this index to this address, waiting until it arrives. */
+  readonly receive: (to: string, index?: number) => Promise<ReceivedMail>;
+  /** Rejects the next `count` mails with a temporary failure. */
+  readonly rejectNext: (count: number) => void;
+  readonly stop: () => Promise<void>;
+}
+
+/** How long to wait for a mail, in milliseconds. A mail that was rejected is sent again after seconds. */
+const arrivalTimeoutMs = 30_000;
+
+export async function startMailbox(): Promise<Mailbox> {
+  const mails: ReceivedMail[] = [];
+  const listeners = new Set<() => void>();
+  let rejections = 0;
+  const server = new SMTPServer({
+    disabledCommands: ["AUTH", "STARTTLS"],
+    logger: false,
+    onData(stream, _session, done) {
+      void buffer(stream).then(async (raw) => {
+        if (rejections > 0) {
+          rejections -= 1;
+          return done(Object.assign(new Error("Try again later"), { responseCode: 451 }));
+        }
+        const { from, to, subject, text } = await PostalMime.parse(raw);
+        mails.push({
+          from: from?.address ?? "",
+          to: to?.[0]?.address ?? "",
+          subject: subject ?? "",
+          text: text ?? "",
+        });
+        done();
+        for (const listener of [...listeners]) listener();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.server.address() as AddressInfo; // It listens on a TCP port.
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    receive: (to, index = 0) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          listeners.delete(check);
+          reject(
+            new Error(`No mail ${index} to ${to} arrived; subjects: ${mails.map(({ subject }) => subject)}`),
+          );
+        }, arrivalTimeoutMs);
+        const check = () => {
+          const found = mails.filter((mail) => mail.to === to)[index];
+          if (!found) return;
+          clearTimeout(timer);
+          listeners.delete(check);
+          resolve(found);
+        };
+        listeners.add(check);
+        check();
+      }),
+    rejectNext: (count) => {
+      rejections = count;
+    },
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
