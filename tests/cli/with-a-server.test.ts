@@ -72,6 +72,25 @@ test("user reset-link prints a link that is valid for a day, or as long as asked
   expectFailure(await instance.command(unknown), { status: 1, code: "NOT_FOUND", message: /no user/ });
 });
 
+test("user email changes the email address that a user signs in with", async () => {
+  const email = "before@example.com";
+  await perform(newUser(email), password);
+  await perform(newUser("taken@example.com"), password);
+  const changed = await perform(["user", "email", email, "--email", "After@example.com"]);
+  expect(changed).toMatchObject({ email: "after@example.com", isDisabled: false });
+  expectFailure(await instance.command(["--json", "user", "email", email, "--email", "x@example.com"]), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: /no user/,
+  });
+  const taken = ["--json", "user", "email", "after@example.com", "--email", "taken@example.com"];
+  expectFailure(await instance.command(taken), {
+    status: 1,
+    code: "CONFLICT",
+    message: /already has an account/,
+  });
+});
+
 test("migrate has nothing to do, and leaves the server's Postgres running", async () => {
   const postmaster = await getPostmaster(instance.cluster);
   expect(await perform(["migrate"])).toEqual({ applied: [], repaired: [] });

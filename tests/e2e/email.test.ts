@@ -85,3 +85,36 @@ test("emails a link to choose a new password, and doesn't tell who has an accoun
   await log.getByText("Emailed you a link for a new password").waitFor();
   await log.getByText("Chose a new password with a link, which ended all sessions").waitFor();
 });
+
+test("changes the email address with a link to the new one, and tells the former one", async () => {
+  const next = "hopper@example.com";
+  await grace.goto(`${environment.baseUrl}/account/profile`);
+  await grace.getByLabel("New email address").fill(next);
+  await grace.getByRole("button", { name: "Email me a link" }).click();
+  await grace.getByText(`A link is on its way to ${next}`).waitFor();
+  expect(await findProblemsInBothSchemes(grace)).toEqual([]);
+  const { text } = await mailbox.receive(next);
+  const { page } = await environment.browser.open();
+  await page.goto(linkIn(text));
+  await page.getByText(`You will sign in with ${next}.`).waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: "Change email address" }).click();
+  await page.getByText(`From now on, sign in with ${next}.`).waitFor();
+  expect((await mailbox.receive(email, 2)).subject).toBe("Your email address was changed");
+  await page.goto("about:blank");
+  await page.goto(linkIn(text));
+  await page.getByText("This link has expired or was already used.").waitFor();
+  await page.goto(`${environment.baseUrl}/sign-in`);
+  await page.getByLabel("Email").fill(next);
+  await page.getByLabel("Password").fill("four quiet foxes on ice");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menu").getByText(next).waitFor();
+  // An address with an account gets no link, and the page is the same.
+  await page.goto(`${environment.baseUrl}/account/profile`);
+  await page.getByLabel("New email address").fill(visitor.email);
+  await page.getByRole("button", { name: "Email me a link" }).click();
+  await page.getByText(`A link is on its way to ${visitor.email}`).waitFor();
+  expect(mailbox.mails.map(({ to }) => to)).not.toContain(visitor.email);
+});

@@ -41,10 +41,10 @@ const limits = {
   network: { capacity: 50, refillSeconds: 18 },
   /** With one email address, from all networks and devices that its account was never signed in from. */
   account: { capacity: 50, refillSeconds: 72 },
-  /** Links for a new password, to one email address. */
-  resetAccount: { capacity: 5, refillSeconds: 900 },
-  /** Links for a new password, requested from one network. */
-  resetNetwork: { capacity: 20, refillSeconds: 180 },
+  /** Links that are emailed to one address. */
+  linkAddress: { capacity: 5, refillSeconds: 900 },
+  /** Links that are emailed at the request of one network. */
+  linkNetwork: { capacity: 20, refillSeconds: 180 },
 } as const;
 
 /**
@@ -128,14 +128,14 @@ export class SignInThrottle {
    * @returns false after too many requests with this email address.
    * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network.
    */
-  async takeResetLink(email: string, address: string | null): Promise<boolean> {
-    const network = this.#digest("reset-link network", networkOf(address));
-    await this.#take([{ digest: network, ...limits.resetNetwork }], "password reset");
-    const account = this.#digest("reset-link", email);
-    return (await takeFromBuckets(this.#db, [{ digest: account, ...limits.resetAccount }])) <= 0;
+  async takeEmailedLink(email: string, address: string | null): Promise<boolean> {
+    const network = this.#digest("link network", networkOf(address));
+    await this.#take([{ digest: network, ...limits.linkNetwork }], "email");
+    const account = this.#digest("link address", email);
+    return (await takeFromBuckets(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
   }
 
-  async #take(uses: readonly BucketUse[], what: "sign-in" | "sign-up" | "password reset"): Promise<void> {
+  async #take(uses: readonly BucketUse[], what: "sign-in" | "sign-up" | "email"): Promise<void> {
     const waitSeconds = Math.ceil(await takeFromBuckets(this.#db, uses));
     if (waitSeconds <= 0) return;
     throw new AppError("TOO_MANY_REQUESTS", {

@@ -47,6 +47,8 @@ export type KeyAction = keyof typeof keyActions;
 /** What happens to an account, in the security log of its user. */
 export const accountActions = [
   "account.renamed",
+  "account.email-change-requested",
+  "account.email-changed",
   "password.changed",
   "password.reset",
   "password.reset-link-created",

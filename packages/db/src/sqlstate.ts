@@ -119,6 +119,11 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === state.lockNotAvailable;
 }
 
+/** Whether a statement would have violated a unique index. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlStateOf(error) === state.uniqueViolation;
+}
+
 /** Whether the database to create already exists. Concurrent creations can also violate the unique index. */
 export function isDatabaseDuplicate(error: unknown): boolean {
   return isIn(databaseExists, error);

@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import { createId, type UserId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
+import { withSavepoint } from "./savepoint.ts";
 import type { Db, Trx } from "./schema.ts";
+import { isUniqueViolation } from "./sqlstate.ts";
 
 export interface User {
   readonly id: UserId;
@@ -102,6 +104,31 @@ export async function setPasswordHash(trx: Trx, userId: UserId, hash: string): P
     .where("user_id", "=", userId)
     .where("provider_id", "=", "credential")
     .execute();
+}
+
+/**
+ * Changes the email address of a user. Returns false if it belongs to another account.
+ * @param change.email in lower case.
+ */
+export async function changeUserEmail(
+  trx: Trx,
+  id: UserId,
+  { email, isVerified }: { readonly email: string; readonly isVerified: boolean },
+): Promise<boolean> {
+  const changed = await withSavepoint(trx, async () => {
+    try {
+      await trx
+        .updateTable("users")
+        .set({ email, email_verified: isVerified, updated_at: sql`clock_timestamp()` })
+        .where("id", "=", id)
+        .execute();
+      return true;
+    } catch (error) {
+      if (isUniqueViolation(error)) return undefined;
+      throw error;
+    }
+  });
+  return changed ?? false;
 }
 
 /** Records that a user can read mail to their email address. */

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Db, Trx } from "./schema.ts";
 
 /** What a single-use token allows. */
-export type VerificationPurpose = "password-reset" | "invitation";
+export type VerificationPurpose = "password-reset" | "invitation" | "email-change";
 
 /** A single-use token, of which only the digest is stored. */
 export interface VerificationName {
@@ -59,14 +59,14 @@ export async function takeVerification(trx: Trx, name: VerificationName): Promis
   return numDeletedRows > 0n;
 }
 
-/** Deletes all tokens of a purpose about a subject. */
+/** Deletes all tokens of a purpose about a subject, which may be followed by a space and details. */
 export async function deleteVerifications(
   trx: Trx,
   { purpose, subject }: { readonly purpose: VerificationPurpose; readonly subject: string },
 ): Promise<void> {
   await trx
     .deleteFrom("verifications")
-    .where("value", "=", subject)
+    .where((eb) => eb("value", "=", subject).or("value", "like", `${subject} %`))
     .where("identifier", "like", `${purpose}:%`)
     .execute();
 }

@@ -8,7 +8,8 @@ import {
   endOtherSessions,
   endSession,
 } from "../domain/account.ts";
-import { newPassword, personName, sessionId } from "../fields.ts";
+import { requestEmailChange } from "../domain/email-change.ts";
+import { email, newPassword, personName, sessionId } from "../fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
 import { visitorOf } from "./session.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
@@ -28,6 +29,13 @@ export const accountRouter = createRouter({
       await ctx.transact((trx) => changeOwnName(trx, ctx.edit, name));
       return { name };
     }),
+
+  /** Emails a link to the new address, which changes when the link is opened. */
+  requestEmailChange: accountProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
+    const { instance, user, sessionId, edit, transact } = ctx;
+    await requestEmailChange(instance, { user, sessionId, origin: edit.origin, transact }, input.email);
+    return null;
+  }),
 
   /** Ends all other sessions. */
   changePassword: accountProcedure

@@ -5,6 +5,7 @@ import { encodeId } from "@latchkey/db/ids";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
+import { confirmEmailChange, previewEmailChange } from "../domain/email-change.ts";
 import type { Instance } from "../domain/instance.ts";
 import { findResetAccount, requestResetLink, resetPassword } from "../domain/password-reset.ts";
 import { type DeviceSession, signIn, signUp, signUpInvited, type Visitor } from "../domain/sign-in.ts";
@@ -59,6 +60,16 @@ export const sessionRouter = createRouter({
       await resetPassword(ctx.instance, input, ctx);
       return null;
     }),
+
+  /** The new email address of a link. A mutation, because the URL of a query can be in the log of a proxy. */
+  emailChange: publicInputProcedure
+    .input(z.strictObject({ token: linkToken }))
+    .mutation(async ({ ctx, input: { token } }) => await previewEmailChange(ctx.instance.readDb, token)),
+
+  /** Changes the email address of the user who requested the link. */
+  confirmEmailChange: publicInputProcedure
+    .input(z.strictObject({ token: linkToken }))
+    .mutation(async ({ ctx, input: { token } }) => await confirmEmailChange(ctx.instance.db, token, ctx)),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
     ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));

@@ -27,7 +27,10 @@ export interface AccountEdit {
  * Locks the user, and checks that the session of the request hasn't ended since it was read.
  * @throws {AppError} UNAUTHORIZED
  */
-async function lockAccount(trx: Trx, { userId, sessionId }: Omit<AccountEdit, "origin">): Promise<void> {
+export async function lockAccount(
+  trx: Trx,
+  { userId, sessionId }: Omit<AccountEdit, "origin">,
+): Promise<void> {
   await lockUsers(trx, [userId]);
   if (!(await isSessionLive(trx, sessionId))) throw new AppError("UNAUTHORIZED", { message: signInAgain });
 }

@@ -79,7 +79,7 @@ async function replaceLink(
  * Adds a job that emails a link for a new password to a user who has forgotten theirs. An address without an account
  * gets the same response in the same time.
  * @param email in lower case.
- * @throws {AppError} FORBIDDEN if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network.
+ * @throws {AppError} CONFLICT if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network.
  */
 export async function requestResetLink(
   { db, sendsEmail, signInThrottle }: Pick<Instance, "db" | "sendsEmail" | "signInThrottle">,
@@ -89,10 +89,10 @@ export async function requestResetLink(
   if (!sendsEmail) {
     const message =
       "This instance does not send email. Ask its operator for a link to choose a new password.";
-    throw new AppError("FORBIDDEN", { message });
+    throw new AppError("CONFLICT", { message });
   }
   // Somebody who has just got several links needs no further one. The response doesn't say so.
-  if (!(await signInThrottle.takeResetLink(email, address))) return;
+  if (!(await signInThrottle.takeEmailedLink(email, address))) return;
   const job = { key: `reset-link ${email}`, maxAttempts: 8 };
   await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, address, requestId }, job));
 }

@@ -1,9 +1,11 @@
 import type { JobTasks } from "@latchkey/db/job";
 import type { Db } from "@latchkey/db/schema";
+import { findUser } from "@latchkey/db/users";
+import { prepareEmailChange } from "../domain/email-change.ts";
 import { prepareInvitationEmail } from "../domain/invitations.ts";
 import { prepareResetEmail } from "../domain/password-reset.ts";
 import type { Mailer } from "./mailer.ts";
-import { invitationMail, resetMail } from "./mails.ts";
+import { emailChangedMail, emailChangeMail, invitationMail, resetMail } from "./mails.ts";
 
 interface MailTasksOptions {
   readonly db: Db;
@@ -23,6 +25,16 @@ export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): JobT
       if (!account) return;
       const { name, url } = account;
       await mailer.send(resetMail({ email: payload.email, name }, { url, baseUrl }));
+    },
+    async "send-email-change"(payload) {
+      const account = await prepareEmailChange(db, payload, baseUrl);
+      if (!account) return;
+      const { name, url } = account;
+      await mailer.send(emailChangeMail({ email: payload.email, name }, { url, baseUrl }));
+    },
+    async "send-email-changed"({ userId, email }) {
+      const user = await findUser(db, userId);
+      if (user) await mailer.send(emailChangedMail({ email, name: user.name }, baseUrl));
     },
   };
 }

@@ -43,3 +43,35 @@ export function resetMail(
     ],
   };
 }
+
+/** The mail with a link that confirms a new email address. */
+export function emailChangeMail(
+  account: { readonly email: string; readonly name: string },
+  link: { readonly url: string; readonly baseUrl: string },
+): Mail {
+  return {
+    to: account.email,
+    subject: "Confirm your new email address",
+    text: [
+      `Hello ${account.name},`,
+      `to use this address for your account on Latchkey (${link.baseUrl}), open this link within an hour. It works once:\n${link.url}`,
+      "If you didn't ask for this, ignore this email. Nothing changes.",
+    ],
+  };
+}
+
+/** The notice to the former email address of an account. */
+export function emailChangedMail(
+  account: { readonly email: string; readonly name: string },
+  baseUrl: string,
+): Mail {
+  return {
+    to: account.email,
+    subject: "Your email address was changed",
+    text: [
+      `Hello ${account.name},`,
+      `the email address of your account on Latchkey (${baseUrl}) was changed to another one. You can't sign in with this address anymore.`,
+      "If you didn't do this, contact the operator of this instance immediately.",
+    ],
+  };
+}

@@ -16,11 +16,15 @@ const table = readTable(`
   session.current                         ok            ok         ok         ok         ok         ok         ok
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
+  session.requestResetLink                CONFLICT      CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   session.resetAccount                    NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.resetPassword                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.signUpInvited                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  session.emailChange                     NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  session.confirmEmailChange              NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
   account.rename                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.requestEmailChange              UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   account.changePassword                  UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.confirmPassword                 UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -117,11 +121,15 @@ const plans: Readonly<Record<string, Plan>> = {
       };
     },
   },
+  // The instance sends no email.
+  "session.requestResetLink": { input: () => ({ email: "new@example.com" }) },
   "session.resetAccount": { input: () => ({ token: "unknown" }) },
   "session.resetPassword": {
     input: () => ({ token: "unknown", newPassword: "seven bridges over the river" }),
   },
   "session.signUpInvited": { input: () => ({ token: "unknown", name: "New", password }) },
+  "session.emailChange": { input: () => ({ token: "unknown" }) },
+  "session.confirmEmailChange": { input: () => ({ token: "unknown" }) },
   "session.signOut": { effect: (_fixture, actor) => ({ removed: listOwnSession(actor) }) },
   "account.rename": {
     input: () => ({ name: "Renamed" }),
@@ -133,6 +141,8 @@ const plans: Readonly<Record<string, Plan>> = {
       },
     }),
   },
+  // The instance sends no email.
+  "account.requestEmailChange": { input: () => ({ email: "new@example.com" }) },
   "account.changePassword": {
     input: () => ({ currentPassword: password, newPassword: "seven bridges over the river" }),
     effect: (_fixture, actor) => ({

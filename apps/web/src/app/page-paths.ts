@@ -9,6 +9,7 @@ export const pagePaths = [
   "/sign-up",
   "/forgot-password",
   "/reset-password",
+  "/confirm-email",
   "/invitation",
   "/w/$slug",
   "/w/$slug/api-keys",

@@ -104,6 +104,16 @@ const resetPasswordRoute = createRoute({
   pendingComponent: SessionSkeleton,
 });
 
+const confirmEmailRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/confirm-email",
+  component: lazyRouteComponent(
+    () => import("../features/session/confirm-email-page.tsx"),
+    "ConfirmEmailPage",
+  ),
+  pendingComponent: SessionSkeleton,
+});
+
 const invitationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/invitation",
@@ -256,6 +266,7 @@ const routeTree = rootRoute.addChildren([
   signUpRoute,
   forgotPasswordRoute,
   resetPasswordRoute,
+  confirmEmailRoute,
   invitationRoute,
   appRoute.addChildren([
     homeRoute,

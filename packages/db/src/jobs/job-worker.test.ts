@@ -20,6 +20,8 @@ afterEach(async () => {
   await sql`delete from graphile_worker._private_jobs`.execute(database.owner);
 });
 
+const notExpected = () => Promise.reject(new Error("not expected"));
+
 type ResetPayload = JobPayloads["send-reset-link"];
 
 /** Starts a worker that passes the email addresses of its jobs to `perform`. */
@@ -28,7 +30,9 @@ function startWorker(perform: (email: string) => Promise<void> | void, onFailure
     new JobWorker({
       connection: database.connection,
       tasks: {
-        "send-invitation": () => Promise.reject(new Error("not expected")),
+        "send-invitation": notExpected,
+        "send-email-change": notExpected,
+        "send-email-changed": notExpected,
         "send-reset-link": async ({ email }: ResetPayload) => perform(email),
       },
       onFailure,

@@ -1,4 +1,4 @@
-import type { InvitationId, WorkspaceId } from "../ids.ts";
+import type { InvitationId, UserId, WorkspaceId } from "../ids.ts";
 
 /**
  * The jobs that run outside of requests, and their payloads. A payload contains no secret: a job that emails a link
@@ -15,6 +15,16 @@ export interface JobPayloads {
     /** Of the request. */
     readonly address: string | null;
     readonly requestId: string;
+  };
+  readonly "send-email-change": {
+    readonly userId: UserId;
+    /** The new address, in lower case. */
+    readonly email: string;
+  };
+  readonly "send-email-changed": {
+    readonly userId: UserId;
+    /** The former address, in lower case. */
+    readonly email: string;
   };
 }
 

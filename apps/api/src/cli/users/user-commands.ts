@@ -23,6 +23,11 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .option("--expires-in <duration>", "how long the link is valid, from 60s to 7d (default: 24h)")
     .action(createAction(async () => (await import("./create-reset-link.ts")).createResetLinkTask));
   user
+    .command("email <user>")
+    .description("change the email address of a user")
+    .requiredOption("--email <email>", "the new email address")
+    .action(createAction(async () => (await import("./change-email.ts")).changeEmailTask));
+  user
     .command("disable <user>")
     .description("end a user's sessions and reject all of their API keys, until the user is enabled again")
     .action(createAction(async () => (await import("./set-user-disabled.ts")).disableUserTask));

@@ -4,6 +4,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { EmailForm } from "./email-form.tsx";
 import { NameForm } from "./name-form.tsx";
 import { PasswordForm } from "./password-form.tsx";
 
@@ -22,14 +23,17 @@ export function ProfilePage(): ReactElement {
       </Section>
       <Section title="Details">
         <dl className={sectionClasses.facts}>
-          <dt>Email</dt>
-          <dd>{user.email}</dd>
           <dt>ID</dt>
           <dd>
             <code>{user.id}</code>
             <CopyButton text={user.id} label="Copy user ID" />
           </dd>
         </dl>
+      </Section>
+      <Section title="Email address">
+        <div className={sectionClasses.box}>
+          <EmailForm email={user.email} />
+        </div>
       </Section>
       <Section title="Password">
         <div className={sectionClasses.box}>

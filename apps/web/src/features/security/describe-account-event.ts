@@ -13,6 +13,10 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
   switch (action) {
     case "account.renamed":
       return ["Changed your name from ", quote(before?.name), " to ", quote(after?.name)];
+    case "account.email-change-requested":
+      return ["Asked to change your email address to ", quote(after?.email)];
+    case "account.email-changed":
+      return ["Changed your email address from ", quote(before?.email), " to ", quote(after?.email)];
     case "password.changed":
       return ["Changed your password and ended your other sessions"];
     case "password.reset":

@@ -1,0 +1,165 @@
+import type { SessionUser } from "@latchkey/auth/sessions";
+import { addJob } from "@latchkey/db/add-job";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { SessionId, UserId } from "@latchkey/db/ids";
+import type { JobPayloads } from "@latchkey/db/job";
+import { lockUsers } from "@latchkey/db/members";
+import type { Db, Trx } from "@latchkey/db/schema";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { changeUserEmail, findUser, findUserByEmail } from "@latchkey/db/users";
+import {
+  deleteVerifications,
+  findVerification,
+  insertVerification,
+  takeVerification,
+} from "@latchkey/db/verifications";
+import { AppError } from "@latchkey/errors";
+import { lockAccount } from "./account.ts";
+import { getAccount, type UserReference } from "./accounts.ts";
+import type { Instance } from "./instance.ts";
+import { createLinkToken, digestLinkToken } from "./link-token.ts";
+import { requireFresh } from "./require-fresh.ts";
+
+const purpose = "email-change";
+
+/** How long the link is valid, in seconds. */
+const lifetimeSeconds = 3_600;
+
+/**
+ * Adds a job that emails a link to a user's new email address. The address changes when the link is opened. The
+ * response doesn't tell whether the new address has an account.
+ * @param email the new address, in lower case.
+ * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without a recent password; BAD_REQUEST for the
+ *   current address; TOO_MANY_REQUESTS after too many requests from this network.
+ */
+export async function requestEmailChange(
+  { sendsEmail, signInThrottle }: Pick<Instance, "sendsEmail" | "signInThrottle">,
+  edit: {
+    readonly user: SessionUser;
+    readonly sessionId: SessionId;
+    readonly origin: Origin;
+    readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
+  },
+  email: string,
+): Promise<void> {
+  const { user, sessionId, origin, transact } = edit;
+  const userId = user.id;
+  if (!sendsEmail) {
+    const message = "This instance does not send email. Ask its operator to change your email address.";
+    throw new AppError("CONFLICT", { message });
+  }
+  requireFresh(origin);
+  if (email === user.email) {
+    const message = "This is your current email address.";
+    throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
+  }
+  const isSent = await signInThrottle.takeEmailedLink(email, origin.address);
+  await transact(async (trx) => {
+    await lockAccount(trx, { userId, sessionId });
+    const action = "account.email-change-requested";
+    await appendSecurityEvent(trx, origin, { userId, action, after: { email } });
+    const job = { key: `email-change ${userId}`, maxAttempts: 8 };
+    if (isSent) await addJob(trx, "send-email-change", { userId, email }, job);
+  });
+}
+
+/** Creates the link to email, just before it is sent. Returns undefined if the address can't become the user's. */
+export async function prepareEmailChange(
+  db: Db,
+  { userId, email }: JobPayloads["send-email-change"],
+  baseUrl: string,
+): Promise<{ readonly name: string; readonly url: string } | undefined> {
+  const user = await findUser(db, userId);
+  if (!user || user.isDisabled || (await findUserByEmail(db, email))) return undefined;
+  const token = createLinkToken();
+  await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    await deleteVerifications(trx, { purpose, subject: userId });
+    const name = { purpose, digest: digestLinkToken(token) } as const;
+    await insertVerification(trx, name, { subject: `${userId} ${email}`, lifetimeSeconds });
+  });
+  return { name: user.name, url: `${baseUrl}/confirm-email#${token}` };
+}
+
+/** The user and the new address of a link. @throws {AppError} NOT_FOUND */
+async function findEmailChange(
+  db: Db,
+  token: string,
+): Promise<{ readonly userId: UserId; readonly email: string }> {
+  const subject = await findVerification(db, { purpose, digest: digestLinkToken(token) });
+  const [userId, email] = subject?.split(" ") ?? [];
+  if (userId === undefined || email === undefined) throw expired();
+  return { userId: userId as UserId, email }; // `prepareEmailChange` wrote both.
+}
+
+/** Returns the new email address of a link. @throws {AppError} NOT_FOUND */
+export async function previewEmailChange(db: Db, token: string): Promise<{ readonly email: string }> {
+  const { email } = await findEmailChange(db, token);
+  return { email };
+}
+
+/**
+ * Changes the email address of the user who requested it. Links for a new password, which were sent to the former
+ * address, become invalid. The former address gets a notice. Sessions stay.
+ * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; CONFLICT if the address has another account.
+ */
+export async function confirmEmailChange(
+  db: Db,
+  token: string,
+  { address, requestId }: Pick<Origin, "address" | "requestId">,
+): Promise<{ readonly email: string }> {
+  const { userId, email } = await findEmailChange(db, token);
+  const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
+  await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    if (!(await takeVerification(trx, { purpose, digest: digestLinkToken(token) }))) throw expired();
+    await changeEmail(trx, userId, { email, isVerified: true }, origin);
+  });
+  return { email };
+}
+
+/**
+ * Changes the email address of a user, for the operator.
+ * @param email the new address, in lower case.
+ * @throws {AppError} NOT_FOUND; CONFLICT if the address has another account.
+ */
+export async function changeAccountEmail(
+  db: Db,
+  user: UserReference,
+  email: string,
+  origin: Origin,
+): Promise<UserId> {
+  const { id } = await getAccount(db, user);
+  await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [id]);
+    await changeEmail(trx, id, { email, isVerified: false }, origin);
+  });
+  return id;
+}
+
+/** The user must be locked. */
+async function changeEmail(
+  trx: Trx,
+  userId: UserId,
+  next: { readonly email: string; readonly isVerified: boolean },
+  origin: Origin,
+): Promise<void> {
+  const former = await findUser(trx, userId);
+  if (!former || former.isDisabled) throw expired();
+  if (!(await changeUserEmail(trx, userId, next))) {
+    throw new AppError("CONFLICT", { message: "This email address already has an account." });
+  }
+  for (const outdated of [purpose, "password-reset"] as const) {
+    await deleteVerifications(trx, { purpose: outdated, subject: userId });
+  }
+  const change = { before: { email: former.email }, after: { email: next.email } };
+  await appendSecurityEvent(trx, origin, { userId, action: "account.email-changed", ...change });
+  const job = { key: `email-changed ${userId} ${former.email}`, maxAttempts: 15 };
+  await addJob(trx, "send-email-changed", { userId, email: former.email }, job);
+}
+
+function expired(): AppError {
+  const message =
+    "This link has expired or was already used. Change your email address again to get a new one.";
+  return new AppError("NOT_FOUND", { message });
+}

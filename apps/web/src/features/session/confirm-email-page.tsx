@@ -1,0 +1,83 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useLocation } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc, trpcClient } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import classes from "./session-frame.module.css";
+import { SessionFrame } from "./session-frame.tsx";
+
+/** Changes the email address of the user who requested the link. */
+export function ConfirmEmailPage(): ReactElement {
+  const token = useLocation({ select: ({ hash }) => hash });
+  const queryClient = useQueryClient();
+  const change = useQuery({
+    queryKey: ["email-change", token],
+    queryFn: () => trpcClient.session.emailChange.mutate({ token }),
+    enabled: token !== "",
+    retry: false,
+    staleTime: Infinity,
+  });
+  const confirm = useMutation(
+    trpc.session.confirmEmailChange.mutationOptions({
+      onSuccess: () => queryClient.invalidateQueries({ queryKey: trpc.session.current.queryKey() }),
+    }),
+  );
+  if (confirm.data) {
+    return (
+      <SessionFrame
+        title="Your email address was changed"
+        explanation={
+          <>
+            From now on, sign in with <strong>{confirm.data.email}</strong>.
+          </>
+        }
+      >
+        <Button fullWidth renderRoot={(props) => <Link {...props} to="/account/profile" />}>
+          Go to your profile
+        </Button>
+      </SessionFrame>
+    );
+  }
+  const failure = change.error ? describeFailure(change.error) : undefined;
+  if (token === "" || failure) {
+    return (
+      <SessionFrame
+        title="This link can’t be used"
+        explanation={failure?.message ?? "It is incomplete. Open the whole link that you got."}
+      >
+        <p className={classes.other}>
+          <Link to="/account/profile">Go to your profile</Link>
+        </p>
+      </SessionFrame>
+    );
+  }
+  const rejection = confirm.error ? describeFailure(confirm.error) : undefined;
+  return (
+    <SessionFrame
+      title="Confirm your email address"
+      explanation={
+        change.data ? (
+          <>
+            You will sign in with <strong>{change.data.email}</strong>. Your former address gets a notice.
+          </>
+        ) : (
+          <Skeleton h={12} w={240} component="span" />
+        )
+      }
+    >
+      <div className={classes.form}>
+        {rejection && <FormFailure message={rejection.message} requestId={rejection.requestId} />}
+        <BusyButton
+          loading={confirm.isPending}
+          disabled={!change.data}
+          onClick={() => confirm.mutate({ token })}
+        >
+          Change email address
+        </BusyButton>
+      </div>
+    </SessionFrame>
+  );
+}
