@@ -73,6 +73,9 @@ test("an outage under load logs few lines, one of which counts all rejected requ
   await app.setDatabaseAvailable(true);
   await expect.poll(() => app.readLog(), { timeout: 20_000 }).toContain("the database is available again");
   expect((await fetch(`${app.baseUrl}/open/me`, bearer)).status).toBe(200);
+  // On a busy machine, requests can be answered 503 before the outage begins. They are counted in other lines.
+  const rejected = statusCounts.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
+  await expect.poll(countRejected, { timeout: 15_000 }).toBe(rejected);
   const lines = nextLines();
   expect(lines.length).toBeLessThan(20);
   const [begin, end] = ["unavailable", "available again"].map((state) =>
@@ -80,8 +83,8 @@ test("an outage under load logs few lines, one of which counts all rejected requ
   );
   // Which error is logged first, and whether it has a code, depends on what the clients were doing.
   expect(begin).toMatchObject([{ level: 50, err: { message: expect.stringMatching(/./) } }]);
-  const rejected = statusCounts.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
-  expect(end).toMatchObject([{ rejectedRequests: rejected, durationMs: expect.any(Number) }]);
+  expect(end).toMatchObject([{ rejectedRequests: expect.any(Number), durationMs: expect.any(Number) }]);
+  expect(end[0]?.rejectedRequests).toBeGreaterThan(rejected * 0.9);
 }, 60_000);
 
 test("repeated 503 responses without an outage log few lines, and none about an outage", async () => {
@@ -102,13 +105,14 @@ test("repeated 503 responses without an outage log few lines, and none about an 
   expect(lines.filter(({ msg }) => String(msg).startsWith("the database"))).toEqual([]);
 }, 60_000);
 
-/** The sum of the counts since the last call of `nextLines`. */
+/** How many rejected requests the lines since the last call of `nextLines` count. */
 function countRejected(): number {
-  const lines = app.readLog().split("\n").slice(readCount, -1);
-  return sum(
-    lines.map((line) => JSON.parse(line) as Line),
-    "count",
-  );
+  const lines = app
+    .readLog()
+    .split("\n")
+    .slice(readCount, -1)
+    .map((line) => JSON.parse(line) as Line);
+  return sum(lines, "count") + sum(lines, "rejectedRequests");
 }
 
 test("a client that disconnects while sending a body is not logged as an error or outage", async () => {
