@@ -222,7 +222,7 @@ describe("a link for a new password", () => {
     return token;
   };
   const expired = {
-    message: "This link has expired or was already used. Ask the operator for a new one.",
+    message: "This link has expired or was already used. Ask for a new one.",
     data: { code: "NOT_FOUND" },
   };
 

@@ -102,6 +102,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "getApiKeyUsage",
     "listWorkspaces",
     "listMembers",
+    "listInvitations",
     "listAuditEvents",
   ]);
   for (const { method, secret } of compressible) expect([method, secret]).toEqual(["GET", undefined]);

@@ -110,6 +110,7 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     createWorkspace: { name: "Payments", description: "Keys of the payment services." },
     renameWorkspace: { name: "Payments", description: "Keys of the payment services." },
     changeMemberRole: { role: "member" },
+    createInvitation: { email: "grace@example.com", role: "member" },
   });
 });
 

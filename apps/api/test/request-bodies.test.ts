@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { encodeId } from "@latchkey/db/ids";
+import { createId, encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../src/open/endpoints.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
@@ -24,6 +24,7 @@ beforeAll(async () => {
     keyId: encodeId("key", (await app.addKey(key.userId)).id),
     userId: encodeId("user", key.userId),
     workspaceId: encodeId("workspace", workspaceId),
+    invitationId: encodeId("invitation", createId("invitation")),
   };
 });
 afterAll(() => app.close());

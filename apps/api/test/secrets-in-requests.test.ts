@@ -20,8 +20,12 @@ const encode = (text: string) => text.replace(/./g, (char) => `%${char.charCodeA
 async function readDatabase(): Promise<string> {
   const tables = await app.owner.introspection.getTables();
   const rows = await Promise.all(
-    tables.map(({ name }) =>
-      app.owner.withTables<Record<string, Record<string, unknown>>>().selectFrom(name).selectAll().execute(),
+    tables.map(({ schema, name }) =>
+      app.owner
+        .withTables<Record<string, Record<string, unknown>>>()
+        .selectFrom(`${schema}.${name}`)
+        .selectAll()
+        .execute(),
     ),
   );
   return JSON.stringify(rows);

@@ -6,6 +6,7 @@ import { insertApiKey } from "./api-key-changes.ts";
 import { appendAudit } from "./audit-events.ts";
 import { clientConfig, openDatabase, startupOptions } from "./connection.ts";
 import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
+import { insertInvitation } from "./invitations.ts";
 import { insertMember, listMembers } from "./members.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -41,6 +42,14 @@ async function addTenant(): Promise<Tenant> {
       action: "workspace.created",
       targetId: scope.workspaceId,
     });
+    const invitation = {
+      email,
+      role: "viewer",
+      invitedBy: userId,
+      isEmailed: false,
+      lifetimeSeconds: 60,
+    } as const;
+    await insertInvitation(trx as never, scope, invitation);
     return { userId, scope };
   });
 }
@@ -50,6 +59,7 @@ const tables = [
   ["workspaces", "id"],
   ["members", "workspace_id"],
   ["audit_events", "workspace_id"],
+  ["invitations", "workspace_id"],
 ] as const;
 
 test.each(tables)(
@@ -76,7 +86,8 @@ test.each(tables)(
         .where(sql<boolean>`${sql.ref(column)} = ${foreign.owner}`)
         .execute();
     await inWorkspace(database.db, ours.scope, async (trx) => {
-      if (table !== "audit_events") await sql`update ${sql.table(table)} set version = 99`.execute(trx);
+      const change = table === "invitations" ? sql`role = 'owner'` : sql`version = 99`;
+      if (table !== "audit_events") await sql`update ${sql.table(table)} set ${change}`.execute(trx);
       await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
       await sql`select 1`.execute(trx);
       throw new Rollback();

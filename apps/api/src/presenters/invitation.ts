@@ -34,13 +34,10 @@ export const sentInvitation = invitation
   .extend({
     url: shownUrl.optional().meta({
       description:
-        "The link with which the person accepts the invitation, once. It is shown only in this response. Absent if `delivery` is `email` or `secretStatus` is `omitted`.",
-      example: "https://keys.example.com/invitation#9hJ2…",
+        "The link with which the person accepts the invitation, once. It is shown only in this response. Absent if `secretStatus` is `omitted`, as it always is if `delivery` is `email`.",
+      example: "https://keys.example.com/invitation#uE6VtQHnZb8cS3xR1kWm5dLp0aYgJf7oTiNq2KzXvB4",
     }),
-    secretStatus: secretStatus.meta({
-      description:
-        "`issued`: the response has the link. `reissued`: you sent the request before, and the response has a new link; the earlier one is no longer valid. `omitted`: the response has no link, because it is emailed, or because you sent the request before and the earlier link was used, replaced or revoked.",
-    }),
+    secretStatus,
   })
   .meta({ id: "SentInvitation" });
 

@@ -58,6 +58,9 @@ export async function fill(db: Db): Promise<void> {
   await sql`insert into workspaces (id, name, slug) select id, name, id::text from users`.execute(db);
   await sql`insert into members (workspace_id, user_id, role) select id, id, 'owner' from users`.execute(db);
   await sql`
+    insert into invitations (workspace_id, id, email, role, invited_by, is_emailed, expires_at)
+    select id, id, email, 'viewer', id, true, now() from users`.execute(db);
+  await sql`
     insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id, after)
     select id, id, 'workspace.created', 'command', 'workspace', id, jsonb_build_object('name', name) from users`.execute(
     db,

@@ -73,7 +73,10 @@ test("a backup contains every table of the schema after the tables that it refer
   for (const { source, target } of references.rows)
     expect(order.indexOf(target), source).toBeLessThan(order.indexOf(source));
   // The values of sequences would have to be restored too.
-  const sequences = await sql`select from pg_class where relkind = 'S'`.execute(superuser);
+  const sequences =
+    await sql`select from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace`.execute(
+      superuser,
+    );
   expect(sequences.rows).toEqual([]);
 });
 
@@ -298,9 +301,9 @@ test("names the newer version whose backup has a table that this version doesn't
     product: "9.9.9",
     createdAt: "2026-01-01T00:00:00.000Z",
     migrations: [{ name: "0001-ground-floor", checksum: null }],
-    tables: [{ name: "invitations", columns: ["id"] }],
+    tables: [{ name: "invoices", columns: ["id"] }],
   };
-  const text = `${JSON.stringify(header)}\n\\.\n{"rows":{"invitations":0}}\n`;
+  const text = `${JSON.stringify(header)}\n\\.\n{"rows":{"invoices":0}}\n`;
   const backup = reseal(Buffer.from(text), (body) => body);
   await expect(readBackup(inChunks(backup, 65_536))).rejects.toMatchObject({
     kind: "newer-version",

@@ -106,7 +106,7 @@ test("a job of a node that was killed runs again after ten minutes", async () =>
   await add("ada");
   await add("grace");
   await sql`
-    update graphile_worker._private_jobs set locked_by = 'killed', attempts = 1,
+    update graphile_worker._private_jobs set locked_by = 'killed ' || key, attempts = 1,
       locked_at = now() - case when key = 'ada' then interval '11 minutes' else interval '9 minutes' end`.execute(
     database.owner,
   );

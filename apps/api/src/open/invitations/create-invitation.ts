@@ -1,3 +1,4 @@
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { createInvitation as create, digestLink, reissueLink } from "../../domain/invitations.ts";
 import { email, role } from "../../fields.ts";
@@ -16,7 +17,13 @@ export const createInvitation = defineEndpoint({
   request: {
     params: workspaceParams,
     body: z.strictObject({
-      email: email.meta({ example: "grace@example.com" }),
+      email: email.meta({
+        description: "In any letter case.",
+        example: "grace@example.com",
+        format: "email",
+        maxLength: maxLength.email,
+        pattern: "^\\s*\\S+@\\S+\\s*$",
+      }),
       role: role.meta({ example: "member" }),
     }),
   },
