@@ -10,6 +10,8 @@ const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
   /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|sort-select|table-layout)\./;
+/** What logs and the recent activity use. */
+const eventModules = /\/src\/(server\/describe-event|ui\/event-sentence)\./;
 const formLibraries = /@mantine\/form|@mantine\/core\/.*\/Textarea\/|klona|fast-deep-equal/;
 
 function isFirstLibrary(path: string): boolean {
@@ -24,7 +26,8 @@ function isShared(path: string): boolean {
     !/node_modules|chart|confirm-|describe-rejection|drawer|field-rules|palette|password-dialog|secret-field/.test(
       path,
     ) &&
-    !tableModules.test(path)
+    !tableModules.test(path) &&
+    !eventModules.test(path)
   );
 }
 
@@ -45,6 +48,7 @@ export default defineConfig({
             { name: "shared", test: isShared },
             { name: "forms", test: formLibraries },
             { name: "tables", test: tableModules },
+            { name: "events", test: eventModules },
             { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
             {
               name: "key-page",

@@ -80,6 +80,7 @@ test("emails a link to choose a new password, and doesn't tell who has an accoun
   await grace.getByLabel("Email").fill(email);
   await grace.getByLabel("Password").fill("four quiet foxes on ice");
   await grace.getByRole("button", { name: "Sign in" }).click();
+  await grace.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
   await grace.goto(`${environment.baseUrl}/account/security`);
   const log = grace.getByRole("table", { name: "Security log" });
   await log.getByText("Emailed you a link for a new password").waitFor();
@@ -109,6 +110,7 @@ test("changes the email address with a link to the new one, and tells the former
   await page.getByLabel("Email").fill(next);
   await page.getByLabel("Password").fill("four quiet foxes on ice");
   await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menu").getByText(next).waitFor();
   // An address with an account gets no link, and the page is the same.

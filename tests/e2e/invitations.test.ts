@@ -113,7 +113,7 @@ test("revokes an invitation, and sends another one again", async () => {
   await ada.getByText("The invitation was revoked.").waitFor();
   await rowOf(ada, "ken@example.com").waitFor({ state: "detached" });
 
-  await ada.getByRole("button", { name: "Invite linus@example.com again" }).click();
+  await ada.getByRole("button", { name: "Resend the invitation of linus@example.com" }).click();
   await dialogOf(ada).getByRole("button", { name: "Create a new link" }).click();
   const link = await readLink();
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();

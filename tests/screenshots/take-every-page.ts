@@ -123,7 +123,7 @@ async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: V
     ["delete-api-key", key, "Delete key"],
     ["try-it", "account/api-keys", "Try it"],
     ["invite", `w/${slug}/members`, "Invite a person"],
-    ["resend-invitation", `w/${slug}/members/invitations`, "Invite ken@example.com again"],
+    ["resend-invitation", `w/${slug}/members/invitations`, "Resend the invitation of ken@example.com"],
     ["revoke-invitation", `w/${slug}/members/invitations`, "Revoke the invitation of ken@example.com"],
     ["remove-member", `w/${slug}/members`, "Remove Linus Torvalds"],
     ["roles", `w/${slug}/members`, "what each role can do"],

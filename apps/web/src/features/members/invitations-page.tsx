@@ -58,7 +58,7 @@ export function InvitationsPage(): ReactElement {
           <Button
             variant="subtle"
             color="gray"
-            aria-label={`Invite ${invitation.email} again`}
+            aria-label={`Resend the invitation of ${invitation.email}`}
             onClick={() => setToResend(invitation)}
           >
             Resend
