@@ -94,10 +94,10 @@ test("no table contains it", async () => {
     expect(tables.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["api_keys", "key_counters", "users"]),
     );
-    for (const { name } of tables) {
+    for (const { schema, name } of tables) {
       const rows = await db
         .withTables<Record<string, Record<string, unknown>>>()
-        .selectFrom(name)
+        .selectFrom(`${schema}.${name}`)
         .selectAll()
         .execute();
       const text = rows.flatMap((row) => Object.values(row).map(toText)).join("\n");

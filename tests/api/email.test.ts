@@ -77,17 +77,22 @@ test("an address gets five links, then one every 15 minutes, with the same respo
 
 test("a network gets 20 links, then 429 with Retry-After", async () => {
   await database.query("truncate throttle_buckets");
-  const statuses: number[] = [];
-  for (let count = 0; count < 21; count += 1) {
-    statuses.push((await requestLink(`somebody-${count}@example.com`)).status);
+  for (let count = 0; count < 20; count += 1) {
+    expect((await requestLink(`somebody-${count}@example.com`)).status).toBe(200);
   }
-  expect(statuses).toEqual([...Array<number>(20).fill(200), 429]);
+  const response = await fetch(`${baseUrl}/trpc/session.requestResetLink`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ email: "somebody@example.com" }),
+  });
+  expect(response.status).toBe(429);
+  expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
 });
 
 test("a job holds no token, survives kill -9 of the node, and runs on another one", async () => {
   const inviter = await signUp(baseUrl, "inviter@example.com");
   const { workspaceId } = await getMembership(baseUrl, inviter);
-  mailbox.rejectNext(1);
+  mailbox.rejectNext(1_000);
   const created = await callProcedure(baseUrl, {
     path: "invitations.create",
     kind: "mutation",
@@ -111,6 +116,7 @@ test("a job holds no token, survives kill -9 of the node, and runs on another on
     "select payload from graphile_worker._private_jobs where last_error is not null",
   );
   expect(Object.keys(rows[0]?.payload ?? {}).sort()).toEqual(["invitationId", "workspaceId"]);
+  mailbox.rejectNext(0);
   node = await instance.start();
   ({ baseUrl } = node);
   const { text } = await mailbox.receive("grace@example.com");

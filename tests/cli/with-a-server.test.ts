@@ -75,7 +75,7 @@ test("user reset-link prints a link that is valid for a day, or as long as asked
 test("user email changes the email address that a user signs in with", async () => {
   const email = "before@example.com";
   await perform(newUser(email), password);
-  await perform(newUser("taken@example.com"), password);
+  await perform(newUser("occupied@example.com"), password);
   const changed = await perform(["user", "email", email, "--email", "After@example.com"]);
   expect(changed).toMatchObject({ email: "after@example.com", isDisabled: false });
   expectFailure(await instance.command(["--json", "user", "email", email, "--email", "x@example.com"]), {
@@ -83,7 +83,7 @@ test("user email changes the email address that a user signs in with", async () 
     code: "NOT_FOUND",
     message: /no user/,
   });
-  const taken = ["--json", "user", "email", "after@example.com", "--email", "taken@example.com"];
+  const taken = ["--json", "user", "email", "after@example.com", "--email", "occupied@example.com"];
   expectFailure(await instance.command(taken), {
     status: 1,
     code: "CONFLICT",

@@ -170,6 +170,6 @@ test("chooses a new password with a link from the operator, once", async () => {
   await page.goto(link);
   await page.getByText("This link has expired or was already used.").waitFor();
   await page.goto(`${environment.baseUrl}/reset-password`);
-  await page.getByText("It is incomplete.").waitFor();
+  await page.getByText("The link is incomplete.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });

@@ -33,11 +33,13 @@ export async function startMailbox(): Promise<Mailbox> {
   const server = new SMTPServer({
     disabledCommands: ["AUTH", "STARTTLS"],
     logger: false,
-    onData(stream, _session, done) {
+    onData(stream, { envelope }, done) {
       void buffer(stream).then(async (raw) => {
         if (rejections > 0) {
           rejections -= 1;
-          return done(Object.assign(new Error("Try again later"), { responseCode: 451 }));
+          // Servers often name the address.
+          const addresses = envelope.rcptTo.map(({ address }) => address);
+          return done(Object.assign(new Error(`Try again later: ${addresses}`), { responseCode: 451 }));
         }
         const { from, to, subject, text } = await PostalMime.parse(raw);
         mails.push({

@@ -328,6 +328,7 @@ export interface InvitationToEmail {
   readonly role: Role;
   readonly workspaceName: string;
   readonly inviterName: string | null;
+  readonly expiresAt: Date;
   readonly url: string;
 }
 
@@ -345,10 +346,10 @@ export async function prepareInvitationEmail(
     if (!(await lockWorkspace(trx, scope))) return undefined;
     const invitation = await findInvitation(trx, scope, { id });
     if (!invitation?.isEmailed || statusOf(invitation) !== "pending") return undefined;
-    const { email, role, inviter } = invitation;
+    const { email, role, inviter, expiresAt } = invitation;
     const { name: workspaceName } = await getWorkspace(trx, scope);
     const url = await replaceLink(trx, scope, id, baseUrl);
-    return { email, role, workspaceName, inviterName: inviter?.name ?? null, url };
+    return { email, role, workspaceName, inviterName: inviter?.name ?? null, expiresAt, url };
   });
 }
 

@@ -4,7 +4,6 @@ import { queuePassword } from "@latchkey/auth/password-queue";
 import { addJob } from "@latchkey/db/add-job";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId } from "@latchkey/db/ids";
-import type { JobPayloads } from "@latchkey/db/job";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
@@ -46,31 +45,21 @@ export async function createResetLink(
   }: { readonly baseUrl: string; readonly lifetimeSeconds: number; readonly origin: Origin },
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const { id: userId } = await getAccount(db, user);
-  const action = "password.reset-link-created";
-  return await db
-    .transaction()
-    .execute((trx) => replaceLink(trx, userId, { baseUrl, lifetimeSeconds, origin, action }));
+  return await db.transaction().execute(async (trx) => {
+    const link = await replaceLink(trx, userId, { baseUrl, lifetimeSeconds });
+    await appendSecurityEvent(trx, origin, { userId, action: "password.reset-link-created" });
+    return link;
+  });
 }
 
 async function replaceLink(
   trx: Trx,
   userId: UserId,
-  {
-    baseUrl,
-    lifetimeSeconds,
-    origin,
-    action,
-  }: {
-    readonly baseUrl: string;
-    readonly lifetimeSeconds: number;
-    readonly origin: Origin;
-    readonly action: "password.reset-link-created" | "password.reset-link-emailed";
-  },
+  { baseUrl, lifetimeSeconds }: { readonly baseUrl: string; readonly lifetimeSeconds: number },
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const token = createLinkToken();
   await lockUsers(trx, [userId]);
   await deleteVerifications(trx, { purpose, subject: userId });
-  await appendSecurityEvent(trx, origin, { userId, action });
   const expiresAt = await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
   return { url: `${baseUrl}/reset-password#${token}`, expiresAt };
 }
@@ -97,24 +86,39 @@ export async function requestResetLink(
   await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, address, requestId }, job));
 }
 
+/** A link for a new password, to email. */
+export interface ResetLinkToEmail {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly url: string;
+}
+
 /**
  * Creates the link to email, just before it is sent, so that it is stored nowhere. Returns undefined without an account
  * that can sign in.
  */
 export async function prepareResetEmail(
   db: Db,
-  { email, address, requestId }: JobPayloads["send-reset-link"],
+  email: string,
   baseUrl: string,
-): Promise<{ readonly name: string; readonly url: string } | undefined> {
+): Promise<ResetLinkToEmail | undefined> {
   const user = await findUserByEmail(db, email);
   if (!user || user.isDisabled) return undefined;
-  const origin = { actor: { kind: "session", userId: user.id, isFresh: false }, address, requestId } as const;
-  const action = "password.reset-link-emailed";
-  const lifetimeSeconds = emailedLifetimeSeconds;
-  const { url } = await db
-    .transaction()
-    .execute((trx) => replaceLink(trx, user.id, { baseUrl, lifetimeSeconds, origin, action }));
-  return { name: user.name, url };
+  const { id: userId, name } = user;
+  const terms = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds };
+  const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, terms));
+  return { userId, name, url };
+}
+
+/** Records in the security log of a user that a link was emailed, with the IP address of the request for it. */
+export async function recordResetEmail(
+  db: Db,
+  userId: UserId,
+  { address, requestId }: Pick<Origin, "address" | "requestId">,
+): Promise<void> {
+  const origin = { actor: { kind: "session", userId, isFresh: false }, address, requestId } as const;
+  const event = { userId, action: "password.reset-link-emailed" } as const;
+  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }
 
 /**

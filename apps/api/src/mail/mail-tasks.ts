@@ -3,7 +3,7 @@ import type { Db } from "@latchkey/db/schema";
 import { findUser } from "@latchkey/db/users";
 import { prepareEmailChange } from "../domain/email-change.ts";
 import { prepareInvitationEmail } from "../domain/invitations.ts";
-import { prepareResetEmail } from "../domain/password-reset.ts";
+import { prepareResetEmail, recordResetEmail } from "../domain/password-reset.ts";
 import type { Mailer } from "./mailer.ts";
 import { emailChangedMail, emailChangeMail, invitationMail, resetMail } from "./mails.ts";
 
@@ -21,10 +21,11 @@ export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): JobT
       if (invitation) await mailer.send(invitationMail(invitation, { url: invitation.url, baseUrl }));
     },
     async "send-reset-link"(payload) {
-      const account = await prepareResetEmail(db, payload, baseUrl);
+      const { email } = payload;
+      const account = await prepareResetEmail(db, email, baseUrl);
       if (!account) return;
-      const { name, url } = account;
-      await mailer.send(resetMail({ email: payload.email, name }, { url, baseUrl }));
+      await mailer.send(resetMail({ email, name: account.name }, { url: account.url, baseUrl }));
+      await recordResetEmail(db, account.userId, payload);
     },
     async "send-email-change"(payload) {
       const account = await prepareEmailChange(db, payload, baseUrl);

@@ -6,6 +6,12 @@ function withArticle(role: Role): string {
   return role === "owner" || role === "admin" ? `an ${role}` : `a ${role}`;
 }
 
+const timeFormat = new Intl.DateTimeFormat("en-US", {
+  dateStyle: "long",
+  timeStyle: "short",
+  timeZone: "UTC",
+});
+
 /** The mail with the link of an invitation. */
 export function invitationMail(
   invitation: {
@@ -13,16 +19,17 @@ export function invitationMail(
     readonly role: Role;
     readonly workspaceName: string;
     readonly inviterName: string | null;
+    readonly expiresAt: Date;
   },
   link: { readonly url: string; readonly baseUrl: string },
 ): Mail {
-  const { email, role, workspaceName, inviterName } = invitation;
+  const { email, role, workspaceName, inviterName, expiresAt } = invitation;
   return {
     to: email,
     subject: `Invitation to ${workspaceName}`,
     text: [
       `${inviterName ?? "The operator"} invites you to join the workspace “${workspaceName}” on Latchkey (${link.baseUrl}) as ${withArticle(role)}.`,
-      `Open this link within seven days to join. It works once:\n${link.url}`,
+      `To join, open this link before ${timeFormat.format(expiresAt)} UTC. It works once:\n${link.url}`,
       "If you didn't expect this invitation, ignore this email.",
     ],
   };

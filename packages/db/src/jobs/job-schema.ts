@@ -16,6 +16,7 @@ export async function migrateJobs(db: Db, connection: DatabaseConnection): Promi
   const { Logger, runMigrations } = await import("graphile-worker");
   const pool = new pg.Pool({ ...clientConfig(connection, "latchkey migrate"), max: 1 });
   pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
   try {
     await runMigrations({ pgPool: pool, logger: new Logger(() => () => undefined) });
   } finally {

@@ -123,7 +123,7 @@ export function InvitationsPage(): ReactElement {
               })
             }
             actions={actions}
-            actionsWidth={172}
+            actionsWidth={192}
           />
           {shown && total !== undefined && (invitations.hasNextPage || shown.length > 50) && (
             <ShowMore

@@ -6,6 +6,7 @@ import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 
@@ -41,17 +42,16 @@ export function ConfirmEmailPage(): ReactElement {
       </SessionFrame>
     );
   }
-  const failure = change.error ? describeFailure(change.error) : undefined;
-  if (token === "" || failure) {
+  if (token === "" || change.error) {
     return (
-      <SessionFrame
+      <LinkFailure
         title="This link can’t be used"
-        explanation={failure?.message ?? "It is incomplete. Open the whole link that you got."}
+        error={change.error}
+        isRetrying={change.isFetching}
+        onRetry={() => void change.refetch()}
       >
-        <p className={classes.other}>
-          <Link to="/account/profile">Go to your profile</Link>
-        </p>
-      </SessionFrame>
+        <Link to="/account/profile">Go to your profile</Link>
+      </LinkFailure>
     );
   }
   const rejection = confirm.error ? describeFailure(confirm.error) : undefined;

@@ -18,6 +18,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
+import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 
@@ -36,17 +37,16 @@ export function InvitationPage(): ReactElement {
     retry: false,
     staleTime: Infinity,
   });
-  const failure = preview.error ? describeFailure(preview.error) : undefined;
-  if (token === "" || failure) {
+  if (token === "" || preview.error) {
     return (
-      <SessionFrame
+      <LinkFailure
         title="This invitation can’t be used"
-        explanation={failure?.message ?? "The link is incomplete. Open the whole link that you got."}
+        error={preview.error}
+        isRetrying={preview.isFetching}
+        onRetry={() => void preview.refetch()}
       >
-        <p className={classes.other}>
-          <Link to="/">{session ? "Go to your workspaces" : "Go to sign-in"}</Link>
-        </p>
-      </SessionFrame>
+        <Link to="/">{session ? "Go to your workspaces" : "Go to sign-in"}</Link>
+      </LinkFailure>
     );
   }
   const invitation = preview.data;

@@ -11,6 +11,7 @@ import { checkNewPassword, passwordHelp } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
+import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 
@@ -41,15 +42,16 @@ export function ResetPasswordPage(): ReactElement {
       </SessionFrame>
     );
   }
-  const failure = account.error ? describeFailure(account.error) : undefined;
-  if (token === "" || failure) {
+  if (token === "" || account.error) {
     return (
-      <SessionFrame
+      <LinkFailure
         title="This link can’t be used"
-        explanation={failure?.message ?? "It is incomplete. Open the whole link that you got."}
+        error={account.error}
+        isRetrying={account.isFetching}
+        onRetry={() => void account.refetch()}
       >
-        {signInLink}
-      </SessionFrame>
+        <Link to="/sign-in">Go to sign-in</Link>
+      </LinkFailure>
     );
   }
   return (
