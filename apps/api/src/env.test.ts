@@ -93,6 +93,7 @@ test.each([
   ["BASE_URL", "https://ada:secret@keys.example.com"],
   ["BASE_URL", "https://keys.example.com/?a=1#b"],
   ["BASE_URL", "keys.example.com"],
+  ["BASE_URL", `https://${"a.".repeat(130)}example.com`],
   ["BASE_URL", "javascript:alert(1)"],
   ["DATABASE_URL", "mysql://localhost/x"],
   ["DATABASE_URL", "postgres://ada:swordfish/2@db.example.com/latchkey"],

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { isIpRange } from "@latchkey/auth/ip-ranges";
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { defaultQuotas, type Quotas } from "./domain/quotas.ts";
 import { fileVariables, readFileVariables } from "./file-variables.ts";
@@ -77,7 +78,15 @@ const schema = z.object({
       .transform(Number)
       .refine((port) => port <= 65_535, portMessage),
   ),
-  BASE_URL: optional(z.string().refine(isWebOrigin, originMessage)),
+  BASE_URL: optional(
+    z
+      .string()
+      .refine(isWebOrigin, { error: originMessage, abort: true })
+      .refine(
+        (url) => new URL(url).origin.length <= maxLength.origin,
+        "must have a host name of at most 253 characters",
+      ),
+  ),
   DATABASE_URL: optional(
     z.string().superRefine((url, context) => {
       const message = explainInvalidUrl(url);

@@ -1,6 +1,6 @@
 import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { permissions } from "@latchkey/auth/permissions";
-import { maxOverlapSeconds, restrictionLimits } from "@latchkey/limits";
+import { maxLength, maxOverlapSeconds, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { instant, workspaceId } from "./fields.ts";
 import { customIssue } from "./issues.ts";
@@ -66,7 +66,7 @@ export const keySettings = {
   ipRanges: setOf(
     z
       .string()
-      .max(49, "Use at most 49 characters.")
+      .max(maxLength.ipRange, `Use at most ${maxLength.ipRange} characters.`)
       .refine(isIpRange, customIssue("invalid_format", "Enter an IP address or range, such as 10.0.0.0/8."))
       .meta({ pattern: "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$", example: "203.0.113.0/24" }),
   )

@@ -4,6 +4,8 @@ import { z } from "zod";
 import { searchText } from "./fields.ts";
 
 const maxPageSize = 100;
+/** Longer than the cursor of the longest name: `encodeCursor` makes at most 600 characters of it. */
+const maxCursorLength = 1_024;
 
 const pageQuery = z.strictObject({
   limit: z
@@ -22,7 +24,7 @@ const pageQuery = z.strictObject({
     }),
   cursor: z
     .string()
-    .max(1_024)
+    .max(maxCursorLength)
     .meta({ pattern: "^[A-Za-z0-9_-]+$" })
     .optional()
     .meta({ description: "The `nextCursor` of the previous page." }),
@@ -50,7 +52,7 @@ export const searchFilter = searchText
 export function pageOf<Item extends z.ZodObject>(item: Item) {
   return z.object({
     data: z.array(item).meta({ maxItems: maxPageSize }),
-    nextCursor: z.string().nullable().meta({
+    nextCursor: z.string().meta({ maxLength: maxCursorLength }).nullable().meta({
       description: "Pass it as `cursor` for the next page; null on the last one.",
       example: "WyJuYW1lIiwiUGF5bWVudHMiLCIwMTg5MGE1ZC1hYzk2LTc3NGItYmNjZS1iMzAyMDk5YTgwNTciXQ",
     }),

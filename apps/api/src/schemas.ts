@@ -1,4 +1,5 @@
 import { encodeId, type UserId } from "@latchkey/db/ids";
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import * as fields from "./fields.ts";
 
@@ -9,13 +10,29 @@ import * as fields from "./fields.ts";
 /** A time in a response, in ISO 8601, in UTC. */
 export const timestamp = z
   .string()
-  .meta({ format: "date-time", pattern: "Z$", example: "2026-03-01T09:30:00.000Z" });
+  .meta({ format: "date-time", pattern: "Z$", maxLength: 24, example: "2026-03-01T09:30:00.000Z" });
 
 /** A URL in a response. */
-export const shownUrl = z.string().meta({ format: "uri" });
+export const shownUrl = z.string().meta({ format: "uri", maxLength: maxLength.url });
+
+/** A text in a response, of at most `length` UTF-16 code units. */
+export function shownText(length: number) {
+  return z.string().meta({ maxLength: length });
+}
+
+/** A person's name in a response. */
+export const shownPersonName = shownText(maxLength.personName);
+
+/** A client's IP address in a response. */
+export const shownAddress = shownText(maxLength.ipAddress);
+
+/** The name of something that the product defines, in a response. */
+export const shownIdentifier = shownText(maxLength.identifier);
 
 /** An email address in a response. */
-export const shownEmail = z.string().meta({ format: "email", example: "ada@example.com" });
+export const shownEmail = z
+  .string()
+  .meta({ format: "email", maxLength: maxLength.email, example: "ada@example.com" });
 
 /** The version of a resource, which an edit can require with `If-Match`. */
 export const version = z.int().min(1).meta({

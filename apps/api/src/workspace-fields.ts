@@ -1,7 +1,8 @@
 import type { WorkspaceFields } from "@latchkey/db/workspace-fields";
 import { maxLength } from "@latchkey/limits";
-import { z } from "zod";
+import type { z } from "zod";
 import { multilineText, workspaceName } from "./fields.ts";
+import { shownText } from "./schemas.ts";
 
 const examples = { name: "Payments", description: "Keys of the payment services." };
 
@@ -24,8 +25,8 @@ export const workspaceFieldChanges = {
 
 /** The members that a presented workspace has for these fields. */
 export const shownWorkspaceFields = {
-  name: z.string().meta({ example: examples.name }),
-  description: z.string().meta({
+  name: shownText(maxLength.workspaceName).meta({ example: examples.name }),
+  description: shownText(maxLength.workspaceDescription).meta({
     description: "What the workspace is for; may be empty.",
     example: examples.description,
   }),

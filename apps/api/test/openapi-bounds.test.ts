@@ -1,19 +1,34 @@
-// The constraints on requests in the OpenAPI document, which generated clients and gateways enforce.
+// The constraints in the OpenAPI document. Generated clients and gateways enforce those on requests, and size columns
+// and buffers by those on responses.
+import { permissions } from "@latchkey/auth/permissions";
+import { maxLength } from "@latchkey/limits";
 import { expect, test } from "vitest";
 import { endpoints } from "../src/open/endpoints.ts";
 import { createOpenApiDocument } from "../src/open/openapi-document.ts";
+import { outcomes } from "../src/presenters/usage-bucket.ts";
 import { createResponseCheck } from "./openapi-check.ts";
 
 interface Schema {
-  readonly type?: string;
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
+  readonly const?: unknown;
   readonly maxLength?: number;
   readonly pattern?: string;
   readonly maxItems?: number;
   readonly minProperties?: number;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly propertyNames?: Schema;
+  readonly additionalProperties?: Schema;
+}
+interface Response {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, { readonly $ref?: string; readonly schema?: Schema }>>;
+  readonly content?: { readonly "application/json": { readonly schema: Schema } };
 }
 interface Parameter {
   readonly name: string;
@@ -26,13 +41,15 @@ interface Operation {
   readonly requestBody?: {
     readonly content: { readonly "application/json": { readonly schema: Schema; readonly example: unknown } };
   };
-  readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
+  readonly responses: Readonly<Record<string, Response>>;
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly parameters: Readonly<Record<string, Parameter>>;
-    readonly responses: Readonly<Record<string, { readonly description: string }>>;
+    readonly responses: Readonly<Record<string, Response & { readonly description: string }>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly headers: Readonly<Record<string, { readonly schema: Schema }>>;
   };
 }
 
@@ -42,20 +59,29 @@ const document = createOpenApiDocument(endpoints, {
 }) as Document; // The parts that the tests read.
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 
-/** Lists the paths of strings without a maximum length or pattern, and of arrays without a maximum length. */
-function findUnbounded(schema: Schema, path: string): string[] {
+/**
+ * Lists the paths of strings and arrays without a maximum length, and if `needsPattern`, of strings without a pattern.
+ * Doesn't follow references to components.
+ */
+function findUnbounded(schema: Schema, path: string, needsPattern: boolean): string[] {
+  const isOf = (type: string) => [schema.type].flat().includes(type);
+  const isListed = schema.enum !== undefined || schema.const !== undefined;
   const isUnboundedText =
-    schema.type === "string" &&
-    !schema.enum &&
-    (schema.maxLength === undefined || schema.pattern === undefined);
-  const isUnboundedArray = schema.type === "array" && schema.maxItems === undefined;
+    isOf("string") &&
+    !isListed &&
+    (schema.maxLength === undefined || (needsPattern && schema.pattern === undefined));
+  const isUnboundedArray = isOf("array") && schema.maxItems === undefined;
+  const { items, propertyNames, additionalProperties, properties, anyOf, oneOf, allOf } = schema;
+  const members: (readonly [string, Schema | undefined])[] = [
+    [`${path}[]`, items],
+    [`${path}.<name>`, propertyNames],
+    [`${path}.*`, additionalProperties],
+    ...[anyOf, oneOf, allOf].flatMap((options) => options ?? []).map((option) => [path, option] as const),
+    ...Object.entries(properties ?? {}).map(([name, member]) => [`${path}.${name}`, member] as const),
+  ];
   return [
     ...(isUnboundedText || isUnboundedArray ? [path] : []),
-    ...(schema.items ? findUnbounded(schema.items, `${path}[]`) : []),
-    ...(schema.anyOf ?? []).flatMap((option) => findUnbounded(option, path)),
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
-      findUnbounded(member, `${path}.${name}`),
-    ),
+    ...members.flatMap(([name, member]) => (member ? findUnbounded(member, name, needsPattern) : [])),
   ];
 }
 
@@ -65,13 +91,42 @@ test("every string in a request has a maximum length and a pattern, and every ar
     return [
       ...parameters
         .filter(({ $ref }) => !$ref)
-        .flatMap(({ name, schema }) => findUnbounded(schema, `${operationId} ${name}`)),
-      ...(body ? findUnbounded(body, operationId) : []),
+        .flatMap(({ name, schema }) => findUnbounded(schema, `${operationId} ${name}`, true)),
+      ...(body ? findUnbounded(body, operationId, true) : []),
     ];
   });
   expect(unbounded).toEqual([]);
   const headers = Object.values(document.components.parameters);
-  expect(headers.flatMap(({ name, schema }) => findUnbounded(schema, name))).toEqual([]);
+  expect(headers.flatMap(({ name, schema }) => findUnbounded(schema, name, true))).toEqual([]);
+});
+
+test("every string in a response, and every array, has a maximum length", () => {
+  const { schemas, headers, responses } = document.components;
+  const find = (schema: Schema | undefined, path: string) =>
+    schema ? findUnbounded(schema, path, false) : [];
+  const inResponse = (response: Response, path: string) => [
+    ...find(response.content?.["application/json"].schema, path),
+    ...Object.entries(response.headers ?? {}).flatMap(([name, header]) =>
+      find(header.schema, `${path} ${name}`),
+    ),
+  ];
+  expect([
+    ...Object.entries(schemas).flatMap(([name, schema]) => find(schema, name)),
+    ...Object.entries(headers).flatMap(([name, { schema }]) => find(schema, name)),
+    ...Object.entries(responses).flatMap(([name, response]) => inResponse(response, name)),
+    ...operations.flatMap(({ operationId, responses: ofOperation }) =>
+      Object.entries(ofOperation).flatMap(([status, response]) =>
+        inResponse(response, `${operationId} ${status}`),
+      ),
+    ),
+  ]).toEqual([]);
+  // The search for unbounded schemas doesn't follow references, so every schema must be a component or inline.
+  expect(Object.keys(schemas)).toEqual(expect.arrayContaining(["ApiKey", "AuditEvent", "Error", "Issue"]));
+});
+
+test("the names that the product defines are as short as the document says", () => {
+  for (const name of [...permissions, ...Object.keys(outcomes)])
+    expect(name.length).toBeLessThanOrEqual(maxLength.identifier);
 });
 
 test("Ajv in strict mode accepts every schema of the document", () => {

@@ -12,7 +12,7 @@ const checksumLength = 6;
 export const apiKeyLength = apiKeyPrefix.length + randomLength + checksumLength;
 const apiKeyForm = /^lk_[0-9A-Za-z]{36}$/;
 /** The prefix and 6 characters are enough to tell one's own keys apart. 142 random bits remain secret. */
-const startLength = apiKeyPrefix.length + 6;
+export const apiKeyStartLength = apiKeyPrefix.length + 6;
 
 /** A new key. Its secret is never available again. */
 export interface NewKey {
@@ -28,7 +28,11 @@ export interface NewKey {
 export function createApiKey(randomness: (size: number) => Buffer = randomBytes): NewKey {
   const body = apiKeyPrefix + randomBase62(randomLength, randomness);
   const secret = body + checksum(body);
-  return { secret, start: secret.slice(0, startLength), hash: Buffer.from(digestKey(secret), "base64") };
+  return {
+    secret,
+    start: secret.slice(0, apiKeyStartLength),
+    hash: Buffer.from(digestKey(secret), "base64"),
+  };
 }
 
 /**

@@ -105,7 +105,7 @@ export async function updateApiKey(
 /** The `good_until` of a secret that is revoked permanently. It stays in the past even if the clock is set back. */
 const alwaysExpired = sql<Date>`'-infinity'::timestamptz`;
 /** The most former secrets of a key that are valid at the same time. Admission counts each in a separate statement. */
-const maxValidFormerSecrets = 5;
+export const maxValidFormerSecrets = 5;
 /** The most former secrets of a key that are stored, so that they are recognized when they are presented later. */
 const maxStoredFormerSecrets = 100;
 

@@ -188,17 +188,21 @@ export interface UsagePeriod {
 }
 
 /**
- * The outcomes of requests with one of the user's own keys, oldest first. Row-level security hides the keys of other
- * users.
+ * The first `limit` outcomes of requests with one of the user's own keys, oldest first. Row-level security hides the
+ * keys of other users.
  */
-export async function readKeyUsage(trx: UserTrx, period: UsagePeriod): Promise<UsageBucket[]> {
+export async function readKeyUsage(
+  trx: UserTrx,
+  period: UsagePeriod & { readonly limit: number },
+): Promise<UsageBucket[]> {
   const { rows } = await sql<UsageBucket>`
     select date_trunc(${period.bucket}, hour, 'UTC') as "startsAt", workspace_id as "workspaceId", outcome,
       sum(count)::bigint as count
     from key_usage_hours
     where key_id = ${period.keyId} and hour >= ${period.from} and hour < ${period.to}
     group by 1, 2, 3
-    order by 1, 2, 3`.execute(trx);
+    order by 1, 2, 3
+    limit ${period.limit}`.execute(trx);
   return rows;
 }
 

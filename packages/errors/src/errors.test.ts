@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AppError, errorCatalog, toAppError } from "./errors.ts";
+import { AppError, errorCatalog, maxMessageLength, maxPathLength, shorten, toAppError } from "./errors.ts";
 
 test("codes have the HTTP statuses and messages of the contract", () => {
   const table = Object.entries(errorCatalog).map(([code, { status }]) => [code, status]);
@@ -35,4 +35,28 @@ test("toAppError hides the message of a bug and keeps the bug as the cause", () 
   expect(error.code).toBe("INTERNAL_SERVER_ERROR");
   expect(error.message).not.toContain("secret detail");
   expect(error.cause).toBe(bug);
+});
+
+test("the message of an error, and the paths and messages of its issues, have a maximum length", () => {
+  const issue = (length: number) =>
+    ({ path: "p".repeat(length), code: "unknown_member", message: "m".repeat(length) }) as const;
+  const { message, issues } = new AppError("BAD_REQUEST", {
+    message: "e".repeat(100_000),
+    issues: [issue(100_000), issue(maxPathLength)],
+  });
+  expect(message).toBe(`${"e".repeat(maxMessageLength - 1)}…`);
+  expect(issues).toEqual([
+    {
+      path: `${"p".repeat(maxPathLength - 1)}…`,
+      code: "unknown_member",
+      message: `${"m".repeat(maxMessageLength - 1)}…`,
+    },
+    issue(maxPathLength),
+  ]);
+});
+
+test("shorten leaves no half of a surrogate pair", () => {
+  expect(shorten("🔑🔑🔑", 6)).toBe("🔑🔑🔑");
+  expect(shorten("🔑🔑🔑", 5)).toBe("🔑🔑…");
+  expect(shorten("🔑🔑🔑", 4)).toBe("🔑…");
 });

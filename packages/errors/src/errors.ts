@@ -112,9 +112,18 @@ export interface Issue {
 /** The most issues in an error. A request can have thousands, one for each unknown member. */
 export const maxIssues = 20;
 
+/** The longest message of an error or an issue, in UTF-16 code units. Longer ones are shortened. */
+export const maxMessageLength = 2_000;
+
+/** The longest path of an issue, in UTF-16 code units. A request can have member names of any length. */
+export const maxPathLength = 200;
+
 /** What an error can include in addition to its code. */
 export interface AppErrorOptions extends ErrorOptions {
-  /** A message for the client that replaces the default. It must not contain internal details. */
+  /**
+   * A message for the client that replaces the default. It must not contain internal details. At most
+   * {@link maxMessageLength}.
+   */
   readonly message?: string;
   readonly issues?: readonly Issue[];
   /** When the client should retry, in seconds. Sent as `Retry-After`. */
@@ -127,7 +136,7 @@ export interface AppErrorOptions extends ErrorOptions {
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
-  /** At most {@link maxIssues}. */
+  /** At most {@link maxIssues}, with paths of at most {@link maxPathLength}. */
   readonly issues: readonly Issue[] | undefined;
   /** How many issues were omitted because of {@link maxIssues}. */
   readonly omittedIssues: number;
@@ -135,9 +144,13 @@ export class AppError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
-    super(options.message ?? errorCatalog[code].message, { cause: options.cause });
+    super(shorten(options.message ?? errorCatalog[code].message, maxMessageLength), { cause: options.cause });
     this.code = code;
-    this.issues = options.issues?.slice(0, maxIssues);
+    this.issues = options.issues?.slice(0, maxIssues).map((issue) => ({
+      ...issue,
+      path: shorten(issue.path, maxPathLength),
+      message: shorten(issue.message, maxMessageLength),
+    }));
     this.omittedIssues = Math.max(0, (options.issues?.length ?? 0) - maxIssues);
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers ?? {};
@@ -154,4 +167,11 @@ export class AppError extends Error {
  */
 export function toAppError(thrown: unknown): AppError {
   return thrown instanceof AppError ? thrown : new AppError("INTERNAL_SERVER_ERROR", { cause: thrown });
+}
+
+/** Returns at most `maxLength` UTF-16 code units of a text, with `…` at the end if something was omitted. */
+export function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  // Half of a surrogate pair isn't Unicode.
+  return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

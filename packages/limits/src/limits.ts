@@ -12,6 +12,20 @@ export const maxLength = {
   keyName: 100,
   keyDescription: 500,
   search: 100,
+  /** An `X-Request-Id`. */
+  requestId: 128,
+  /** 45 characters of an IPv6 address, a percent sign, and 15 characters of a network interface. */
+  ipAddress: 61,
+  /** 45 characters of an IPv6 address, a slash, and 3 digits. */
+  ipRange: 49,
+  /** A name that the product defines: a permission, the outcome of a request, a changed value, a version. */
+  identifier: 64,
+  /** One changed value in an event of the audit log; a longer one is shown shortened. */
+  auditValue: 4_096,
+  /** The origin of the base URL: a scheme, 253 characters of a host name, and a port. */
+  origin: 267,
+  /** A URL in a response: an origin with one of the product's paths. */
+  url: 400,
 } as const;
 
 /** The minimum and maximum length of a password, in UTF-16 code units. */

@@ -6,12 +6,12 @@ import {
   findOwnRejections,
   listKeyAddresses,
   listKeyRejections,
-  readKeyUsage,
   readKeyUsageInBuckets,
 } from "@latchkey/db/key-history";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
+import { readOwnKeyUsage } from "../domain/key-usage.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
 import { keyId } from "../fields.ts";
 import type { Explanation } from "../http/explain-request.ts";
@@ -61,7 +61,7 @@ export const keyHistoryRouter = createRouter({
     .input(z.strictObject({ id: z.string(), ...usagePeriod }).refine(isValidPeriod, invalidPeriod))
     .query(async ({ ctx, input: { from, to, bucket } }) => {
       const period = { keyId: ctx.keyId, from, to, bucket };
-      const rows = await ctx.read((db) => asUser(db, ctx.user.id, (trx) => readKeyUsage(trx, period)));
+      const rows = await ctx.read((db) => readOwnKeyUsage(db, ctx.user.id, period));
       return rows.map(presentUsageBucket);
     }),
 

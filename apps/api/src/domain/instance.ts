@@ -28,14 +28,16 @@ export interface Instance {
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
+/** The ways to sign in. */
+export const authProviders = ["password"] as const;
+
 /** The configuration of an instance that needs no authentication. */
 export interface PublicConfiguration {
   readonly name: string;
   readonly version: string;
   readonly baseUrl: string;
   readonly registration: "open" | "invite" | "closed";
-  /** The ways to sign in. */
-  readonly authProviders: "password"[];
+  readonly authProviders: (typeof authProviders)[number][];
   readonly documentationUrl: string;
   readonly openapiUrl: string;
 }
@@ -50,7 +52,7 @@ export function describeInstance({
     version,
     baseUrl,
     registration,
-    authProviders: ["password"],
+    authProviders: [...authProviders],
     documentationUrl: `${baseUrl}/docs`,
     openapiUrl: `${baseUrl}/openapi.json`,
   };

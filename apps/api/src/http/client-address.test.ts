@@ -25,6 +25,12 @@ test.each([
   ],
   ["not an address before the first untrusted hop", "10.0.0.1", "10.9.9.9, 198.51.100.1", "198.51.100.1"],
   ["the trusted proxy's if it sends no header", "10.0.0.1", undefined, "10.0.0.1"],
+  [
+    "unknown if its network interface has a name that none can have",
+    "10.0.0.1",
+    `fe80::1%${"e".repeat(60)}`,
+    undefined,
+  ],
   ["unknown if the trusted proxy sends an invalid address", "10.0.0.1", "198.51.100.1, unknown", undefined],
   ["the one with a port", "10.0.0.1", "198.51.100.1:443", "198.51.100.1"],
   ["the one with a port, for IPv6", "10.0.0.1", "[2001:db9::7]:443", "2001:db9::7"],

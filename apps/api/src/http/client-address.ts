@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import { maxLength } from "@latchkey/limits";
 
 /**
  * Returns the IP address of the client. Starts with the peer of the connection. As long as the address belongs to a
@@ -19,11 +20,16 @@ export function clientAddress(
   if (typeof forwarded !== "string") return address;
   for (const hop of forwarded.split(",").reverse()) {
     const hopAddress = unmapIpv4(withoutPort(hop.trim()));
-    if (hopAddress === undefined || isIP(hopAddress) === 0) return undefined;
+    if (hopAddress === undefined || !isAddress(hopAddress)) return undefined;
     address = hopAddress;
     if (!isTrustedProxy(hopAddress)) return hopAddress;
   }
   return address;
+}
+
+/** The name of a network interface, as in `fe80::1%eth0`, can have any length. */
+function isAddress(text: string): boolean {
+  return text.length <= maxLength.ipAddress && isIP(text) !== 0;
 }
 
 /** Some proxies add the port: `203.0.113.7:443` and `[2001:db8::7]:443`. */

@@ -230,7 +230,8 @@ function rejectLargeBody(ctx: Context): void {
 /** @see https://www.rfc-editor.org/rfc/rfc8288 */
 function nextPageLink(url: string, query: Query, cursor: string): string {
   const next = new URL(url);
-  // The schema of a list rejects a parameter that occurs twice.
-  next.search = new URLSearchParams({ ...(query as Record<string, string>), cursor }).toString();
+  // The schema of a list rejects a parameter that occurs twice, and trims the others.
+  const texts = Object.entries(query as Record<string, string>).map(([name, text]) => [name, text.trim()]);
+  next.search = new URLSearchParams({ ...Object.fromEntries(texts), cursor }).toString();
   return `<${next.href}>; rel="next"`;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { redactKeys } from "@latchkey/auth/redact-keys";
+import { maxLength } from "@latchkey/limits";
 import type { Middleware } from "koa";
 
 declare module "koa" {
@@ -10,7 +11,7 @@ declare module "koa" {
   }
 }
 
-const wellFormed = /^[A-Za-z0-9._~+/=-]{1,128}$/;
+const wellFormed = new RegExp(`^[A-Za-z0-9._~+/=-]{1,${maxLength.requestId}}$`);
 
 /**
  * Returns the caller's `X-Request-Id` if it is well-formed (1 to 128 URL-safe characters) and contains no API key,

@@ -5,15 +5,19 @@ import {
   type IssueCode,
   issueCatalog,
   maxIssues,
+  maxMessageLength,
+  maxPathLength,
 } from "@latchkey/errors";
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
+import { shownText, shownUrl } from "../schemas.ts";
 import { describeHeaders, type HeaderName, readsIfMatch } from "./openapi-headers.ts";
 
 const issue = z
   .object({
-    path: z.string().meta({
+    path: shownText(maxPathLength).meta({
       description: "The field (`name` or `items.0.id`), query parameter or header. Empty for the whole body.",
     }),
     code: z
@@ -21,7 +25,7 @@ const issue = z
       .meta({
         description: `The reason for the rejection. More codes may be added.\n\n${listOf(issueCatalog)}`,
       }),
-    message: z.string().meta({ description: "Human-readable message. It may change." }),
+    message: shownText(maxMessageLength).meta({ description: "Human-readable message. It may change." }),
   })
   .meta({ id: "Issue" });
 
@@ -29,11 +33,11 @@ const error = z
   .object({
     error: z.object({
       code: z.enum(Object.keys(errorCatalog) as [ErrorCode, ...ErrorCode[]]), // The keys of the catalog are the codes.
-      message: z.string(),
-      requestId: z
-        .string()
-        .meta({ description: "The response's `X-Request-Id`. Include it in support requests." }),
-      documentationUrl: z.url().meta({ description: "The page that explains the code." }),
+      message: shownText(maxMessageLength),
+      requestId: shownText(maxLength.requestId).meta({
+        description: "The response's `X-Request-Id`. Include it in support requests.",
+      }),
+      documentationUrl: shownUrl.meta({ description: "The page that explains the code." }),
       issues: z.array(issue).max(maxIssues).optional().meta({
         description:
           "The invalid fields, one issue per field. Only with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`.",

@@ -1,3 +1,4 @@
+import { maxLength } from "@latchkey/limits";
 import type { oas32, ZodOpenApiComponentsObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
 
@@ -7,18 +8,18 @@ export const headers = {
     description:
       "ID of the request: the request's own `X-Request-Id` if it is well-formed, otherwise a generated ID.",
     required: true,
-    schema: { type: "string", minLength: 1, maxLength: 128 },
+    schema: { type: "string", minLength: 1, maxLength: maxLength.requestId },
     example: "0f8fad5b-d9cb-469f-a165-70867728950e",
   },
   ETag: {
     description: "Opaque version of the resource, for `If-Match` and `If-None-Match`.",
     required: true,
-    schema: { type: "string", pattern: '^"[0-9]+\\.[A-Za-z0-9_-]{11}"$' },
+    schema: { type: "string", pattern: '^"[0-9]{1,10}\\.[A-Za-z0-9_-]{11}"$', maxLength: 24 },
     example: '"3.zrVRXp1Cf0g"',
   },
   Link: {
     description: 'The URL of the next page, with `rel="next"`; absent on the last page.',
-    schema: { type: "string", pattern: '^<.+>; rel="next"$' },
+    schema: { type: "string", pattern: '^<.+>; rel="next"$', maxLength: 4_096 },
     example: '<https://keys.example.com/open/workspaces?limit=25&cursor=WyJjcmVhdGVkQXQi>; rel="next"',
   },
   "Idempotent-Replayed": {
@@ -42,12 +43,12 @@ export const headers = {
   RateLimit: {
     description:
       "For a key with a rate limit: remaining requests (`r`) and seconds until the window resets (`t`).",
-    schema: { type: "string", pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
+    schema: { type: "string", pattern: '^"key";r=[0-9]{1,10};t=[0-9]{1,5}$', maxLength: 26 },
     example: '"key";r=50;t=30',
   },
   "RateLimit-Policy": {
     description: "For a key with a rate limit: the quota (`q`) and the window in seconds (`w`).",
-    schema: { type: "string", pattern: '^"key";q=[0-9]+;w=[0-9]+$' },
+    schema: { type: "string", pattern: '^"key";q=[0-9]{1,10};w=[0-9]{1,5}$', maxLength: 26 },
     example: '"key";q=100;w=60',
   },
 } as const satisfies ZodOpenApiComponentsObject["headers"];

@@ -89,19 +89,19 @@ const deprecationHeaders: ZodOpenApiResponseObject["headers"] = {
   Deprecation: {
     description: "When the endpoint was deprecated, in seconds since 1970 (RFC 9745).",
     required: true,
-    schema: { type: "string", pattern: "^@[0-9]+$" },
+    schema: { type: "string", pattern: "^@[0-9]+$", maxLength: 13 },
     example: "@1767225600",
   },
   Sunset: {
     description: "When the endpoint may be removed (RFC 8594).",
     required: true,
-    schema: { type: "string" },
+    schema: { type: "string", maxLength: 29 },
     example: "Thu, 01 Jul 2027 00:00:00 GMT",
   },
   Link: {
     description: 'The page that explains what to use instead, with `rel="deprecation"`.',
     required: true,
-    schema: { type: "string" },
+    schema: { type: "string", maxLength: 4_096 },
     example: '<https://keys.example.com/docs>; rel="deprecation"; type="text/html"',
   },
 };

@@ -1,10 +1,12 @@
+import { apiKeyStartLength } from "@latchkey/auth/key-format";
 import { permissions } from "@latchkey/auth/permissions";
+import { maxValidFormerSecrets } from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
-import { restrictionLimits } from "@latchkey/limits";
+import { maxLength, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { keyId as anyKeyId } from "../fields.ts";
-import { shownId, timestamp, version } from "../schemas.ts";
+import { shownAddress, shownId, shownIdentifier, shownText, timestamp, version } from "../schemas.ts";
 
 const limit = z
   .object({
@@ -17,9 +19,11 @@ const limit = z
   })
   .meta({ id: "KeyLimit" });
 
+const shownStart = shownText(apiKeyStartLength);
+
 const formerSecret = z
   .object({
-    start: z.string().meta({ description: "The first characters of the secret.", example: "lk_Zx81Qp" }),
+    start: shownStart.meta({ description: "The first characters of the secret.", example: "lk_Zx81Qp" }),
     retiredAt: timestamp.meta({ description: "When a rotation replaced the secret." }),
     goodUntil: timestamp.meta({ description: "When the overlap ends; the secret is rejected from then on." }),
     lastUsedAt: timestamp.nullable().meta({ description: "Accurate to a minute." }),
@@ -30,11 +34,12 @@ const formerSecret = z
 export const apiKey = z
   .object({
     id: shownId("key"),
-    name: z.string().meta({ example: "CI deploys" }),
-    description: z.string().meta({ example: "Used by the deploy job." }),
-    start: z
-      .string()
-      .meta({ description: "The first characters of the secret, to recognize it.", example: "lk_4fTq0a" }),
+    name: shownText(maxLength.keyName).meta({ example: "CI deploys" }),
+    description: shownText(maxLength.keyDescription).meta({ example: "Used by the deploy job." }),
+    start: shownStart.meta({
+      description: "The first characters of the secret, to recognize it.",
+      example: "lk_4fTq0a",
+    }),
     createdAt: timestamp,
     lastUsedAt: timestamp
       .nullable()
@@ -56,7 +61,7 @@ export const apiKey = z
           "The workspaces that the key can access, if its owner is a member; null for all of the owner's workspaces.",
       }),
     permissions: z
-      .array(z.string().meta({ example: permissions[0] }))
+      .array(shownIdentifier.meta({ example: permissions[0] }))
       .meta({ maxItems: restrictionLimits.maxItems })
       .nullable()
       .meta({
@@ -67,7 +72,7 @@ export const apiKey = z
       .boolean()
       .meta({ description: "Whether the key has only permissions that end in `:read`." }),
     ipRanges: z
-      .array(z.string().meta({ example: "203.0.113.0/24" }))
+      .array(shownText(maxLength.ipRange).meta({ example: "203.0.113.0/24" }))
       .meta({ maxItems: restrictionLimits.maxItems })
       .nullable()
       .meta({
@@ -75,9 +80,11 @@ export const apiKey = z
           "The IP ranges that the key can be used from, in CIDR notation; null for any IP address.",
       }),
     limit: limit.nullable().meta({ description: "The rate limit; null for none." }),
-    formerSecrets: z.array(formerSecret).meta({ description: "Former secrets that are still valid." }),
+    formerSecrets: z
+      .array(formerSecret)
+      .meta({ maxItems: maxValidFormerSecrets, description: "Former secrets that are still valid." }),
     rotatedOutUse: z
-      .object({ at: timestamp, address: z.string().nullable().meta({ example: "203.0.113.7" }) })
+      .object({ at: timestamp, address: shownAddress.nullable().meta({ example: "203.0.113.7" }) })
       .nullable()
       .meta({
         description:

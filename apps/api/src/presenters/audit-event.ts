@@ -1,13 +1,17 @@
-import { type AuditAction, auditActions } from "@latchkey/db/audit-actions";
+import { type AuditAction, auditActions, type Details } from "@latchkey/db/audit-actions";
 import type { AuditEvent } from "@latchkey/db/audit-events";
 import { encodeId, type InvitationId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { shorten } from "@latchkey/errors";
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { shownId, timestamp } from "../schemas.ts";
+import { shownAddress, shownId, shownIdentifier, shownPersonName, shownText, timestamp } from "../schemas.ts";
 
 /** The actions in a workspace's audit log. */
 export const auditAction = z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]); // The keys of the table.
 
-const details = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).nullable();
+const details = z
+  .record(shownIdentifier, z.union([shownText(maxLength.auditValue), z.number(), z.boolean(), z.null()]))
+  .nullable();
 
 /** Describes the values of one side of a change, for people who have only the OpenAPI document. */
 const changedValues = (side: "before" | "after") =>
@@ -24,8 +28,7 @@ export const auditEvent = z
         .enum(["session", "key", "command"])
         .meta({ description: "The web app, an API key, or the operator's command.", example: "key" }),
       userId: shownId("user").nullable(),
-      name: z
-        .string()
+      name: shownPersonName
         .nullable()
         .meta({ description: "The current name of the user.", example: "Ada Lovelace" }),
       keyId: shownId("key").nullable(),
@@ -35,7 +38,7 @@ export const auditEvent = z
       id: shownId("workspace", "key", "invitation", "user").meta({
         description: "The ID of the workspace, of the member's user, of the API key or of the invitation.",
       }),
-      name: z.string().nullable().meta({
+      name: shownText(Math.max(maxLength.personName, maxLength.keyName)).nullable().meta({
         description:
           "The current name of the user or the API key. Null for a workspace, an invitation and a purged key.",
         example: "Grace Hopper",
@@ -46,8 +49,8 @@ export const auditEvent = z
       example: { role: "viewer" },
     }),
     after: details.meta({ description: changedValues("after"), example: { role: "member" } }),
-    address: z.string().nullable().meta({ description: "The client's IP address.", example: "192.0.2.7" }),
-    requestId: z.string().nullable().meta({
+    address: shownAddress.nullable().meta({ description: "The client's IP address.", example: "192.0.2.7" }),
+    requestId: shownText(maxLength.requestId).nullable().meta({
       description: "The `X-Request-Id` of the request.",
       example: "0f8fad5b-d9cb-469f-a165-70867728950e",
     }),
@@ -66,11 +69,20 @@ export function presentAuditEvent(event: AuditEvent): z.input<typeof auditEvent>
       keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
     },
     target: { kind: event.targetKind, id: encodeTarget(event), name: event.targetName },
-    before: event.before,
-    after: event.after,
+    before: event.before && presentDetails(event.before),
+    after: event.after && presentDetails(event.after),
     address: event.address,
     requestId: event.requestId,
   };
+}
+
+function presentDetails(details: Details): Details {
+  return Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [
+      name,
+      typeof value === "string" ? shorten(value, maxLength.auditValue) : value,
+    ]),
+  );
 }
 
 function encodeTarget({ targetKind, targetId }: AuditEvent): string {

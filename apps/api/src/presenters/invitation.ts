@@ -3,7 +3,7 @@ import type { Invitation } from "@latchkey/db/invitations";
 import { z } from "zod";
 import { type SentInvitation, statusOf } from "../domain/invitations.ts";
 import { role } from "../fields.ts";
-import { secretStatus, shownEmail, shownId, shownUrl, timestamp } from "../schemas.ts";
+import { secretStatus, shownEmail, shownId, shownPersonName, shownUrl, timestamp } from "../schemas.ts";
 
 /** An invitation that nobody has accepted yet. */
 export const invitation = z
@@ -17,7 +17,7 @@ export const invitation = z
       example: "pending",
     }),
     invitedBy: z
-      .object({ userId: shownId("user"), name: z.string().meta({ example: "Ada Lovelace" }) })
+      .object({ userId: shownId("user"), name: shownPersonName.meta({ example: "Ada Lovelace" }) })
       .nullable()
       .meta({ description: "The user who sent it last; null for the operator's command." }),
     delivery: z.enum(["email", "link"]).meta({

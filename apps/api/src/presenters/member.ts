@@ -2,13 +2,13 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Member } from "@latchkey/db/members";
 import { z } from "zod";
 import { role } from "../fields.ts";
-import { shownEmail, shownId, timestamp, version } from "../schemas.ts";
+import { shownEmail, shownId, shownPersonName, timestamp, version } from "../schemas.ts";
 
 /** A user in a workspace. */
 export const member = z
   .object({
     userId: shownId("user"),
-    name: z.string().meta({ example: "Ada Lovelace" }),
+    name: shownPersonName.meta({ example: "Ada Lovelace" }),
     email: shownEmail,
     role: role.meta({ example: "member" }),
     isDisabled: z.boolean().meta({

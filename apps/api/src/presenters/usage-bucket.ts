@@ -2,10 +2,10 @@ import type { Outcome } from "@latchkey/auth/outcome";
 import { encodeId } from "@latchkey/db/ids";
 import type { UsageBucket } from "@latchkey/db/key-history";
 import { z } from "zod";
-import { shownId, timestamp } from "../schemas.ts";
+import { shownId, shownIdentifier, timestamp } from "../schemas.ts";
 
 /** What each outcome means. */
-const outcomes: Readonly<Record<Outcome, string>> = {
+export const outcomes: Readonly<Record<Outcome, string>> = {
   admitted: "The requests were admitted.",
   limited: "The key had exceeded its rate limit.",
   disabled: "The key was disabled.",
@@ -34,7 +34,7 @@ export const usageBucket = z
     workspaceId: shownId("workspace")
       .nullable()
       .meta({ description: "Null for requests without a workspace." }),
-    outcome: z.string().meta({
+    outcome: shownIdentifier.meta({
       description: `Whether the requests were admitted, rate limited, or why they were rejected. More values may be added.\n\n${list(outcomes)}`,
       example: "admitted",
     }),

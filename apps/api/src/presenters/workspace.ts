@@ -2,8 +2,9 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { z } from "zod";
+import { maxSlugLength } from "../domain/slug.ts";
 import { role } from "../fields.ts";
-import { shownId, timestamp, version } from "../schemas.ts";
+import { shownId, shownText, timestamp, version } from "../schemas.ts";
 import { shownWorkspaceFields } from "../workspace-fields.ts";
 
 /** A workspace as a member's key sees it. */
@@ -11,9 +12,10 @@ export const workspace = z
   .object({
     id: shownId("workspace"),
     ...shownWorkspaceFields,
-    slug: z
-      .string()
-      .meta({ description: "Identifies the workspace in URLs of the web app.", example: "payments" }),
+    slug: shownText(maxSlugLength).meta({
+      description: "Identifies the workspace in URLs of the web app.",
+      example: "payments",
+    }),
     role: role.meta({ description: "The role of the key's owner in the workspace." }),
     createdAt: timestamp,
     version,

@@ -1,15 +1,16 @@
+import { apiKeyLength } from "@latchkey/auth/key-format";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { reissueSecret, requireManageable, rotateKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { overlapSeconds } from "../../key-fields.ts";
 import { keyParams } from "../../presenters/api-key.ts";
-import { secretStatus, shownId } from "../../schemas.ts";
+import { secretStatus, shownId, shownText } from "../../schemas.ts";
 
 const rotated = z
   .object({
     id: shownId("key"),
-    key: z.string().optional().meta({
+    key: shownText(apiKeyLength).optional().meta({
       description:
         "The new secret, which is shown only in this response. Absent if `secretStatus` is `omitted`.",
       example: "lk_4fTq0aVb7Xk2mPz9Wc8sYd3nRe5jLg1hQu6t",

@@ -1,17 +1,20 @@
 import { z } from "zod";
+import { authProviders } from "../../domain/instance.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { shownUrl, timestamp } from "../../schemas.ts";
+import { shownIdentifier, shownUrl, timestamp } from "../../schemas.ts";
 
 const configuration = z
   .object({
-    name: z.string().meta({ example: "Latchkey" }),
-    version: z.string().meta({ example: "0.1.0" }),
+    name: shownIdentifier.meta({ example: "Latchkey" }),
+    version: shownIdentifier.meta({ example: "0.1.0" }),
     baseUrl: shownUrl.meta({ example: "https://keys.example.com" }),
     registration: z.enum(["open", "invite", "closed"]).meta({
       description:
         "Who can sign up. `open`: everyone. `invite`: people who are invited to a workspace. `closed`: only users that the operator creates.",
     }),
-    authProviders: z.array(z.enum(["password"])).meta({ description: "The ways to sign in." }),
+    authProviders: z
+      .array(z.enum(authProviders))
+      .meta({ maxItems: authProviders.length, description: "The ways to sign in." }),
     documentationUrl: shownUrl.meta({ example: "https://keys.example.com/docs" }),
     openapiUrl: shownUrl.meta({ example: "https://keys.example.com/openapi.json" }),
     serverTime: timestamp,

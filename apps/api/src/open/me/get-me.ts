@@ -6,10 +6,11 @@ import { getUser } from "@latchkey/db/users";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
-import { shownEmail, shownId, timestamp } from "../../schemas.ts";
+import { shownEmail, shownId, shownPersonName, shownText, timestamp } from "../../schemas.ts";
 
 /** The maximum number of workspaces in the response; `/open/workspaces` lists all. */
 const maxWorkspaces = 100;
@@ -18,7 +19,7 @@ const identity = z
   .object({
     key: z.object({
       id: shownId("key"),
-      name: z.string().meta({ example: "CI deploys" }),
+      name: shownText(maxLength.keyName).meta({ example: "CI deploys" }),
       createdAt: timestamp,
       lastUsedAt: timestamp.nullable(),
       usageCount: z.int().min(0).meta({
@@ -28,7 +29,7 @@ const identity = z
     }),
     user: z.object({
       id: shownId("user"),
-      name: z.string().meta({ example: "Ada Lovelace" }),
+      name: shownPersonName.meta({ example: "Ada Lovelace" }),
       email: shownEmail,
     }),
     workspaces: z.array(workspace).meta({
