@@ -9,10 +9,11 @@ import { createProgram } from "./program.ts";
 
 const program = createProgram({ ...process, loadEnv: async () => readEnv({}) });
 
-/** Each command by its usage, such as `latchkey key edit <id>`, with the flags of its options. */
+/** Each command except `help`, by its usage, such as `latchkey key edit <id>`, with the flags of its options. */
 function listCommands(command: Command, path: string): [usage: string, flags: string[]][] {
   if (command.commands.length > 0) {
-    return command.commands.flatMap((child) => listCommands(child, `${path} ${child.name()}`));
+    const children = command.commands.filter((child) => child.name() !== "help");
+    return children.flatMap((child) => listCommands(child, `${path} ${child.name()}`));
   }
   const args = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join("");
   const flags = command.options.map((option) => option.flags + (option.mandatory ? " required" : ""));

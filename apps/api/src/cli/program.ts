@@ -2,7 +2,9 @@ import { Command, Help } from "commander";
 import { version } from "../version.ts";
 import type { CommandIo } from "./command-io.ts";
 import { readCommandLine } from "./command-line.ts";
+import { rejectContradictions } from "./contradictions.ts";
 import type { CreateAction } from "./create-action.ts";
+import { addHelpCommands } from "./help-command.ts";
 import { addInvitationCommands } from "./invitations/invitation-commands.ts";
 import { addKeyCommands } from "./keys/key-commands.ts";
 import { addMemberCommands } from "./members/member-commands.ts";
@@ -22,7 +24,6 @@ export function createProgram(io: CommandIo): Command {
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
     .helpOption("-h, --help", "print help for a command")
-    .helpCommand("help [command]", "print help for a command")
     .configureHelp({
       showGlobalOptions: true,
       optionDescription: (option) =>
@@ -55,5 +56,7 @@ export function createProgram(io: CommandIo): Command {
   addWorkspaceCommands(program, createAction);
   addMemberCommands(program, createAction);
   addInvitationCommands(program, createAction);
+  addHelpCommands(program);
+  rejectContradictions(program);
   return program;
 }

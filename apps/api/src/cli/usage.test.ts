@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readEnv } from "../env.ts";
 import { type Exit, explainExit } from "./explain-exit.ts";
@@ -51,6 +52,12 @@ test.each([
   ["no command", [], /^A command is missing\. --help lists/],
   ["an unknown command", ["frobnicate"], "Unknown command 'frobnicate'."],
   ["a similar command", ["user", "creat"], "Unknown command 'creat'. Did you mean create?"],
+  ["help for an unknown command", ["help", "nope"], "Unknown command 'nope'."],
+  ["help for a similar command", ["help", "keys"], "Unknown command 'keys'. Did you mean key?"],
+  ["help for an unknown command of a group", ["help", "key", "nope"], "Unknown command 'nope'."],
+  ["help of a group for an unknown command", ["key", "help", "nope"], "Unknown command 'nope'."],
+  ["help for a command of a command", ["help", "key", "list", "nope"], "Unknown command 'nope'."],
+  ["help for an option", ["help", "--nope"], "Unknown option '--nope'."],
   ["a group without its command", ["key"], /^A command is missing/],
   ["an unknown command of a group", ["key", "frobnicate"], /^Unknown command 'frobnicate'\.$/],
   ["a missing option", ["key", "create", ...user], /'--name <name>' not specified/],
@@ -82,6 +89,26 @@ test.each([
   ],
 ])("%s is a usage error", async (_what, args, message) => {
   await expectUsageError(args, message);
+});
+
+test.each([
+  [["help"], /^Usage: latchkey \[options\] \[command\]\n/],
+  [["help", "key"], /^Usage: latchkey key /],
+  [["help", "key", "edit"], /^Usage: latchkey key edit /],
+  [["key", "help", "edit"], /^Usage: latchkey key edit /],
+  [["help", "workspace", "rename"], /^Usage: latchkey workspace edit\|rename /],
+  [["help", "help"], /^Usage: latchkey help /],
+])("%j prints help", async (args, help) => {
+  const chunks: string[] = [];
+  const stdout = new Writable({
+    write: (chunk, _encoding, done) => {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+  const io = { ...process, stdout, loadEnv: async () => readEnv({}) };
+  await createProgram(io).parseAsync(args, { from: "user" });
+  expect(chunks.join("")).toMatch(help);
 });
 
 const expectedUser = `Expected an email address or the ID of a user, such as ${userId}.`;
@@ -150,6 +177,10 @@ test.each([
   [[], /^Nothing to change\. /],
   [["--expand-access"], /^Nothing to change\. /],
   [["--expires-in", "1d", "--no-expiry"], /'--expires-in <duration>' cannot be used with .*'--no-expiry'/],
+  [["--limit", "1/1s", "--no-limit"], /'--limit <requests>\/<window>' cannot be used with .*'--no-limit'/],
+  [["--no-limit", "--limit", "1/1s"], /'--limit <requests>\/<window>' cannot be used with .*'--no-limit'/],
+  [["--read-only", "--no-read-only"], /'--read-only' cannot be used with .*'--no-read-only'/],
+  [["--expires-at", "2099-01-01T00:00:00Z", "--no-expiry"], /cannot be used with .*'--no-expiry'/],
   [["--expires-in", "1d", "--expires-at", "2099-01-01T00:00:00Z"], /cannot be used with/],
   [["--workspace", workspace, "--all-workspaces"], /'--all-workspaces' cannot be used with/],
   [["--permission", "members:read", "--all-permissions"], /'--all-permissions' cannot be used with/],
