@@ -63,6 +63,22 @@ test("the error page has exactly one anchor per code", async () => {
   expect(new Set(anchors).size).toBe(anchors.length);
 });
 
+test("429 is described with every limit that it stands for, on the error page and at the endpoints", async () => {
+  const page = await (await fetch(`${app.baseUrl}/docs/errors`)).text();
+  const section = page.split("<h3").find((part) => part.startsWith(' id="TOO_MANY_REQUESTS"')) ?? "";
+  for (const limit of ["rate limit", "changes to API keys", "invitations", "Retry-After"])
+    expect(section).toContain(limit);
+  const { paths, components } = (await (await get("/openapi.json")).json()) as {
+    paths: Record<string, Record<string, { responses: Record<string, { $ref: string }> }>>;
+    components: { responses: Record<string, { description: string }> };
+  };
+  const describe = (path: string, method: string) =>
+    components.responses[paths[path]?.[method]?.responses["429"]?.$ref.split("/").at(-1) ?? ""]?.description;
+  expect(describe("/api-keys/{keyId}", "patch")).toContain("too many changes to API keys");
+  expect(describe("/workspaces/{workspaceId}/invitations", "post")).toContain("too many invitations");
+  expect(describe("/me", "get")).not.toContain("too many");
+});
+
 test.each([
   ["no key", "/open/me", ""],
   ["a key that isn't valid", "/open/me", "lk_none"],

@@ -145,11 +145,25 @@ const keyFailures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   NOT_FOUND: { name: "KeyDeleted", description: "The key belonged to the same user and has been deleted." },
 };
 
-/** The meaning of 429 for the endpoints whose changes of keys are limited. */
+const rateLimited =
+  "The key has exceeded its rate limit, and the request was neither carried out nor counted as a use.";
+
 const keyChangesLimited: Pick<Failure, "name" | "description"> = {
   name: "TooManyRequestsOrKeyChanges",
-  description:
-    "The key has exceeded its rate limit, and the request was neither carried out nor counted as a use. Or its owner has made too many changes to API keys within an hour; `message` says so, and keys can still be disabled, revoked and deleted.",
+  description: `${rateLimited} Or its owner has made too many changes to API keys within an hour; \`message\` says so, and keys can still be disabled, revoked and deleted.`,
+};
+
+const invitationsLimited: Pick<Failure, "name" | "description"> = {
+  name: "TooManyRequestsOrInvitations",
+  description: `${rateLimited} Or its owner has sent too many invitations within an hour; \`message\` says so.`,
+};
+
+/** The meaning of 429 for the endpoints that have a limit besides the rate limit of the key. */
+const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "description">>> = {
+  updateApiKey: keyChangesLimited,
+  rotateApiKey: keyChangesLimited,
+  createInvitation: invitationsLimited,
+  resendInvitation: invitationsLimited,
 };
 
 /** The additional errors of a request with an `Idempotency-Key`. */
@@ -198,19 +212,15 @@ export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
 
 function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure {
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
-  const special = path.startsWith("/api-keys/")
-    ? { ...keyFailures, ...(limitsKeyChanges(operationId) && { TOO_MANY_REQUESTS: keyChangesLimited }) }[code]
-    : undefined;
-  return { name, code, ...failures[code], ...special };
+  const special = path.startsWith("/api-keys/") ? keyFailures[code] : undefined;
+  const limited = code === "TOO_MANY_REQUESTS" ? limitedOperations[operationId] : undefined;
+  return { name, code, ...failures[code], ...special, ...limited };
 }
 
-function limitsKeyChanges(operationId: string): boolean {
-  return operationId === "updateApiKey" || operationId === "rotateApiKey";
-}
-
-/** The condition of a code, in Markdown. */
+/** The conditions of a code at any endpoint, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
-  return failures[code].description;
+  if (code !== "TOO_MANY_REQUESTS") return failures[code].description;
+  return `${rateLimited} Or its owner has made too many changes to API keys, or has sent too many invitations, within an hour; \`message\` says so. \`Retry-After\` says how many seconds to wait.`;
 }
 
 function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiResponseObject {
