@@ -12,10 +12,12 @@ const tableModules =
   /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|sort-select|table-layout)\./;
 /** What logs and the recent activity use. */
 const eventModules = /\/src\/(server\/describe-event|ui\/event-sentence)\./;
+/** Libraries that set up second factors. */
+const factorLibraries = /\/uqr\/|@simplewebauthn/;
 const formLibraries = /@mantine\/form|@mantine\/core\/.*\/Textarea\/|klona|fast-deep-equal/;
 
 function isFirstLibrary(path: string): boolean {
-  const others = [referenceLibraries, dialogLibraries, formLibraries, tableModules];
+  const others = [referenceLibraries, dialogLibraries, factorLibraries, formLibraries, tableModules];
   return path.includes("node_modules") && !others.some((libraries) => libraries.test(path));
 }
 
@@ -23,7 +25,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|chart|confirm-|describe-rejection|drawer|field-rules|palette|password-dialog|secret-field/.test(
+    !/node_modules|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|palette|password-dialog|secret-field/.test(
       path,
     ) &&
     !tableModules.test(path) &&
@@ -49,6 +51,10 @@ export default defineConfig({
             { name: "forms", test: formLibraries },
             { name: "tables", test: tableModules },
             { name: "events", test: eventModules },
+            {
+              name: "security",
+              test: /features\/security\/(security-page|sessions-section|factor|use-factors|describe)/,
+            },
             { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
             {
               name: "key-page",

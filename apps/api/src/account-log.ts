@@ -3,6 +3,12 @@ import type { Logger } from "pino";
 import type { SignInEvent } from "./domain/sign-in-event.ts";
 import type { EventLog } from "./event-log/event-log.ts";
 
+const throttledMessages = {
+  "sign-in-throttled": "sign-ins were throttled",
+  "code-throttled": "codes of second factors were throttled",
+  "sign-up-throttled": "sign-ups were throttled",
+} as const;
+
 /**
  * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an address without an account may
  * be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
@@ -24,12 +30,16 @@ export function createAccountLog(log: Logger, events: EventLog): (event: SignInE
         log.warn({ ...facts, userId }, "sign-in failed");
         return;
       }
+      case "second-factor-failed":
+        log.warn({ ...facts, userId: encodeId("user", event.userId) }, "second factor failed");
+        return;
       case "sign-in-throttled":
+      case "code-throttled":
       case "sign-up-throttled":
         events.count({
           kind: event.kind,
           level: "warn",
-          message: event.kind === "sign-in-throttled" ? "sign-ins were throttled" : "sign-ups were throttled",
+          message: throttledMessages[event.kind],
           facts,
         });
         return;

@@ -50,6 +50,13 @@ export const email = z
 /** A person's name. */
 export const personName = name("Enter your name.", maxLength.personName);
 
+/** A code of a second factor: of an authenticator app, or a recovery code. */
+export const factorCode = z
+  .string()
+  .trim()
+  .min(1, "Enter a code.")
+  .max(...maxLengthOf(32));
+
 /** A new password. Only its length is restricted here. */
 export const newPassword = z
   .string()

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Admission } from "@latchkey/auth/admission";
 import { DatabaseClock } from "@latchkey/auth/database-clock";
+import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { loadCommonPasswords } from "@latchkey/auth/password-rules";
 import { createSessions } from "@latchkey/auth/sessions";
@@ -107,6 +108,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     ...webPools,
     sessions: createSessions({ db, secret, baseUrl, maxSessionsPerUser: env.maxSessionsPerUser }),
     signInThrottle: new SignInThrottle({ db, secret, maxSignUpsPerHour: env.maxSignUpsPerHour }),
+    factorSecrets: new FactorSecrets(secret),
     report: createAccountLog(log, events),
     baseUrl,
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),

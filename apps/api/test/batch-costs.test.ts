@@ -39,6 +39,7 @@ test("every procedure in the cost table exists", () => {
     "members.list",
     "overview.keys",
     "overview.usage",
+    "session.enterCode",
     "session.requestResetLink",
     "session.resetPassword",
     "session.signIn",

@@ -140,11 +140,8 @@ describe("U+0000 in the input of a procedure", () => {
   });
 
   test("keyHistory.explainRequest, which accepts any text, rejects it", async () => {
-    const { email } = await app.addUser();
-    const { cookies } = await app.instance.sessions.signIn(
-      { email, password },
-      { headers: new Headers(), address: null, source: { network: "127.0.0.1", knownOrigin: undefined } },
-    );
+    const { userId } = await app.addUser();
+    const { cookies } = await app.instance.sessions.open(userId, { headers: new Headers(), address: null });
     const input = encodeURIComponent(JSON.stringify({ requestId: "nul\0" }));
     const response = await fetch(`${app.baseUrl}/trpc/keyHistory.explainRequest?input=${input}`, {
       headers: { Cookie: cookies[0]?.split(";")[0] ?? "" },

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Admission } from "@latchkey/auth/admission";
 import { DatabaseClock } from "@latchkey/auth/database-clock";
+import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { hashPassword } from "@latchkey/auth/password";
 import { createSessions } from "@latchkey/auth/sessions";
@@ -115,6 +116,7 @@ export async function startTestApp(
       secret,
       maxSignUpsPerHour: options.maxSignUpsPerHour ?? 10_000,
     }),
+    factorSecrets: new FactorSecrets(secret),
     report: createAccountLog(log, events),
     baseUrl: publicUrl,
     configuration: describeInstance({

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { UserId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import { APIError } from "better-auth/api";
 import { type PasswordSource, queuePassword } from "./password-queue.ts";
@@ -9,6 +10,19 @@ export interface CallOrigin {
   readonly address: string | null;
   /** The source of the password, for a call that checks one. */
   readonly source?: PasswordSource;
+  /** Whether the user proved a second factor; false by default. */
+  readonly hasSecondFactor?: boolean;
+}
+
+/** The password is correct, and the sign-in needs a second factor. No session was opened. */
+export class SecondFactorRequiredError extends Error {
+  override readonly name = "SecondFactorRequiredError";
+  readonly userId: UserId;
+
+  constructor(userId: UserId) {
+    super("The sign-in needs a second factor.");
+    this.userId = userId;
+  }
 }
 
 interface BetterAuthCall {
@@ -18,6 +32,8 @@ interface BetterAuthCall {
    * error.
    */
   cause?: Error;
+  /** The user whose sign-in was rejected because it needs a second factor. */
+  userWithoutFactor?: UserId;
 }
 
 const currentCall = new AsyncLocalStorage<BetterAuthCall>();
@@ -34,6 +50,18 @@ export function findCallAddress(): string | null {
   return currentCall.getStore()?.origin.address ?? null;
 }
 
+/** Whether the current call proved a second factor. For better-auth's hooks. */
+export function hasCallSecondFactor(): boolean {
+  return currentCall.getStore()?.origin.hasSecondFactor ?? false;
+}
+
+/** Rejects the current call, because it needs a second factor. For better-auth's hooks. */
+export function rejectWithoutFactor(userId: UserId): never {
+  const call = currentCall.getStore();
+  if (call) call.userWithoutFactor = userId;
+  throw new APIError("UNAUTHORIZED");
+}
+
 /** Runs a task in the queue of the source that the call's password comes from. For better-auth's password functions. */
 export async function inPasswordQueue<Result>(task: () => Promise<Result>): Promise<Result> {
   const source = currentCall.getStore()?.origin.source;
@@ -44,6 +72,7 @@ export async function inPasswordQueue<Result>(task: () => Promise<Result>): Prom
 /**
  * Calls better-auth, and translates its errors.
  * @throws {AppError} UNAUTHORIZED if better-auth rejects the credentials.
+ * @throws {SecondFactorRequiredError}
  * @throws any other error that better-auth throws or only logs.
  */
 export async function callBetterAuth<Result>(
@@ -58,6 +87,8 @@ export async function callBetterAuth<Result>(
     if (context.cause) throw context.cause;
     return result;
   } catch (error) {
+    if (context.userWithoutFactor !== undefined)
+      throw new SecondFactorRequiredError(context.userWithoutFactor);
     if (!(error instanceof APIError)) throw error;
     if (error.status === "UNAUTHORIZED") {
       const message = "The email address or password is wrong.";

@@ -1,6 +1,7 @@
 import { readClock } from "@latchkey/db/clock";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
+import { hasSecondFactor } from "@latchkey/db/second-factors";
 import {
   findLiveSession,
   type LiveSession,
@@ -13,7 +14,13 @@ import { type BetterAuthPlugin, betterAuth } from "better-auth";
 import { APIError, createAuthEndpoint } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 import { z } from "zod";
-import { findCallAddress, inPasswordQueue, recordCause } from "./better-auth-call.ts";
+import {
+  findCallAddress,
+  hasCallSecondFactor,
+  inPasswordQueue,
+  recordCause,
+  rejectWithoutFactor,
+} from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
 import { readUserAgent } from "./user-agent.ts";
 
@@ -71,6 +78,9 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
         createdAt: "created_at",
         updatedAt: "updated_at",
       },
+      additionalFields: {
+        hasSecondFactor: { type: "boolean", fieldName: "has_second_factor", input: false, required: false },
+      },
       expiresIn: terms.lifetimeSeconds,
       // Disabled, because a cached session would stay valid after a sign-out, or after its user was disabled.
       cookieCache: { enabled: false },
@@ -101,6 +111,8 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
           before: async ({ userId, userAgent }) => {
             const user = await getUser(db, userId as UserId); // better-auth read it from users.id.
             if (user.isDisabled) throw new APIError("UNAUTHORIZED");
+            const isProved = hasCallSecondFactor();
+            if (!isProved && (await hasSecondFactor(db, user.id))) rejectWithoutFactor(user.id);
             const now = await readClock(db);
             const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
             const shortUserAgent = userAgent && readUserAgent(new Headers({ "User-Agent": userAgent }));
@@ -111,6 +123,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
                 expiresAt,
                 userAgent: shortUserAgent,
                 ipAddress: findCallAddress(),
+                hasSecondFactor: isProved,
               },
             };
           },
@@ -135,7 +148,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
 /**
  * Adds two endpoints to better-auth. `findLiveSession` replaces better-auth's lookup, which uses the node's clock:
  * sessions would end early on a node whose clock is ahead, and late on a node whose clock is behind. `openSession`
- * opens a session without a password, after a sign-up.
+ * opens a session without a password, after a sign-up or a second factor.
  */
 function sessionEndpoints(db: Db) {
   return {

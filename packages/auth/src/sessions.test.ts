@@ -49,7 +49,9 @@ const find = (headers: Headers) => sessions.find({ headers, address: null });
 
 /** Signs in, and returns the headers of requests in the new session. */
 async function signIn(email: string, headers = new Headers()): Promise<Headers> {
-  const { cookies } = await sessions.signIn({ email, password }, { headers, source, address: null });
+  const result = await sessions.signIn({ email, password }, { headers, source, address: null });
+  if (result.kind !== "opened") throw new Error("The sign-in needs a second factor.");
+  const { cookies } = result.session;
   return new Headers({ Cookie: cookies[0]?.split(";")[0] ?? "" });
 }
 

@@ -1,7 +1,7 @@
 import type { SessionId, UserId } from "@latchkey/db/ids";
 import { endOldestSessions } from "@latchkey/db/sessions";
 import { type BetterAuthOptions, createBetterAuth } from "./better-auth.ts";
-import { callBetterAuth } from "./better-auth-call.ts";
+import { callBetterAuth, SecondFactorRequiredError } from "./better-auth-call.ts";
 import type { PasswordSource } from "./password-queue.ts";
 
 export interface SessionsOptions extends BetterAuthOptions {
@@ -25,9 +25,16 @@ export interface OpenSession {
 /** The session of a request. */
 export interface FoundSession extends OpenSession {
   readonly id: SessionId;
-  /** Whether the user has entered the password in the last 15 minutes, by the database's clock. */
+  /** Whether the user has authenticated in the last 15 minutes, by the database's clock. */
   readonly isFresh: boolean;
+  /** Whether the user proved a second factor, at the sign-in or since. */
+  readonly hasSecondFactor: boolean;
 }
+
+/** The result of a correct password. */
+export type PasswordSignIn =
+  | { readonly kind: "opened"; readonly session: OpenSession }
+  | { readonly kind: "second-factor-required"; readonly userId: UserId };
 
 /** A request with or without a session. */
 export interface SessionRequest {
@@ -44,16 +51,25 @@ export interface Sessions {
    */
   find(request: SessionRequest): Promise<FoundSession | undefined>;
   /**
-   * Checks the password, opens a new session, and ends the session of the request's cookie.
+   * Checks the password, opens a new session, and ends the session of the request's cookie. Opens no session if the user
+   * has a second factor.
    * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user, always with the same message;
    *   SERVICE_UNAVAILABLE if too many passwords wait to be checked.
    */
   signIn(
     credentials: { readonly email: string; readonly password: string },
     request: SessionRequest & { readonly source: PasswordSource },
+  ): Promise<PasswordSignIn>;
+  /**
+   * Opens a session for a user who has just signed up or proved a second factor, and ends the session of the request's
+   * cookie.
+   * @throws {AppError} UNAUTHORIZED if the user is disabled.
+   * @throws {SecondFactorRequiredError} if the user has a second factor, and `hasSecondFactor` is false.
+   */
+  open(
+    userId: UserId,
+    request: SessionRequest & { readonly hasSecondFactor?: boolean },
   ): Promise<OpenSession>;
-  /** Opens a session for a user who has just signed up, and ends the session of the request's cookie. */
-  open(userId: UserId, request: SessionRequest): Promise<OpenSession>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */
   signOut(headers: Headers): Promise<string[]>;
 }
@@ -78,17 +94,23 @@ export function createSessions(options: SessionsOptions): Sessions {
       const call = () => auth.api.findLiveSession({ headers, returnHeaders: true });
       const { response: session, headers: answered } = await callBetterAuth(call, { address });
       if (!session) return undefined;
-      const { id, user, isFresh } = session;
-      return { id, user, isFresh, cookies: answered.getSetCookie() };
+      const { id, user, isFresh, hasSecondFactor } = session;
+      return { id, user, isFresh, hasSecondFactor, cookies: answered.getSetCookie() };
     },
     async signIn(body, { headers, source, address }) {
       const call = () => auth.api.signInEmail({ body, headers, returnHeaders: true });
-      const { response, headers: answered } = await callBetterAuth(call, { source, address });
-      return await replaceSession(headers, { user: pickUser(response.user), answered });
+      try {
+        const { response, headers: answered } = await callBetterAuth(call, { source, address });
+        const session = await replaceSession(headers, { user: pickUser(response.user), answered });
+        return { kind: "opened", session };
+      } catch (error) {
+        if (!(error instanceof SecondFactorRequiredError)) throw error;
+        return { kind: "second-factor-required", userId: error.userId };
+      }
     },
-    async open(userId, { headers, address }) {
+    async open(userId, { headers, address, hasSecondFactor = false }) {
       const call = () => auth.api.openSession({ body: { userId }, headers, returnHeaders: true });
-      const { response, headers: answered } = await callBetterAuth(call, { address });
+      const { response, headers: answered } = await callBetterAuth(call, { address, hasSecondFactor });
       return await replaceSession(headers, { user: pickUser(response), answered });
     },
     async signOut(headers) {

@@ -23,6 +23,8 @@ export interface AttemptOrigin {
   readonly deviceId: string | undefined;
 }
 
+type AttemptKind = "sign-in" | "code" | "sign-up" | "email";
+
 /** An attempt that may be made. */
 export interface Attempt {
   /** For the password queue. */
@@ -41,6 +43,11 @@ const limits = {
   network: { capacity: 50, refillSeconds: 18 },
   /** With one email address, from all networks and devices that its account was never signed in from. */
   account: { capacity: 50, refillSeconds: 72 },
+  /**
+   * Codes of one account, from all networks and devices that it was never signed in from. Fewer than for passwords,
+   * because three of a million codes are correct at any time.
+   */
+  codeAccount: { capacity: 20, refillSeconds: 900 },
   /** Links that are emailed to one address. */
   linkAddress: { capacity: 5, refillSeconds: 900 },
   /** Links that are emailed at the request of one network. */
@@ -72,24 +79,58 @@ export class SignInThrottle {
    * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
    */
   async takeSignIn(email: string, origin: AttemptOrigin): Promise<Attempt> {
+    return await this.#takeForAccount(email, origin, {
+      prefix: [],
+      account: limits.account,
+      what: "sign-in",
+    });
+  }
+
+  /**
+   * Takes one attempt to enter a code of a second factor. Codes have buckets of their own, so that wrong passwords don't
+   * prevent a user from entering a code.
+   * @param email in lower case.
+   * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
+   */
+  async takeCode(email: string, origin: AttemptOrigin): Promise<Attempt> {
+    return await this.#takeForAccount(email, origin, {
+      prefix: ["code"],
+      account: limits.codeAccount,
+      what: "code",
+    });
+  }
+
+  async #takeForAccount(
+    email: string,
+    origin: AttemptOrigin,
+    kind: {
+      /** Distinguishes the buckets of this kind of attempt. */
+      readonly prefix: readonly string[];
+      readonly account: Pick<BucketUse, "capacity" | "refillSeconds">;
+      readonly what: AttemptKind;
+    },
+  ): Promise<Attempt> {
     const network = networkOf(origin.address);
-    const byNetwork = this.#digest("origin", email, "network", network);
-    const byDevice = origin.deviceId && this.#digest("origin", email, "device", origin.deviceId);
+    const networkParts = ["origin", email, "network", network];
+    const byNetwork = this.#digest(...networkParts);
+    const deviceParts = origin.deviceId && ["origin", email, "device", origin.deviceId];
+    const byDevice = deviceParts && this.#digest(...deviceParts);
     const known = await findKnownOrigins(this.#db, byDevice ? [byDevice, byNetwork] : [byNetwork]);
     const isKnown = (digest: Buffer) => known.has(digest.toString("hex"));
+    const bucket = (...parts: readonly string[]) => this.#digest(...kind.prefix, ...parts);
 
     const uses: BucketUse[] = [];
     let knownOrigin: Buffer | undefined;
     if (byDevice && isKnown(byDevice)) {
       knownOrigin = byDevice;
-      uses.push({ digest: byDevice, ...limits.origin });
+      uses.push({ digest: bucket(...deviceParts), ...limits.origin });
     } else {
-      uses.push({ digest: byNetwork, ...limits.origin });
-      uses.push({ digest: this.#digest("network", network), ...limits.network });
+      uses.push({ digest: bucket(...networkParts), ...limits.origin });
+      uses.push({ digest: bucket("network", network), ...limits.network });
       if (isKnown(byNetwork)) knownOrigin = byNetwork;
-      else uses.push({ digest: this.#digest("account", email), ...limits.account });
+      else uses.push({ digest: bucket("account", email), ...kind.account });
     }
-    await this.#take(uses, "sign-in");
+    await this.#take(uses, kind.what);
     return {
       source: { network, knownOrigin: knownOrigin?.toString("hex") },
       refund: () => returnToBuckets(this.#db, uses),
@@ -135,7 +176,7 @@ export class SignInThrottle {
     return (await takeFromBuckets(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
   }
 
-  async #take(uses: readonly BucketUse[], what: "sign-in" | "sign-up" | "email"): Promise<void> {
+  async #take(uses: readonly BucketUse[], what: AttemptKind): Promise<void> {
     const waitSeconds = Math.ceil(await takeFromBuckets(this.#db, uses));
     if (waitSeconds <= 0) return;
     throw new AppError("TOO_MANY_REQUESTS", {

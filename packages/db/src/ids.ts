@@ -22,6 +22,8 @@ export type SecurityEventId = Branded<"securityEvent">;
 export type SessionId = Branded<"session">;
 /** The UUIDv7 of an invitation to a workspace. */
 export type InvitationId = Branded<"invitation">;
+/** A passkey's UUIDv7, as stored in Postgres. */
+export type PasskeyId = Branded<"passkey">;
 
 interface Ids {
   user: UserId;
@@ -33,6 +35,7 @@ interface Ids {
   keyRejection: KeyRejectionId;
   securityEvent: SecurityEventId;
   invitation: InvitationId;
+  passkey: PasskeyId;
 }
 
 const prefixes = {
@@ -45,6 +48,7 @@ const prefixes = {
   keyRejection: "ref",
   securityEvent: "sec",
   invitation: "inv",
+  passkey: "psk",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

@@ -14,6 +14,7 @@ import * as auditFilters from "./migrations/0014-audit-filters.ts";
 import * as accountSecurity from "./migrations/0015-account-security.ts";
 import * as invitations from "./migrations/0016-invitations.ts";
 import * as jobs from "./migrations/0017-jobs.ts";
+import * as secondFactors from "./migrations/0020-second-factors.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -44,4 +45,5 @@ export const migrations: Migrations = {
   "0015-account-security": accountSecurity,
   "0016-invitations": invitations,
   "0017-jobs": jobs,
+  "0020-second-factors": secondFactors,
 };

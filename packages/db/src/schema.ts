@@ -6,6 +6,7 @@ import type {
   InvitationId,
   KeyId,
   KeyRejectionId,
+  PasskeyId,
   SecurityEventId,
   SessionId,
   UserId,
@@ -46,6 +47,43 @@ export interface SessionTable {
   last_used_at: Generated<Date | null>;
   /** When the user last entered the password; null if not since the sign-in. */
   authenticated_at: Date | null;
+  /** Whether the user proved a second factor, at the sign-in or since. */
+  has_second_factor: Generated<boolean>;
+}
+
+/** The authenticator app of a user. */
+export interface TotpFactorTable {
+  user_id: UserId;
+  /** Encrypted, see `FactorSecrets`. */
+  secret: Buffer;
+  /** When the user entered the first code; null until then, and the factor has no effect. */
+  confirmed_at: Date | null;
+  /** The time step of the last accepted code. Codes of this step and earlier ones are rejected. */
+  last_step: number | null;
+  created_at: CreatedAt;
+}
+
+/** A passkey of a user. */
+export interface PasskeyTable {
+  id: PasskeyId;
+  user_id: UserId;
+  /** The authenticator's ID of the credential, in base64url. */
+  credential_id: string;
+  /** In COSE format. */
+  public_key: Buffer;
+  /** The authenticator's count of signatures at the last use; 0 if it doesn't count. */
+  sign_count: number;
+  transports: readonly string[];
+  name: string;
+  created_at: CreatedAt;
+  last_used_at: Date | null;
+}
+
+/** A recovery code of a user that has not been used. */
+export interface RecoveryCodeTable {
+  user_id: UserId;
+  /** A keyed digest of the code, 32 bytes. */
+  digest: Buffer;
 }
 
 /** A sign-in method of a user: a password (`credential`) or an identity provider. */
@@ -286,6 +324,9 @@ export interface Database {
   verifications: VerificationTable;
   throttle_buckets: ThrottleBucketTable;
   sign_in_origins: SignInOriginTable;
+  totp_factors: TotpFactorTable;
+  recovery_codes: RecoveryCodeTable;
+  passkeys: PasskeyTable;
   workspaces: WorkspaceTable;
   members: MemberTable;
   invitations: InvitationTable;

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { SessionId, UserId } from "./ids.ts";
 import type { Db, Trx } from "./schema.ts";
+import { hasFactors } from "./second-factors.ts";
 
 /** A session that has not ended by the database's clock, because the clocks of the nodes may differ. */
 export interface LiveSession {
@@ -10,8 +11,10 @@ export interface LiveSession {
   readonly isRenewalDue: boolean;
   /** Whether the recorded use is older than {@link useAccuracySeconds}. */
   readonly isUseDue: boolean;
-  /** Whether the user entered the password in the last {@link freshSeconds}. */
+  /** Whether the user authenticated in the last {@link freshSeconds}. */
   readonly isFresh: boolean;
+  /** Whether the user proved a second factor, at the sign-in or since. */
+  readonly hasSecondFactor: boolean;
 }
 
 /** How long sessions last, in seconds. */
@@ -24,13 +27,17 @@ export interface SessionTerms {
   readonly renewAfterSeconds: number;
 }
 
-/** How long after the user entered the password a session may make sensitive changes. */
+/** How long after the user authenticated a session may make sensitive changes. */
 const freshSeconds = 900;
 
 /** How old the recorded use of a session can be. Each record is a write, so not every request makes one. */
 const useAccuracySeconds = 300;
 
-/** The session with this token, unless it has expired or its user is disabled. Deletes it if it has expired. */
+/**
+ * The session with this token, unless it has expired, its user is disabled, or it was opened without a second factor and
+ * its user has one now. A sign-in that was in flight while the factor was added is therefore rejected too. Deletes the
+ * session if it has expired.
+ */
 export async function findLiveSession(
   db: Db,
   token: string,
@@ -61,6 +68,8 @@ export async function findLiveSession(
       sql<boolean>`
         coalesce(sessions.authenticated_at, sessions.created_at)
           > clock_timestamp() - make_interval(secs => ${freshSeconds})`.as("isFresh"),
+      "sessions.has_second_factor as isProved",
+      hasFactors(sql.ref("users.id")).as("hasFactor"),
     ])
     .where("sessions.token", "=", token)
     .executeTakeFirst();
@@ -70,8 +79,17 @@ export async function findLiveSession(
     await db.deleteFrom("sessions").where("token", "=", token).where(isExpired).execute();
   }
   if (!session || session.isExpired || session.isDisabled) return undefined;
-  const { sessionId, id, email, name, isRenewalDue, isUseDue, isFresh } = session;
-  return { id: sessionId, user: { id, email, name }, isRenewalDue, isUseDue, isFresh };
+  if (session.hasFactor && !session.isProved) return undefined;
+  const { sessionId, id, email, name, isRenewalDue, isUseDue, isFresh, hasFactor } = session;
+  // A session that proved a factor which was removed since has none.
+  return {
+    id: sessionId,
+    user: { id, email, name },
+    isRenewalDue,
+    isUseDue,
+    isFresh,
+    hasSecondFactor: hasFactor,
+  };
 }
 
 /** Records that a session is used now. @param address null if it is unknown; the former one is then kept. */
@@ -86,13 +104,18 @@ export async function recordSessionUse(db: Db, id: SessionId, address: string | 
     .execute();
 }
 
-/** Records that the user has just entered the password in a session. */
+/** Records that the user has just authenticated in a session. */
 export async function recordAuthentication(trx: Trx, id: SessionId): Promise<void> {
   await trx
     .updateTable("sessions")
     .set({ authenticated_at: sql`clock_timestamp()` })
     .where("id", "=", id)
     .execute();
+}
+
+/** Records that the user has proved a second factor in a session. */
+export async function recordSecondFactor(trx: Trx, id: SessionId): Promise<void> {
+  await trx.updateTable("sessions").set({ has_second_factor: true }).where("id", "=", id).execute();
 }
 
 /** A session in the list of its user. */

@@ -9,13 +9,13 @@ import {
   endSession,
 } from "../domain/account.ts";
 import { requestEmailChange } from "../domain/email-change.ts";
-import { email, newPassword, personName, sessionId } from "../fields.ts";
+import { email, factorCode, newPassword, personName, sessionId } from "../fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
 import { visitorOf } from "./session.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 /** Changes the user's own account. */
-const accountProcedure = sessionProcedure.use(({ ctx, next }) => {
+export const accountProcedure = sessionProcedure.use(({ ctx, next }) => {
   const userId = ctx.user.id;
   const edit = { userId, sessionId: ctx.sessionId, origin: originOf(ctx, userId) };
   return next({ ctx: { ...ctx, edit } });
@@ -51,12 +51,17 @@ export const accountRouter = createRouter({
       return null;
     }),
 
-  /** Lets the session make sensitive changes for 15 minutes. */
+  /** Lets the session make sensitive changes for 15 minutes. A user with a second factor also enters a code. */
   confirmPassword: accountProcedure
-    .input(z.strictObject({ password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }))
-    .mutation(async ({ ctx, input: { password } }) => {
+    .input(
+      z.strictObject({
+        password: z.string().min(1, "Enter your password.").max(maxPasswordLength),
+        code: factorCode.optional(),
+      }),
+    )
+    .mutation(async ({ ctx, input }) => {
       const { instance, user, sessionId, read, transact } = ctx;
-      await confirmPassword(instance, { user, sessionId, read, transact }, password, visitorOf(ctx));
+      await confirmPassword(instance, { user, sessionId, read, transact }, input, visitorOf(ctx));
       return null;
     }),
 

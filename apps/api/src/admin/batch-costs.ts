@@ -3,7 +3,7 @@ export const maxBatchCost = 10;
 
 /**
  * Procedures that search, aggregate or hash a password. A batch can have at most two calls that cost 5. A call that
- * checks a password can't be batched, so the number of guesses equals the number of requests.
+ * checks a password or a code can't be batched, so the number of guesses equals the number of requests.
  */
 const costs: ReadonlyMap<string, number> = new Map([
   ["account.changePassword", maxBatchCost],
@@ -17,6 +17,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["members.list", 5],
   ["overview.keys", 5],
   ["overview.usage", 5],
+  ["session.enterCode", maxBatchCost],
   ["session.requestResetLink", maxBatchCost],
   ["session.resetPassword", maxBatchCost],
   ["session.signIn", maxBatchCost],

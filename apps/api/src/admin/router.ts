@@ -1,6 +1,7 @@
 import { accountRouter } from "./account.ts";
 import { apiKeysRouter } from "./api-keys.ts";
 import { auditRouter } from "./audit.ts";
+import { factorsRouter } from "./factors.ts";
 import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
 import { keyHistoryRouter } from "./key-history.ts";
@@ -16,6 +17,7 @@ export const router = createRouter({
   instance: instanceRouter,
   session: sessionRouter,
   account: accountRouter,
+  factors: factorsRouter,
   apiKeys: apiKeysRouter,
   keyHistory: keyHistoryRouter,
   workspaces: workspacesRouter,

@@ -1,4 +1,5 @@
 import { deviceCookie, readDeviceId } from "@latchkey/auth/known-device";
+import { formatOwnCookie, readOwnCookie } from "@latchkey/auth/own-cookie";
 import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
@@ -8,8 +9,11 @@ import { z } from "zod";
 import { confirmEmailChange, previewEmailChange } from "../domain/email-change.ts";
 import type { Instance } from "../domain/instance.ts";
 import { findResetAccount, requestResetLink, resetPassword } from "../domain/password-reset.ts";
-import { type DeviceSession, signIn, signUp, signUpInvited, type Visitor } from "../domain/sign-in.ts";
-import { email, linkToken, newPassword, personName } from "../fields.ts";
+import { pendingSignInSeconds } from "../domain/pending-sign-in.ts";
+import { type DeviceSession, signIn, signUp, signUpInvited } from "../domain/sign-in.ts";
+import type { Visitor } from "../domain/sign-in-attempts.ts";
+import { signInWithCode } from "../domain/sign-in-with-code.ts";
+import { email, factorCode, linkToken, newPassword, personName } from "../fields.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
 /** The workspace switcher lists at most this many workspaces. */
@@ -36,11 +40,30 @@ export const sessionRouter = createRouter({
       async ({ ctx, input }) => await enter(ctx, await signUpInvited(ctx.instance, input, visitorOf(ctx))),
     ),
 
+  /**
+   * Signs in a user without a second factor. Otherwise, the response says which factors there are, and a cookie binds the
+   * sign-in to the browser until `enterCode` completes it.
+   */
   signIn: publicInputProcedure
     .input(
       z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
     )
-    .mutation(async ({ ctx, input }) => await enter(ctx, await signIn(ctx.instance, input, visitorOf(ctx)))),
+    .mutation(async ({ ctx, input }) => {
+      const result = await signIn(ctx.instance, input, visitorOf(ctx));
+      if (result.kind === "signed-in") return await enter(ctx, result.session);
+      setPendingCookie(ctx, { value: result.pending.token, maxAgeSeconds: pendingSignInSeconds });
+      return { secondFactor: { hasTotp: true } };
+    }),
+
+  /** Completes a sign-in with a code of the authenticator app, or with a recovery code. */
+  enterCode: publicInputProcedure
+    .input(z.strictObject({ code: factorCode }))
+    .mutation(async ({ ctx, input: { code } }) => {
+      const token = readOwnCookie(ctx.headers, pendingCookie, schemeOf(ctx.instance));
+      const session = await signInWithCode(ctx.instance, { token, code }, visitorOf(ctx));
+      setPendingCookie(ctx, { value: "", maxAgeSeconds: 0 });
+      return await enter(ctx, session);
+    }),
 
   /** Emails a link for a new password, if the address has an account. */
   requestResetLink: publicInputProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
@@ -77,6 +100,16 @@ export const sessionRouter = createRouter({
     return null;
   }),
 });
+
+/** The name of the cookie that binds a sign-in to the browser between the password and the second factor. */
+const pendingCookie = "latchkey-second-factor";
+
+function setPendingCookie(
+  { setCookies, instance }: Context,
+  cookie: { readonly value: string; readonly maxAgeSeconds: number },
+): void {
+  setCookies([formatOwnCookie({ name: pendingCookie, ...cookie }, schemeOf(instance))]);
+}
 
 /** The caller of a procedure that checks a password. */
 export function visitorOf({ address, requestId, headers, instance }: VisitorContext): Visitor {

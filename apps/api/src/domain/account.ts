@@ -5,14 +5,16 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import type { SessionId, UserId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
+import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions, isSessionLive, recordAuthentication } from "@latchkey/db/sessions";
 import { findPasswordHash, renameUser, replacePasswordHash } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { requireStrongPassword } from "./accounts.ts";
+import { checkCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
-import { takeSignInAttempt, type Visitor } from "./sign-in.ts";
+import { takeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /** Changes of a user's own account. */
 
@@ -78,26 +80,35 @@ export async function changePassword(
     }
     await endSessions(trx, user.id, { except: sessionId });
     await deleteVerifications(trx, { purpose: "password-reset", subject: user.id });
+    await deleteVerifications(trx, { purpose: "second-factor", subject: user.id });
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });
   });
 }
 
 /**
- * Checks the user's password, after which the session may make sensitive changes for 15 minutes.
- * @throws {AppError} BAD_REQUEST with an issue for `password` if it is wrong; TOO_MANY_REQUESTS after too many wrong
- *   ones, which count like failed sign-ins; SERVICE_UNAVAILABLE if too many passwords wait to be checked.
+ * Checks the user's password and, if the user has a second factor, a code. The session may then make sensitive changes
+ * for 15 minutes.
+ * @throws {AppError} BAD_REQUEST with an issue for `password` or `code` if it is wrong, or the code is missing;
+ *   TOO_MANY_REQUESTS after too many wrong ones, which count like failed sign-ins; SERVICE_UNAVAILABLE if too many
+ *   passwords wait to be checked.
  */
 export async function confirmPassword(
-  instance: Pick<Instance, "report" | "signInThrottle">,
+  instance: Pick<Instance, "report" | "signInThrottle" | "factorSecrets">,
   { user, sessionId, read, transact }: Omit<PasswordEdit, "origin">,
-  password: string,
+  { password, code }: { readonly password: string; readonly code?: string | undefined },
   visitor: Visitor,
 ): Promise<void> {
   await checkOwnPassword(instance, { user, read, path: "password", password }, visitor);
-  await transact(async (trx) => {
+  const confirm = async (trx: Trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
     await recordAuthentication(trx, sessionId);
-  });
+  };
+  if (!(await read((db) => hasSecondFactor(db, user.id)))) return await transact(confirm);
+  if (code === undefined) {
+    const message = "Enter a code from your authenticator app, or a recovery code.";
+    throw new AppError("BAD_REQUEST", { issues: [{ path: "code", code: "required", message }] });
+  }
+  await checkCode(instance, { user, code, transact }, visitor, confirm);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import type { Sessions } from "@latchkey/auth/sessions";
 import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import type { Db } from "@latchkey/db/schema";
@@ -15,6 +16,8 @@ export interface Instance {
   readonly changeConnections: number;
   readonly sessions: Sessions;
   readonly signInThrottle: SignInThrottle;
+  /** Protects the stored secrets of second factors. */
+  readonly factorSecrets: FactorSecrets;
   /** Logs what happens to accounts. */
   readonly report: (event: SignInEvent) => void;
   /** The public base URL, without a slash at the end. */

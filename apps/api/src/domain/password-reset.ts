@@ -20,7 +20,7 @@ import { AppError } from "@latchkey/errors";
 import { getAccount, requireStrongPassword, type UserReference } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
-import type { Visitor } from "./sign-in.ts";
+import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "password-reset";
 
@@ -122,7 +122,7 @@ export async function recordResetEmail(
 }
 
 /**
- * Replaces the password of the user for whom a link was created. All sessions of the user end, and all links become
+ * Replaces the password of the user for whom a link was created. Second factors stay. All sessions of the user end, and all links become
  * invalid. A disabled user stays disabled.
  * @param token from the link.
  * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; BAD_REQUEST with an issue for `newPassword`
@@ -142,6 +142,7 @@ export async function resetPassword(
     await lockUsers(trx, [user.id]);
     if (!(await takeVerification(trx, name))) throw expired();
     await deleteVerifications(trx, { purpose, subject: user.id });
+    await deleteVerifications(trx, { purpose: "second-factor", subject: user.id });
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");
     const origin = {

@@ -2,9 +2,9 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import { AppError } from "@latchkey/errors";
 
 /**
- * Checks that a person who makes a sensitive change in the web app has entered their password recently, so that someone
+ * Checks that a person who makes a sensitive change in the web app has authenticated recently, so that someone
  * who finds an unlocked computer can't make it. API keys and the command aren't affected.
- * @throws {AppError} FORBIDDEN with an issue `reauthentication_required`. The web app then asks for the password.
+ * @throws {AppError} FORBIDDEN with an issue `reauthentication_required`. The web app then asks for the password and, if the user has one, for the second factor.
  */
 export function requireFresh({ actor }: Origin): void {
   if (actor.kind !== "session" || actor.isFresh) return;

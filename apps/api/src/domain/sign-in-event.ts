@@ -2,12 +2,15 @@ import type { UserId } from "@latchkey/db/ids";
 
 /** A sign-in event, for the log. */
 export type SignInEvent = { readonly address: string | null; readonly requestId: string } & (
-  | { readonly kind: "signed-in" | "signed-up"; readonly userId: UserId }
+  | { readonly kind: "signed-in" | "signed-up" | "second-factor-failed"; readonly userId: UserId }
   | {
       readonly kind: "sign-in-failed";
       readonly reason: "wrong-password" | "disabled" | "unknown-account";
       /** Undefined for an email address without an account. */
       readonly userId: UserId | undefined;
     }
-  | { readonly kind: "sign-in-throttled" | "sign-up-throttled"; readonly retryAfterSeconds: number }
+  | {
+      readonly kind: "sign-in-throttled" | "code-throttled" | "sign-up-throttled";
+      readonly retryAfterSeconds: number;
+    }
 );

@@ -2,7 +2,6 @@ import { createDeviceId } from "@latchkey/auth/known-device";
 import { hashPassword } from "@latchkey/auth/password";
 import { queuePassword } from "@latchkey/auth/password-queue";
 import type { OpenSession } from "@latchkey/auth/sessions";
-import type { Attempt } from "@latchkey/auth/sign-in-throttle";
 import { readUserAgent } from "@latchkey/auth/user-agent";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
 import { findUserByEmail, insertUserWithPassword } from "@latchkey/db/users";
@@ -10,17 +9,8 @@ import { AppError } from "@latchkey/errors";
 import { createAccount, requireStrongPassword } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
 import { acceptInvitation, previewInvitation } from "./invitations.ts";
-
-/** The caller who signs in or signs up. */
-export interface Visitor {
-  /** The client's IP address; null if it is unknown. */
-  readonly address: string | null;
-  readonly requestId: string;
-  /** From the device cookie. */
-  readonly deviceId: string | undefined;
-  /** The request's headers, with the session cookie. */
-  readonly headers: Headers;
-}
+import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
+import { refundUnchecked, takeSignInAttempt, takeSignUpAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /** A session, and the ID for the device cookie. */
 export type DeviceSession = OpenSession & { readonly deviceId: string };
@@ -31,8 +21,13 @@ interface Credentials {
   readonly password: string;
 }
 
+/** The result of a correct password: a session, or the state of a sign-in that needs a second factor. */
+export type SignInResult =
+  | { readonly kind: "signed-in"; readonly session: DeviceSession }
+  | { readonly kind: "second-factor-required"; readonly pending: PendingSignIn };
+
 /**
- * Opens a session if the password is correct.
+ * Opens a session if the password is correct and the user has no second factor.
  * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown address and a disabled user;
  * TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE if too many passwords are waiting to be
  * checked.
@@ -41,10 +36,10 @@ export async function signIn(
   instance: Instance,
   { email, password }: Credentials,
   visitor: Visitor,
-): Promise<DeviceSession> {
+): Promise<SignInResult> {
   const attempt = await takeSignInAttempt(instance, email, visitor);
   const { source } = attempt;
-  const session = await instance.sessions
+  const result = await instance.sessions
     .signIn({ email, password }, { ...visitor, source })
     .catch(async (error: unknown) => {
       if (isUnauthorized(error)) await reportFailure(instance, email, visitor);
@@ -52,7 +47,10 @@ export async function signIn(
       throw error;
     });
   await attempt.refund();
-  return await completeSignIn(instance, session, { visitor, kind: "signed-in" });
+  if (result.kind === "second-factor-required")
+    return { kind: result.kind, pending: await createPendingSignIn(instance.db, result.userId) };
+  const session = await completeSignIn(instance, result.session, { visitor, kind: "signed-in" });
+  return { kind: "signed-in", session };
 }
 
 /**
@@ -114,69 +112,38 @@ async function hashNewPassword(
   visitor: Visitor,
 ): Promise<string> {
   await requireStrongPassword(password, owner);
-  const attempt = await reportThrottled(instance, visitor, {
-    kind: "sign-up-throttled",
-    take: () => instance.signInThrottle.takeSignUp(visitor),
-  });
+  const attempt = await takeSignUpAttempt(instance, visitor);
   return await queuePassword(attempt.source, () => hashPassword(password)).catch(async (error: unknown) => {
     await refundUnchecked(attempt);
     throw error;
   });
 }
 
-async function completeSignIn(
+/** Records a sign-in, and remembers its device and network. */
+export async function completeSignIn(
   { db, signInThrottle, report }: Instance,
   session: OpenSession,
-  { visitor, kind }: { readonly visitor: Visitor; readonly kind: "signed-in" | "signed-up" },
+  {
+    visitor,
+    kind,
+    factor,
+  }: {
+    readonly visitor: Visitor;
+    readonly kind: "signed-in" | "signed-up";
+    /** What was used besides the password, or instead of it. */
+    readonly factor?: "totp" | "recovery-code";
+  },
 ): Promise<DeviceSession> {
   const { address, requestId } = visitor;
   const userId = session.user.id;
   const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
   const userAgent = readUserAgent(visitor.headers);
-  await db
-    .transaction()
-    .execute((trx) => appendSecurityEvent(trx, origin, { userId, action: "sign-in.succeeded", userAgent }));
+  const event = { userId, action: "sign-in.succeeded", userAgent, after: factor && { factor } } as const;
+  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
   const deviceId = visitor.deviceId ?? createDeviceId();
   await signInThrottle.remember(session.user, { address, deviceId });
   report({ kind, userId, address, requestId });
   return { ...session, deviceId };
-}
-
-/**
- * Takes one attempt to enter the password of an account.
- * @param email in lower case.
- * @throws {AppError} TOO_MANY_REQUESTS after too many failed attempts.
- */
-export async function takeSignInAttempt(
-  instance: Pick<Instance, "report" | "signInThrottle">,
-  email: string,
-  visitor: Visitor,
-): Promise<Attempt> {
-  return await reportThrottled(instance, visitor, {
-    kind: "sign-in-throttled",
-    take: () => instance.signInThrottle.takeSignIn(email, visitor),
-  });
-}
-
-async function reportThrottled(
-  { report }: Pick<Instance, "report">,
-  { address, requestId }: Visitor,
-  {
-    kind,
-    take,
-  }: { readonly kind: "sign-in-throttled" | "sign-up-throttled"; readonly take: () => Promise<Attempt> },
-): Promise<Attempt> {
-  try {
-    return await take();
-  } catch (error) {
-    if (
-      error instanceof AppError &&
-      error.retryAfterSeconds !== undefined &&
-      error.code === "TOO_MANY_REQUESTS"
-    )
-      report({ kind, address, requestId, retryAfterSeconds: error.retryAfterSeconds });
-    throw error;
-  }
 }
 
 function isUnauthorized(error: unknown): boolean {
@@ -193,12 +160,4 @@ async function reportFailure(
   const user = await findUserByEmail(db, email);
   const reason = user?.isDisabled ? "disabled" : user ? "wrong-password" : "unknown-account";
   report({ kind: "sign-in-failed", reason, userId: user?.id, address, requestId });
-}
-
-/**
- * Refunds an attempt for which no password was checked. If the refund fails, the attempt stays counted, and the
- * caller gets the original error.
- */
-async function refundUnchecked(attempt: Attempt): Promise<void> {
-  await attempt.refund().catch(() => undefined);
 }

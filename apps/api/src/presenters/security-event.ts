@@ -5,6 +5,7 @@ import { presentDevice } from "./session.ts";
 /** What anyone can have done who knows the user's email address. */
 const anyoneActions: ReadonlySet<string> = new Set<SecurityEvent["action"]>([
   "sign-in.failed",
+  "second-factor.failed",
   "password.reset-link-emailed",
 ]);
 

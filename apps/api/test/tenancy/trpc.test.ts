@@ -16,6 +16,7 @@ const table = readTable(`
   session.current                         ok            ok         ok         ok         ok         ok         ok
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
+  session.enterCode                       UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED
   session.requestResetLink                CONFLICT      CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   session.resetAccount                    NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.resetPassword                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
@@ -30,6 +31,11 @@ const table = readTable(`
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  factors.get                             UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  factors.createTotp                      UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  factors.enableTotp                      UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
+  factors.disableTotp                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  factors.createRecoveryCodes             UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   apiKeys.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.summary                         UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.get                             UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
@@ -121,6 +127,8 @@ const plans: Readonly<Record<string, Plan>> = {
       };
     },
   },
+  // No sign-in is pending.
+  "session.enterCode": { input: () => ({ code: "123456" }) },
   // The instance sends no email.
   "session.requestResetLink": { input: () => ({ email: "new@example.com" }) },
   "session.resetAccount": { input: () => ({ token: "unknown" }) },
@@ -166,6 +174,16 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ people }) => ({ id: people.owner.id.replace("usr_", "ses_") }),
   },
   "account.endOtherSessions": { shows: () => ['"count":0'] },
+  "factors.get": { shows: () => ['"totpSince":null', '"recoveryCodeCount":0'] },
+  "factors.createTotp": {
+    effect: (_fixture, actor) => ({
+      added: { totp_factors: [{ user_id: actor?.userId, confirmed_at: null }] },
+    }),
+    shows: () => ["otpauth://totp/"],
+  },
+  "factors.enableTotp": { input: () => ({ code: "123456" }) },
+  "factors.disableTotp": {},
+  "factors.createRecoveryCodes": {},
   "apiKeys.list": {
     input: () => ({}),
     shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id, '"total":1'] : ['"total":0']),

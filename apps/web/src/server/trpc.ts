@@ -43,6 +43,8 @@ export type InvitationPreview = Outputs["invitations"]["preview"];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 /** A session in the list of its user. */
 export type ListedSession = Outputs["account"]["sessions"][number];
+/** The secret of a new authenticator app. */
+export type NewTotp = Outputs["factors"]["createTotp"];
 export type SecurityEvent = Outputs["securityLog"]["list"]["items"][number];
 export type WorkspaceKey = Outputs["workspaceKeys"]["list"]["items"][number];
 export type OverviewKeys = Outputs["overview"]["keys"];

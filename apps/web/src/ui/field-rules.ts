@@ -25,6 +25,10 @@ export function checkNewPassword(password: string): string | null {
   return null;
 }
 
+export function checkCode(code: string): string | null {
+  return code.trim() ? null : "Enter a code.";
+}
+
 export function checkPassword(password: string): string | null {
   return password ? null : "Enter your password.";
 }

@@ -46,6 +46,16 @@ export async function fill(db: Db): Promise<void> {
     db,
   );
   await sql`
+    insert into totp_factors (user_id, secret, confirmed_at, last_step) select id, sha256(email::bytea), now(), 7 from users`.execute(
+    db,
+  );
+  await sql`insert into recovery_codes (user_id, digest) select id, sha256(email::bytea) from users`.execute(
+    db,
+  );
+  await sql`
+    insert into passkeys (id, user_id, credential_id, public_key, sign_count, transports, name)
+    select id, id, email, sha256(email::bytea), 4294967295, '{internal,hybrid}', name from users`.execute(db);
+  await sql`
     insert into verifications (id, identifier, value, expires_at) values (gen_random_uuid(), '\\.', '', now())`.execute(
     db,
   );

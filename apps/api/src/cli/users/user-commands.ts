@@ -23,6 +23,12 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .option("--expires-in <duration>", "how long the link is valid, from 60s to 7d (default: 24h)")
     .action(createAction(async () => (await import("./create-reset-link.ts")).createResetLinkTask));
   user
+    .command("reset-factors <user>")
+    .description(
+      "remove a user's authenticator app, passkeys and recovery codes, and end their sessions; the password stays",
+    )
+    .action(createAction(async () => (await import("./reset-factors.ts")).resetFactorsTask));
+  user
     .command("email <user>")
     .description("change the email address of a user")
     .requiredOption("--email <email>", "the new email address")

@@ -8,25 +8,28 @@ import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { CodeField } from "../../ui/code-field.tsx";
 import classes from "../../ui/dialog.module.css";
-import { checkPassword } from "../../ui/field-rules.ts";
+import { checkCode, checkPassword } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 
 interface PasswordDialogProps {
   readonly email: string;
+  /** Whether the account has a second factor. */
+  readonly hasFactor: boolean;
   /** Called with whether the password was confirmed. The dialog is open if it is defined. */
   readonly answer: ((isConfirmed: boolean) => void) | undefined;
   readonly onClose: () => void;
 }
 
-/** Asks for the password before a sensitive change. */
-export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps): ReactElement {
+/** Asks for the password, and for a code if the account has a second factor, before a sensitive change. */
+export function PasswordDialog({ email, hasFactor, answer, onClose }: PasswordDialogProps): ReactElement {
   const form = useForm({
     mode: "uncontrolled",
-    initialValues: { password: "" },
-    validate: { password: checkPassword },
+    initialValues: { password: "", code: "" },
+    validate: { password: checkPassword, code: (code) => (hasFactor ? checkCode(code) : null) },
   });
   const confirm = useMutation(
     trpc.account.confirmPassword.mutationOptions({
@@ -43,18 +46,20 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
         form.reset();
         confirm.reset();
       }}
-      title="Confirm your password"
+      title={hasFactor ? "Confirm that it’s you" : "Confirm your password"}
       size={480}
     >
       <form
         noValidate
         onSubmit={form.onSubmit(
-          ({ password }) => confirm.mutate({ password }),
+          ({ password, code }) => confirm.mutate({ password, ...(code && { code }) }),
           focusFirstError(form.getInputNode),
         )}
       >
         <p className={classes.words}>
-          You entered it more than 15 minutes ago, and this change needs it again.
+          {hasFactor
+            ? "You last did so more than 15 minutes ago, and this change needs it again."
+            : "You entered it more than 15 minutes ago, and this change needs it again."}
         </p>
         {failure && !hasIssueOf(form, failure) && (
           <div className={classes.failure}>
@@ -74,6 +79,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
           required
           data-autofocus
         />
+        {hasFactor && <CodeField {...form.getInputProps("code")} key={form.key("code")} mt={16} />}
         <Group justify="flex-end" gap={8} mt={16}>
           <Button variant="default" onClick={onClose} disabled={confirm.isPending}>
             Cancel

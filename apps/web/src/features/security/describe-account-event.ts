@@ -25,8 +25,20 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return ["Created a link for a new password"];
     case "password.reset-link-emailed":
       return ["Emailed you a link for a new password"];
+    case "totp.enabled":
+      return ["Set up an authenticator app and ended your other sessions"];
+    case "totp.disabled":
+      return ["Removed your authenticator app and ended your other sessions"];
+    case "recovery-codes.created":
+      return ["Created recovery codes"];
+    case "recovery-code.used":
+      return ["Used a recovery code"];
+    case "second-factor.failed":
+      return [`Wrong code after your password was confirmed${fromDevice}`];
+    case "second-factors.reset":
+      return ["Removed all your second factors and ended all sessions"];
     case "sign-in.succeeded":
-      return [`Signed in${fromDevice}`];
+      return [`Signed in${fromDevice}${describeFactor(after?.factor)}`];
     case "sign-in.failed":
       return [`Failed sign-in${fromDevice}`];
     case "session.ended":
@@ -34,6 +46,11 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
     default:
       return [action satisfies never];
   }
+}
+
+function describeFactor(factor: unknown): string {
+  if (factor === "totp") return " and a code";
+  return factor === "recovery-code" ? " and a recovery code" : "";
 }
 
 function quote(detail: string | number | boolean | null | undefined): Piece {

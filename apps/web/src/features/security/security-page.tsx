@@ -19,6 +19,7 @@ import { RequestId } from "../../ui/request-id.tsx";
 import { Section } from "../../ui/section.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
 import { describeAccountEvent } from "./describe-account-event.ts";
+import { FactorsSection } from "./factors-section.tsx";
 import classes from "./security-page.module.css";
 import { SessionsSection } from "./sessions-section.tsx";
 
@@ -118,8 +119,9 @@ export function SecurityPage(): ReactElement {
     <>
       <PageHeader
         title="Security"
-        explanation="Your sessions, and what happened to your account and your API keys."
+        explanation="Your second factors, your sessions, and what happened to your account and your API keys."
       />
+      <FactorsSection />
       <SessionsSection />
       <Section title="Security log" isWide>
         {failure ? (

@@ -19,6 +19,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
 import { LinkFailure } from "./link-failure.tsx";
+import { SecondFactorForm } from "./second-factor-form.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 
@@ -167,25 +168,27 @@ function SignInForm({
 }: FormProps & { readonly onSession: (session: Session) => void }): ReactElement {
   const queryClient = useQueryClient();
   const openWorkspace = useOpenWorkspace();
+  const [needsFactor, setNeedsFactor] = useState(false);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { password: "" },
     validate: { password: checkPassword },
   });
+  const join = async (session: Session) => {
+    const joined = await trpcClient.invitations.accept.mutate({ token }).catch(() => undefined);
+    if (joined) {
+      const { id, name, slug, role } = joined;
+      const workspaces = [...session.workspaces, { id, name, slug, role }];
+      return await openWorkspace({ ...session, workspaces }, slug);
+    }
+    // The page now offers to join, which fails with the reason.
+    queryClient.setQueryData(trpc.session.current.queryKey(), session);
+    onSession(session);
+  };
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: async (session) => {
-        const joined = await trpcClient.invitations.accept.mutate({ token }).catch(() => undefined);
-        if (joined) {
-          const { id, name, slug, role } = joined;
-          const workspaces = [...session.workspaces, { id, name, slug, role }];
-          return await openWorkspace({ ...session, workspaces }, slug);
-        }
-        // The page now offers to join, which fails with the reason.
-        queryClient.setQueryData(trpc.session.current.queryKey(), session);
-        onSession(session);
-      },
+      onSuccess: (result) => ("secondFactor" in result ? setNeedsFactor(true) : join(result)),
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError("password", "The password is wrong. Check it and try again.");
@@ -193,6 +196,7 @@ function SignInForm({
       },
     }),
   );
+  if (needsFactor) return <SecondFactorForm onSession={join} onRestart={() => setNeedsFactor(false)} />;
   const failure = signIn.error ? describeFailure(signIn.error) : undefined;
   const isShownUnderFields = failure && (failure.code === "UNAUTHORIZED" || hasIssueOf(form, failure));
   return (

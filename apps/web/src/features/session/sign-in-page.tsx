@@ -1,7 +1,7 @@
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
@@ -12,7 +12,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
-
+import { SecondFactorForm } from "./second-factor-form.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 import { useCompleteSignIn } from "./use-complete-sign-in.ts";
@@ -24,6 +24,7 @@ export function SignInPage(): ReactElement {
   const completeSignIn = useCompleteSignIn(next);
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
+  const [needsFactor, setNeedsFactor] = useState(false);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { email: "", password: "" },
@@ -32,7 +33,7 @@ export function SignInPage(): ReactElement {
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: completeSignIn,
+      onSuccess: (result) => ("secondFactor" in result ? setNeedsFactor(true) : completeSignIn(result)),
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError("password", "The email address or password is wrong. Check both and try again.");
@@ -40,6 +41,13 @@ export function SignInPage(): ReactElement {
       },
     }),
   );
+  if (needsFactor) {
+    return (
+      <SessionFrame title="Confirm that it’s you" explanation="Your account has a second factor.">
+        <SecondFactorForm onSession={completeSignIn} onRestart={() => setNeedsFactor(false)} />
+      </SessionFrame>
+    );
+  }
   const failure = signIn.error ? describeFailure(signIn.error) : undefined;
   const isShownUnderFields = failure && (failure.code === "UNAUTHORIZED" || hasIssueOf(form, failure));
   return (

@@ -1,0 +1,86 @@
+import type { FactorSecrets } from "@latchkey/auth/factor-secrets";
+import { parseRecoveryCode } from "@latchkey/auth/recovery-codes";
+import { findTotpStep, parseTotpCode } from "@latchkey/auth/totp";
+import { readUserAgent } from "@latchkey/auth/user-agent";
+import type { UserId } from "@latchkey/db/ids";
+import { lockUsers } from "@latchkey/db/members";
+import type { Trx } from "@latchkey/db/schema";
+import { findTotp, takeRecoveryCode, takeTotpStep } from "@latchkey/db/second-factors";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { AppError } from "@latchkey/errors";
+import type { Instance } from "./instance.ts";
+import { refundUnchecked, takeCodeAttempt, type Visitor } from "./sign-in-attempts.ts";
+
+type CodeKind = "totp" | "recovery-code";
+
+export interface CodeCheck {
+  readonly user: { readonly id: UserId; readonly email: string };
+  /** As the user typed it: a code of the authenticator app, or a recovery code. */
+  readonly code: string;
+  readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
+}
+
+/**
+ * Checks a code and uses it up, in the same transaction as `complete`. A wrong code is recorded in the security log of
+ * the user.
+ * @throws {AppError} BAD_REQUEST with an issue for `code` if it is wrong or was used before; TOO_MANY_REQUESTS after too
+ *   many wrong ones; what `complete` throws, and the code then stays valid.
+ */
+export async function checkCode(
+  instance: Pick<Instance, "report" | "signInThrottle" | "factorSecrets">,
+  { user, code, transact }: CodeCheck,
+  visitor: Visitor,
+  complete: (trx: Trx, kind: CodeKind) => Promise<void>,
+): Promise<CodeKind> {
+  const { address, requestId } = visitor;
+  const origin = { actor: { kind: "session", userId: user.id, isFresh: false }, address, requestId } as const;
+  const attempt = await takeCodeAttempt(instance, user.email, visitor);
+  const check = async (trx: Trx) => {
+    // Every change of factors locks the user first.
+    await lockUsers(trx, [user.id]);
+    const kind = await takeCode(trx, instance.factorSecrets, { userId: user.id, code });
+    if (kind === "recovery-code")
+      await appendSecurityEvent(trx, origin, { userId: user.id, action: "recovery-code.used" });
+    if (kind) await complete(trx, kind);
+    return kind;
+  };
+  // A wrong code throws nothing here, so only attempts that say nothing about a code are refunded.
+  const kind = await transact(check).catch(async (error: unknown) => {
+    await refundUnchecked(attempt);
+    throw error;
+  });
+  if (kind) {
+    await attempt.refund();
+    return kind;
+  }
+  const userAgent = readUserAgent(visitor.headers);
+  await transact((trx) =>
+    appendSecurityEvent(trx, origin, { userId: user.id, action: "second-factor.failed", userAgent }),
+  );
+  instance.report({ kind: "second-factor-failed", userId: user.id, address, requestId });
+  throw wrongCode();
+}
+
+export function wrongCode(): AppError {
+  const message = "This code is wrong, has expired, or was already used. Enter a new one.";
+  return new AppError("BAD_REQUEST", { issues: [{ path: "code", code: "invalid_value", message }] });
+}
+
+/** Uses a code up, if it is one of the user's. */
+async function takeCode(
+  trx: Trx,
+  secrets: FactorSecrets,
+  { userId, code }: { readonly userId: UserId; readonly code: string },
+): Promise<CodeKind | undefined> {
+  const totpCode = parseTotpCode(code);
+  if (totpCode !== undefined) {
+    const totp = await findTotp(trx, userId);
+    if (!totp?.confirmedAt) return undefined;
+    const step = findTotpStep(secrets.decrypt(userId, totp.secret), totpCode, totp.nowSeconds);
+    return step !== undefined && (await takeTotpStep(trx, userId, step)) ? "totp" : undefined;
+  }
+  const recoveryCode = parseRecoveryCode(code);
+  if (recoveryCode === undefined) return undefined;
+  const digest = secrets.digestRecoveryCode(userId, recoveryCode);
+  return (await takeRecoveryCode(trx, userId, digest)) ? "recovery-code" : undefined;
+}

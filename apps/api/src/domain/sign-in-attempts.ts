@@ -1,0 +1,85 @@
+import type { Attempt } from "@latchkey/auth/sign-in-throttle";
+import { AppError } from "@latchkey/errors";
+import type { Instance } from "./instance.ts";
+import type { SignInEvent } from "./sign-in-event.ts";
+
+/** The caller who signs in or signs up. */
+export interface Visitor {
+  /** The client's IP address; null if it is unknown. */
+  readonly address: string | null;
+  readonly requestId: string;
+  /** From the device cookie. */
+  readonly deviceId: string | undefined;
+  /** The request's headers, with the session cookie. */
+  readonly headers: Headers;
+}
+
+type ThrottledInstance = Pick<Instance, "report" | "signInThrottle">;
+
+/**
+ * Takes one attempt to enter the password of an account.
+ * @param email in lower case.
+ * @throws {AppError} TOO_MANY_REQUESTS after too many failed attempts.
+ */
+export async function takeSignInAttempt(
+  instance: ThrottledInstance,
+  email: string,
+  visitor: Visitor,
+): Promise<Attempt> {
+  return await reportThrottled(instance, visitor, {
+    kind: "sign-in-throttled",
+    take: () => instance.signInThrottle.takeSignIn(email, visitor),
+  });
+}
+
+/** Takes one attempt to enter a code of a second factor, as {@link takeSignInAttempt}. */
+export async function takeCodeAttempt(
+  instance: ThrottledInstance,
+  email: string,
+  visitor: Visitor,
+): Promise<Attempt> {
+  return await reportThrottled(instance, visitor, {
+    kind: "code-throttled",
+    take: () => instance.signInThrottle.takeCode(email, visitor),
+  });
+}
+
+/** Takes one attempt to sign up. @throws {AppError} TOO_MANY_REQUESTS after too many sign-ups from this network. */
+export async function takeSignUpAttempt(instance: ThrottledInstance, visitor: Visitor): Promise<Attempt> {
+  return await reportThrottled(instance, visitor, {
+    kind: "sign-up-throttled",
+    take: () => instance.signInThrottle.takeSignUp(visitor),
+  });
+}
+
+async function reportThrottled(
+  { report }: Pick<Instance, "report">,
+  { address, requestId }: Visitor,
+  {
+    kind,
+    take,
+  }: {
+    readonly kind: Extract<SignInEvent, { readonly retryAfterSeconds: number }>["kind"];
+    readonly take: () => Promise<Attempt>;
+  },
+): Promise<Attempt> {
+  try {
+    return await take();
+  } catch (error) {
+    if (
+      error instanceof AppError &&
+      error.retryAfterSeconds !== undefined &&
+      error.code === "TOO_MANY_REQUESTS"
+    )
+      report({ kind, address, requestId, retryAfterSeconds: error.retryAfterSeconds });
+    throw error;
+  }
+}
+
+/**
+ * Refunds an attempt for which nothing was checked. If the refund fails, the attempt stays counted, and the caller gets
+ * the original error.
+ */
+export async function refundUnchecked(attempt: Attempt): Promise<void> {
+  await attempt.refund().catch(() => undefined);
+}

@@ -1,0 +1,28 @@
+import { checkCode } from "./factor-codes.ts";
+import type { Instance } from "./instance.ts";
+import { completePendingSignIn, findPendingUser } from "./pending-sign-in.ts";
+import { completeSignIn, type DeviceSession } from "./sign-in.ts";
+import type { Visitor } from "./sign-in-attempts.ts";
+
+/**
+ * Completes a pending sign-in with a code of the second factor, once. A wrong code leaves the sign-in pending.
+ * @param token from the cookie.
+ * @throws {AppError} UNAUTHORIZED if the sign-in has expired or was completed, or the user was disabled; as
+ *   {@link checkCode}.
+ */
+export async function signInWithCode(
+  instance: Instance,
+  { token, code }: { readonly token: string | undefined; readonly code: string },
+  visitor: Visitor,
+): Promise<DeviceSession> {
+  const { db, sessions } = instance;
+  const user = await findPendingUser(db, token);
+  const check = {
+    user,
+    code,
+    transact: (work) => db.transaction().execute(work),
+  } satisfies Parameters<typeof checkCode>[1];
+  const factor = await checkCode(instance, check, visitor, (trx) => completePendingSignIn(trx, token));
+  const session = await sessions.open(user.id, { ...visitor, hasSecondFactor: true });
+  return await completeSignIn(instance, session, { visitor, kind: "signed-in", factor });
+}

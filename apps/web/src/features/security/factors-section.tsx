@@ -1,0 +1,194 @@
+import { Button, Skeleton } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type ReactElement, type ReactNode, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type NewTotp, trpc } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { countOf } from "../../ui/count.ts";
+import dialogClasses from "../../ui/dialog.module.css";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Section } from "../../ui/section.tsx";
+import classes from "./factors-section.module.css";
+import { useFactorsChanged } from "./use-factors-changed.ts";
+
+const totpDialog = {
+  load: () => import("./totp-dialog.tsx").then((module) => module.TotpDialog),
+  closed: { totp: undefined },
+};
+
+const recoveryCodesDialog = {
+  load: () => import("./recovery-codes-dialog.tsx").then((module) => module.RecoveryCodesDialog),
+  closed: { codes: undefined },
+};
+
+function showFailure(error: unknown): void {
+  notifications.show({ color: "red", title: "Nothing was changed", message: describeFailure(error).message });
+}
+
+/** The user's second factors, with which a password alone is no longer enough to sign in. */
+export function FactorsSection(): ReactElement {
+  const factors = useQuery(trpc.factors.get.queryOptions());
+  const failure = useLoadingFailure(factors);
+  const [codes, setCodes] = useState<readonly string[]>();
+  return (
+    <Section title="Second factors">
+      {failure ? (
+        <FailurePanel
+          title="Couldn’t load your second factors"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={factors.isFetching}
+          onRetry={() => void factors.refetch()}
+        />
+      ) : factors.data ? (
+        <ul className={classes.factors}>
+          <TotpFactor since={factors.data.totpSince} onRecoveryCodes={setCodes} />
+          {factors.data.totpSince !== null && (
+            <RecoveryCodes count={factors.data.recoveryCodeCount} onRecoveryCodes={setCodes} />
+          )}
+        </ul>
+      ) : (
+        <Skeleton h={74} />
+      )}
+      <LazyDialog source={recoveryCodesDialog} props={{ codes, onClose: () => setCodes(undefined) }} />
+    </Section>
+  );
+}
+
+interface FactorProps {
+  readonly name: string;
+  readonly children: ReactNode;
+  readonly action: ReactNode;
+}
+
+function Factor({ name, children, action }: FactorProps): ReactElement {
+  return (
+    <li className={classes.factor}>
+      <div className={classes.words}>
+        <strong>{name}</strong>
+        {children}
+      </div>
+      {action}
+    </li>
+  );
+}
+
+interface CodesReceiver {
+  readonly onRecoveryCodes: (codes: readonly string[]) => void;
+}
+
+function TotpFactor({
+  since,
+  onRecoveryCodes,
+}: CodesReceiver & { readonly since: string | null }): ReactElement {
+  const [totp, setTotp] = useState<NewTotp>();
+  const [isRemoving, setRemoving] = useState(false);
+  const showChanged = useFactorsChanged();
+  const create = useMutation(
+    trpc.factors.createTotp.mutationOptions({ onSuccess: setTotp, onError: showFailure }),
+  );
+  const disable = useMutation(
+    trpc.factors.disableTotp.mutationOptions({
+      onSuccess: async () => {
+        await showChanged();
+        setRemoving(false);
+        notifications.show({ message: "The authenticator app was removed." });
+      },
+    }),
+  );
+  return (
+    <>
+      <Factor
+        name="Authenticator app"
+        action={
+          since === null ? (
+            <BusyButton
+              aria-label="Set up an authenticator app"
+              loading={create.isPending}
+              onClick={() => create.mutate()}
+            >
+              Set up
+            </BusyButton>
+          ) : (
+            <Button
+              variant="default"
+              aria-label="Remove the authenticator app"
+              onClick={() => setRemoving(true)}
+            >
+              Remove
+            </Button>
+          )
+        }
+      >
+        {since === null ? (
+          "A code from an app on your phone, in addition to your password."
+        ) : (
+          <>
+            Set up <RelativeTime at={since} />. Sign-in asks for a code.
+          </>
+        )}
+      </Factor>
+      <LazyDialog source={totpDialog} props={{ totp, onRecoveryCodes, onClose: () => setTotp(undefined) }} />
+      <ConfirmDialog
+        isOpen={isRemoving}
+        title="Remove the authenticator app?"
+        action="Remove"
+        failure={disable.error ? describeFailure(disable.error) : undefined}
+        isBusy={disable.isPending}
+        onCancel={() => setRemoving(false)}
+        onConfirm={() => disable.mutate()}
+        onClosed={() => disable.reset()}
+      >
+        <p className={dialogClasses.words}>
+          Its codes stop working, and your other sessions end. Without another second factor, your recovery
+          codes stop working too, and your password alone is enough to sign in.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function RecoveryCodes({ count, onRecoveryCodes }: CodesReceiver & { readonly count: number }): ReactElement {
+  const [isReplacing, setReplacing] = useState(false);
+  const showChanged = useFactorsChanged();
+  const replace = useMutation(
+    trpc.factors.createRecoveryCodes.mutationOptions({
+      onSuccess: async ({ recoveryCodes }) => {
+        setReplacing(false);
+        onRecoveryCodes(recoveryCodes);
+        await showChanged();
+      },
+    }),
+  );
+  return (
+    <>
+      <Factor
+        name="Recovery codes"
+        action={
+          <Button variant="default" onClick={() => setReplacing(true)}>
+            Create new codes
+          </Button>
+        }
+      >
+        {countOf(count, "unused code", "unused codes")}. Each works once, if you lose your device.
+      </Factor>
+      <ConfirmDialog
+        isOpen={isReplacing}
+        title="Create new recovery codes?"
+        action="Create new codes"
+        failure={replace.error ? describeFailure(replace.error) : undefined}
+        isBusy={replace.isPending}
+        onCancel={() => setReplacing(false)}
+        onConfirm={() => replace.mutate()}
+        onClosed={() => replace.reset()}
+      >
+        <p className={dialogClasses.words}>Your present recovery codes stop working.</p>
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,123 @@
+import { Button, Group, Modal } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { notifications } from "@mantine/notifications";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactElement, useMemo } from "react";
+import { encode } from "uqr";
+import { describeRejection } from "../../server/describe-rejection.ts";
+import { describeFailure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
+import { type NewTotp, trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { CodeField } from "../../ui/code-field.tsx";
+import { CodeLine } from "../../ui/code-line.tsx";
+import dialogClasses from "../../ui/dialog.module.css";
+import { checkCode } from "../../ui/field-rules.ts";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import classes from "./totp-dialog.module.css";
+import { useFactorsChanged } from "./use-factors-changed.ts";
+
+interface TotpDialogProps {
+  /** The new secret. The dialog is open if it is defined. */
+  readonly totp: NewTotp | undefined;
+  readonly onRecoveryCodes: (codes: readonly string[]) => void;
+  readonly onClose: () => void;
+}
+
+/** Sets up an authenticator app: shows its secret, and asks for the first code. */
+export function TotpDialog({ totp, onRecoveryCodes, onClose }: TotpDialogProps): ReactElement {
+  const form = useForm({
+    name: "totp",
+    mode: "uncontrolled",
+    initialValues: { code: "" },
+    validate: { code: checkCode },
+  });
+  const showChanged = useFactorsChanged();
+  const enable = useMutation(
+    trpc.factors.enableTotp.mutationOptions({
+      onSuccess: async ({ recoveryCodes }) => {
+        onClose();
+        if (recoveryCodes) onRecoveryCodes(recoveryCodes);
+        await showChanged();
+        notifications.show({ message: "The authenticator app was set up. Your other sessions have ended." });
+      },
+      onError: (error) => showIssues(form, error),
+    }),
+  );
+  const failure = enable.error ? describeFailure(enable.error) : undefined;
+  return (
+    <Modal
+      opened={totp !== undefined}
+      {...closeUnlessBusy(enable.isPending, onClose)}
+      onExitTransitionEnd={() => {
+        form.reset();
+        enable.reset();
+      }}
+      title="Set up an authenticator app"
+      size={480}
+    >
+      <form
+        className={dialogClasses.form}
+        noValidate
+        onSubmit={form.onSubmit(({ code }) => enable.mutate({ code }), focusFirstError(form.getInputNode))}
+      >
+        <p className={dialogClasses.words}>
+          Scan the QR code with an authenticator app, or enter the secret there. Then enter the code that the
+          app shows.
+        </p>
+        {totp && <Secret totp={totp} />}
+        {failure && !hasIssueOf(form, failure) && (
+          <FormFailure
+            message={describeRejection(failure, enable.submittedAt)}
+            requestId={failure.requestId}
+          />
+        )}
+        <CodeField
+          {...form.getInputProps("code")}
+          key={form.key("code")}
+          description="Six digits from the app."
+          inputMode="numeric"
+          data-autofocus
+        />
+        <Group justify="flex-end" gap={8}>
+          <Button variant="default" onClick={onClose} disabled={enable.isPending}>
+            Cancel
+          </Button>
+          <BusyButton type="submit" loading={enable.isPending}>
+            Set up
+          </BusyButton>
+        </Group>
+      </form>
+    </Modal>
+  );
+}
+
+function Secret({ totp: { secret, url } }: { readonly totp: NewTotp }): ReactElement {
+  const { size, path } = useMemo(() => drawQrCode(url), [url]);
+  const groups = secret.match(/.{1,4}/g) ?? [];
+  return (
+    <div className={classes.secret}>
+      <svg
+        className={classes.qr}
+        viewBox={`0 0 ${size} ${size}`}
+        role="img"
+        aria-label="QR code of the secret"
+      >
+        <path d={path} />
+      </svg>
+      <div className={classes.text}>
+        <p>Secret</p>
+        <CodeLine code={groups.join(" ")} copyLabel="Copy secret" />
+      </div>
+    </div>
+  );
+}
+
+/** The dark modules of a QR code as an SVG path, with the quiet zone of four modules that scanners need. */
+function drawQrCode(text: string): { readonly size: number; readonly path: string } {
+  const { size, data } = encode(text, { ecc: "M", border: 4 });
+  const rows = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : "")));
+  return { size, path: rows.join("") };
+}

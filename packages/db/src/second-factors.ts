@@ -1,0 +1,131 @@
+import { type RawBuilder, sql } from "kysely";
+import type { UserId } from "./ids.ts";
+import type { Db, Trx } from "./schema.ts";
+
+/** SQL for whether a user has a second factor. An authenticator app counts once its first code was entered. */
+export function hasFactors(userId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`(exists (
+    select from totp_factors where totp_factors.user_id = ${userId} and confirmed_at is not null
+  ) or exists (select from passkeys where passkeys.user_id = ${userId}))`;
+}
+
+/** Whether a sign-in of the user asks for a second factor. */
+export async function hasSecondFactor(db: Db, userId: UserId): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`select ${hasFactors(sql`${userId}`)} as has`.execute(db);
+  return rows[0]?.has === true;
+}
+
+/** The authenticator app of a user. */
+export interface TotpFactor {
+  /** Encrypted, see `FactorSecrets`. */
+  readonly secret: Buffer;
+  /** When the user entered the first code; null until then, and the factor has no effect. */
+  readonly confirmedAt: Date | null;
+  /** The database's clock, in seconds since 1970, because codes must not depend on the clock of a node. */
+  readonly nowSeconds: number;
+}
+
+export async function findTotp(db: Db, userId: UserId): Promise<TotpFactor | undefined> {
+  return await db
+    .selectFrom("totp_factors")
+    .select([
+      "secret",
+      "confirmed_at as confirmedAt",
+      sql<number>`extract(epoch from clock_timestamp())::float8`.as("nowSeconds"),
+    ])
+    .where("user_id", "=", userId)
+    .executeTakeFirst();
+}
+
+/** Stores a secret that has no effect until its first code is entered. Returns false if the user has an app already. */
+export async function replaceUnconfirmedTotp(trx: Trx, userId: UserId, secret: Buffer): Promise<boolean> {
+  const { numInsertedOrUpdatedRows = 0n } = await trx
+    .insertInto("totp_factors")
+    .values({ user_id: userId, secret, confirmed_at: null, last_step: null })
+    .onConflict((conflict) =>
+      conflict.column("user_id").doUpdateSet({ secret }).where("totp_factors.confirmed_at", "is", null),
+    )
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows > 0n;
+}
+
+/** Puts the authenticator app with this secret into effect. Returns false if it was replaced or confirmed since. */
+export async function confirmTotp(
+  trx: Trx,
+  userId: UserId,
+  { secret, step }: { readonly secret: Buffer; readonly step: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("totp_factors")
+    .set({ confirmed_at: sql`clock_timestamp()`, last_step: step })
+    .where("user_id", "=", userId)
+    .where("secret", "=", secret)
+    .where("confirmed_at", "is", null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/**
+ * Uses the code of a time step up, so that no node accepts it again. Of concurrent calls, one returns true. Codes of
+ * earlier steps become invalid too.
+ */
+export async function takeTotpStep(db: Db, userId: UserId, step: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("totp_factors")
+    .set({ last_step: step })
+    .where("user_id", "=", userId)
+    .where("confirmed_at", "is not", null)
+    .where((eb) => eb("last_step", "is", null).or("last_step", "<", step))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Returns false if the user has no authenticator app. Deletes one that is not confirmed too. */
+export async function deleteTotp(trx: Trx, userId: UserId): Promise<boolean> {
+  const deleted = await trx
+    .deleteFrom("totp_factors")
+    .where("user_id", "=", userId)
+    .returning("confirmed_at")
+    .executeTakeFirst();
+  return deleted !== undefined && deleted.confirmed_at !== null;
+}
+
+/** Deletes all second factors of a user, and the recovery codes. */
+export async function deleteSecondFactors(trx: Trx, userId: UserId): Promise<void> {
+  await deleteTotp(trx, userId);
+  await trx.deleteFrom("passkeys").where("user_id", "=", userId).execute();
+  await replaceRecoveryCodes(trx, userId, []);
+}
+
+/** Replaces all recovery codes of a user. */
+export async function replaceRecoveryCodes(
+  trx: Trx,
+  userId: UserId,
+  digests: readonly Buffer[],
+): Promise<void> {
+  await trx.deleteFrom("recovery_codes").where("user_id", "=", userId).execute();
+  if (digests.length === 0) return;
+  await trx
+    .insertInto("recovery_codes")
+    .values(digests.map((digest) => ({ user_id: userId, digest })))
+    .execute();
+}
+
+/** Uses a recovery code up. Of concurrent calls, one returns true. */
+export async function takeRecoveryCode(trx: Trx, userId: UserId, digest: Buffer): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom("recovery_codes")
+    .where("user_id", "=", userId)
+    .where("digest", "=", digest)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+export async function countRecoveryCodes(db: Db, userId: UserId): Promise<number> {
+  const { count } = await db
+    .selectFrom("recovery_codes")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("user_id", "=", userId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
