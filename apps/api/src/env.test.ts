@@ -42,6 +42,7 @@ test("has a default for each quota", () => {
     workspacesPerUser: 100,
     membersPerWorkspace: 1_000,
     invitationsPerWorkspace: 500,
+    webhooksPerWorkspace: 10,
     invitationsPerHour: 100,
     keyChangesPerHour: 2_000,
   });
@@ -50,6 +51,7 @@ test("has a default for each quota", () => {
     MAX_WORKSPACES_PER_USER: "1",
     MAX_MEMBERS_PER_WORKSPACE: "7",
     MAX_INVITATIONS_PER_WORKSPACE: "8",
+    MAX_WEBHOOKS_PER_WORKSPACE: "11",
     MAX_INVITATIONS_PER_HOUR: "10",
     MAX_KEY_CHANGES_PER_HOUR: "9",
   };
@@ -58,6 +60,7 @@ test("has a default for each quota", () => {
     workspacesPerUser: 1,
     membersPerWorkspace: 7,
     invitationsPerWorkspace: 8,
+    webhooksPerWorkspace: 11,
     invitationsPerHour: 10,
     keyChangesPerHour: 9,
   });

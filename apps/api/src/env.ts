@@ -29,6 +29,8 @@ export interface Env {
   readonly corsOrigins: readonly string[];
   /** Ranges of IP addresses whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
+  /** Private or loopback ranges of IP addresses to which webhooks may send messages, also without TLS. */
+  readonly webhookNetworks: readonly string[];
   /** How long the hourly history of keys is kept, in days. */
   readonly historyDays: number;
   /** A sign-in beyond this ends the user's oldest session. */
@@ -102,15 +104,8 @@ const schema = z.object({
     z.string().regex(/^[^\r\n<>]*<[^\s<>@]+@[^\s<>@]+>$|^[^\s<>@]+@[^\s<>@]+$/, senderMessage),
   ),
   REGISTRATION: optional(z.enum(["open", "invite", "closed"], "must be open, invite or closed")),
-  TRUSTED_PROXIES: optional(
-    z
-      .string()
-      .transform((text) => text.split(",").map((range) => range.trim()))
-      .refine(
-        (ranges) => ranges.every(isIpRange),
-        "must be addresses or ranges such as 10.0.0.0/8, separated by commas",
-      ),
-  ),
+  TRUSTED_PROXIES: optional(ipRanges()),
+  WEBHOOK_NETWORKS: optional(ipRanges()),
   CORS_ORIGINS: optional(
     z
       .string()
@@ -133,6 +128,7 @@ const schema = z.object({
   MAX_WORKSPACES_PER_USER: maxStored,
   MAX_MEMBERS_PER_WORKSPACE: maxStored,
   MAX_INVITATIONS_PER_WORKSPACE: maxStored,
+  MAX_WEBHOOKS_PER_WORKSPACE: maxStored,
   MAX_INVITATIONS_PER_HOUR: maxStored,
   MAX_KEY_CHANGES_PER_HOUR: maxStored,
   REQUEST_LOG: optional(z.enum(["on", "off"], "must be on or off")),
@@ -166,6 +162,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     mailFrom: data.MAIL_FROM,
     corsOrigins: (data.CORS_ORIGINS ?? []).map((origin) => new URL(origin).origin),
     trustedProxies: data.TRUSTED_PROXIES ?? [],
+    webhookNetworks: data.WEBHOOK_NETWORKS ?? [],
     historyDays: data.HISTORY_DAYS ?? 90,
     maxSessionsPerUser: data.MAX_SESSIONS_PER_USER ?? 50,
     maxSignUpsPerHour: data.MAX_SIGN_UPS_PER_HOUR ?? 20,
@@ -174,6 +171,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
       workspacesPerUser: data.MAX_WORKSPACES_PER_USER ?? defaultQuotas.workspacesPerUser,
       membersPerWorkspace: data.MAX_MEMBERS_PER_WORKSPACE ?? defaultQuotas.membersPerWorkspace,
       invitationsPerWorkspace: data.MAX_INVITATIONS_PER_WORKSPACE ?? defaultQuotas.invitationsPerWorkspace,
+      webhooksPerWorkspace: data.MAX_WEBHOOKS_PER_WORKSPACE ?? defaultQuotas.webhooksPerWorkspace,
       invitationsPerHour: data.MAX_INVITATIONS_PER_HOUR ?? defaultQuotas.invitationsPerHour,
       keyChangesPerHour: data.MAX_KEY_CHANGES_PER_HOUR ?? defaultQuotas.keyChangesPerHour,
     },
@@ -189,6 +187,16 @@ function describeUnknown({ name, suggestion }: UnknownVariable): string {
   return suggestion
     ? `The environment variable ${name} has no effect; did you mean ${suggestion}?`
     : `The environment variable ${name} has no effect: Latchkey does not read it.`;
+}
+
+function ipRanges() {
+  return z
+    .string()
+    .transform((text) => text.split(",").map((range) => range.trim()))
+    .refine(
+      (ranges) => ranges.every(isIpRange),
+      "must be IP addresses or ranges such as 10.0.0.0/8, separated by commas",
+    );
 }
 
 function poolSize() {

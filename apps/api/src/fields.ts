@@ -112,6 +112,12 @@ export const sessionId = idOf("session", "must be the ID of a session");
 /** The ID of an invitation. */
 export const invitationId = idOf("invitation", "must be the ID of an invitation");
 
+/** The ID of a webhook. */
+export const webhookId = idOf("webhook", "must be the ID of a webhook");
+
+/** The ID of a delivery to a webhook. */
+export const deliveryId = idOf("delivery", "must be the ID of a delivery");
+
 /** The token of a link that the page sends. */
 export const linkToken = z.string().min(1).max(100);
 
@@ -121,7 +127,7 @@ export const userId = idOf("user", "must be the ID of a user");
 /** A role in a workspace, from most to least powerful. */
 export const role = z.enum(roles);
 
-function idOf<Kind extends "key" | "workspace" | "user" | "session" | "invitation">(
+function idOf<Kind extends "key" | "workspace" | "user" | "session" | "invitation" | "webhook" | "delivery">(
   kind: Kind,
   message: string,
 ) {

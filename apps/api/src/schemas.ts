@@ -84,6 +84,17 @@ export const invitationParams = z.strictObject({
   }),
 });
 
+/** The parameters of a path to a webhook. */
+export const webhookParams = z.strictObject({
+  workspaceId,
+  webhookId: fields.webhookId.meta({ ...describeIds("webhook"), description: "The ID of the webhook." }),
+});
+
+/** The parameters of a path to a delivery. */
+export const deliveryParams = webhookParams.extend({
+  deliveryId: fields.deliveryId.meta({ ...describeIds("delivery"), description: "The ID of the delivery." }),
+});
+
 /** The parameters of a path to a member. */
 export const memberParams = z.strictObject({
   workspaceId,

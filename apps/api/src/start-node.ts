@@ -5,10 +5,12 @@ import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { loadCommonPasswords } from "@latchkey/auth/password-rules";
+import { createSealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
+import { JobWorker } from "@latchkey/db/job-worker";
 import { Purger } from "@latchkey/db/purger";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
@@ -27,6 +29,8 @@ import { createMailTasks } from "./mail/mail-tasks.ts";
 import { endpoints } from "./open/endpoints.ts";
 import { openPools } from "./pools.ts";
 import { version } from "./version.ts";
+import { createMessageSender } from "./webhooks/message-sender.ts";
+import { createWebhookTasks, DeliveryFailedError } from "./webhooks/webhook-tasks.ts";
 
 /**
  * How long a stopping node reports itself as not ready before it stops listening, and how long requests in flight
@@ -34,6 +38,9 @@ import { version } from "./version.ts";
  */
 const noticeMs = 250;
 const drainMs = 10_000;
+
+/** How many messages a node sends to webhooks at the same time, to each webhook one. */
+const deliveryConcurrency = 20;
 
 /** How long closing a pool's connections may take, in milliseconds. */
 const poolCloseTimeoutMs = 1_000;
@@ -114,10 +121,11 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     quotas: env.quotas,
     sendsEmail: env.smtpUrl !== undefined,
+    webhookSecrets: createSealedSecrets({ secret, purpose: "webhook secrets" }),
+    allowsPlainWebhooks: env.webhookNetworks.length > 0,
     isTrustedProxy: createIpMatcher(env.trustedProxies),
   };
   if (env.smtpUrl !== undefined) {
-    const { JobWorker } = await import("@latchkey/db/job-worker");
     const { createMailer } = await import("./mail/mailer.ts");
     const from = env.mailFrom ?? `Latchkey <latchkey@${new URL(baseUrl).hostname}>`;
     const mailer = createMailer({ smtpUrl: env.smtpUrl, from });
@@ -129,6 +137,20 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     });
     stack.defer(() => worker.close());
   }
+  const deliveries = new JobWorker({
+    connection: prepared.connection,
+    tasks: createWebhookTasks({
+      db,
+      secrets: instance.webhookSecrets,
+      send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
+    }),
+    concurrency: deliveryConcurrency,
+    onFailure: (error, job) => {
+      // A delivery that failed is in the log of its webhook, which its workspace sees.
+      if (!(error instanceof DeliveryFailedError)) events.reportFailure("jobs", error, `${job} failed`);
+    },
+  });
+  stack.defer(() => deliveries.close());
   let isDraining = false;
   const app = await createApp({
     instance,

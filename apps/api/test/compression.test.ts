@@ -103,6 +103,8 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "listWorkspaces",
     "listMembers",
     "listInvitations",
+    "listWebhooks",
+    "listWebhookDeliveries",
     "listAuditEvents",
   ]);
   for (const { method, secret } of compressible) expect([method, secret]).toEqual(["GET", undefined]);

@@ -21,13 +21,18 @@ test.each(patches)(
       .select("workspace_id as workspaceId")
       .where("user_id", "=", userId)
       .executeTakeFirstOrThrow();
+    const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
+    const webhook = await fetch(
+      `${app.baseUrl}/open/workspaces/${encodeId("workspace", workspaceId)}/webhooks`,
+      { method: "POST", headers, body: JSON.stringify({ url: "https://example.com" }) },
+    );
     const ids: Record<string, string> = {
+      webhookId: ((await webhook.json()) as { id: string }).id, // The API's response.
       keyId: encodeId("key", id),
       userId: encodeId("user", userId),
       workspaceId: encodeId("workspace", workspaceId),
     };
     const url = `${app.baseUrl}/open${path.replace(/:(\w+)/g, (_match, name: string) => ids[name] ?? "")}`;
-    const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
     const readVersion = async () =>
       ((await (await fetch(url, { headers })).json()) as { version: number }).version;
     for (const body of ["{}", undefined]) {

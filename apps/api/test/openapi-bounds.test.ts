@@ -162,10 +162,22 @@ test("the examples of request bodies don't restrict or disable anything", () => 
   expect(Object.fromEntries(examples)).toEqual({
     updateApiKey: { name: "CI deploys", description: "Used by the deploy job." },
     rotateApiKey: { overlapSeconds: 86_400 },
+    rotateWebhookSecret: { overlapSeconds: 86_400 },
+    updateWebhook: {
+      url: "https://example.com/webhooks",
+      description: "Our SIEM.",
+      actions: ["member.removed", "key.created"],
+      isDisabled: false,
+    },
     createWorkspace: { name: "Payments", description: "Keys of the payment services." },
     renameWorkspace: { name: "Payments", description: "Keys of the payment services." },
     changeMemberRole: { role: "member" },
     createInvitation: { email: "grace@example.com", role: "member" },
+    createWebhook: {
+      url: "https://example.com/webhooks",
+      description: "Our SIEM.",
+      actions: ["member.removed", "key.created"],
+    },
   });
 });
 

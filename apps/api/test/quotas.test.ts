@@ -16,6 +16,7 @@ const quotas: Quotas = {
   workspacesPerUser: 4,
   membersPerWorkspace: 6,
   invitationsPerWorkspace: 10,
+  webhooksPerWorkspace: 2,
   invitationsPerHour: 10,
   keyChangesPerHour: 20,
 };

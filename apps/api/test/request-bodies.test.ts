@@ -25,6 +25,8 @@ beforeAll(async () => {
     userId: encodeId("user", key.userId),
     workspaceId: encodeId("workspace", workspaceId),
     invitationId: encodeId("invitation", createId("invitation")),
+    webhookId: encodeId("webhook", createId("webhook")),
+    deliveryId: encodeId("delivery", createId("delivery")),
   };
 });
 afterAll(() => app.close());

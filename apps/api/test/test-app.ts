@@ -11,6 +11,7 @@ import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { hashPassword } from "@latchkey/auth/password";
+import { createSealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
@@ -73,6 +74,8 @@ export async function startTestApp(
     readonly quotas?: Partial<Quotas>;
     /** Whether links are emailed, by jobs that the test runs. */
     readonly sendsEmail?: boolean;
+    /** Whether webhooks may have URLs without TLS. */
+    readonly allowsPlainWebhooks?: boolean;
     readonly isDraining?: boolean;
     readonly hasRequestLog?: boolean;
     readonly eventLog?: Partial<EventLogOptions>;
@@ -126,6 +129,8 @@ export async function startTestApp(
     }),
     quotas: { ...defaultQuotas, ...options.quotas },
     sendsEmail: options.sendsEmail ?? false,
+    webhookSecrets: createSealedSecrets({ secret, purpose: "webhook secrets" }),
+    allowsPlainWebhooks: options.allowsPlainWebhooks ?? false,
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };
   const admission = new Admission({

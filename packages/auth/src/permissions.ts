@@ -9,6 +9,7 @@ export const permissionCatalog = {
   "members:manage": "Invite and remove members, and change their roles.",
   "audit:read": "See who changed what in the workspace.",
   "keys:read": "See every API key that can reach the workspace.",
+  "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",
 } as const;
 
 /** A permission of the catalog. */
@@ -29,6 +30,7 @@ const permissionsByRole = {
     "members:manage",
     "audit:read",
     "keys:read",
+    "webhooks:manage",
   ]),
   member: new Set(["workspace:read", "members:read"]),
   viewer: new Set(["workspace:read", "members:read"]),

@@ -79,6 +79,12 @@ export const auditActions = {
   "invitation.created": "invitation",
   "invitation.resent": "invitation",
   "invitation.revoked": "invitation",
+  "webhook.created": "webhook",
+  "webhook.changed": "webhook",
+  "webhook.enabled": "webhook",
+  "webhook.disabled": "webhook",
+  "webhook.secret-rotated": "webhook",
+  "webhook.deleted": "webhook",
 } as const;
 
 export type AuditAction = keyof typeof auditActions;

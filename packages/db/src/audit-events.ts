@@ -9,6 +9,7 @@ import {
 } from "./audit-actions.ts";
 import { type AuditEventId, createId, type KeyId, type UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
+import { addDeliveries } from "./webhook-deliveries.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 export interface AuditEvent {
@@ -30,18 +31,22 @@ export interface AuditEvent {
   readonly requestId: string | null;
 }
 
-/** Adds a change to the audit log of its workspace, in the transaction that makes the change. */
+/**
+ * Adds a change to the audit log of its workspace, in the transaction that makes the change, and its deliveries to
+ * webhooks.
+ */
 export async function appendAudit(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { actor, address, requestId }: Origin,
   change: Change,
 ): Promise<void> {
+  const id = createId("auditEvent");
   await trx
     .insertInto("audit_events")
     .values({
       workspace_id: scope.workspaceId,
-      id: createId("auditEvent"),
+      id,
       action: change.action,
       actor_kind: actor.kind,
       actor_user_id: actor.kind === "command" ? null : actor.userId,
@@ -54,6 +59,7 @@ export async function appendAudit(
       request_id: requestId,
     })
     .execute();
+  await addDeliveries(trx, scope, { id, action: change.action });
 }
 
 export const auditOrders = {
@@ -75,50 +81,65 @@ export async function listAuditEvents(
   scope: WorkspaceScope,
   { sort, filter, ...page }: Page & { readonly sort: keyof typeof auditOrders; readonly filter: AuditFilter },
 ): Promise<(AuditEvent & { position: string })[]> {
-  let query = trx
-    .selectFrom("audit_events")
-    .leftJoin("users", "users.id", "audit_events.actor_user_id")
-    .leftJoin("users as target", (join) =>
-      join.onRef("target.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "member"),
-    )
-    // The current name of a key is shown only while the key can reach the workspace.
-    .leftJoin("api_keys as target_key", (join) =>
-      join
-        .onRef("target_key.id", "=", "audit_events.target_id")
-        .on("audit_events.target_kind", "=", "key")
-        .on(
-          sql<boolean>`(target_key.workspace_ids is null or ${scope.workspaceId} = any(target_key.workspace_ids))`,
-        )
-        .on((eb) =>
-          eb.exists(
-            eb
-              .selectFrom("members")
-              .whereRef("members.user_id", "=", "target_key.user_id")
-              .where("members.workspace_id", "=", scope.workspaceId)
-              .select(sql`1`.as("found")),
-          ),
-        ),
-    )
-    .select([
-      "audit_events.id",
-      "audit_events.occurred_at as occurredAt",
-      "audit_events.action",
-      "audit_events.actor_kind as actorKind",
-      "audit_events.actor_user_id as actorUserId",
-      "users.name as actorName",
-      "audit_events.actor_key_id as actorKeyId",
-      "audit_events.target_kind as targetKind",
-      "audit_events.target_id as targetId",
-      (eb) => eb.fn.coalesce("target.name", "target_key.name").as("targetName"),
-      "audit_events.before",
-      "audit_events.after",
-      "audit_events.address",
-      "audit_events.request_id as requestId",
-    ])
-    .where("audit_events.workspace_id", "=", scope.workspaceId);
+  let query = selectAuditEvents(trx, scope);
   if (filter.action) query = query.where("audit_events.action", "=", filter.action);
   if (filter.actorUserId) query = query.where("audit_events.actor_user_id", "=", filter.actorUserId);
   if (filter.from) query = query.where("audit_events.occurred_at", ">=", filter.from);
   if (filter.to) query = query.where("audit_events.occurred_at", "<", filter.to);
   return await cutPage(query, auditOrders[sort], page).execute();
+}
+
+export async function findAuditEvent(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: AuditEventId,
+): Promise<AuditEvent | undefined> {
+  return await selectAuditEvents(trx, scope).where("audit_events.id", "=", id).executeTakeFirst();
+}
+
+/** Selects the events of a workspace, with the current names of actors and targets. */
+function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
+  return (
+    trx
+      .selectFrom("audit_events")
+      .leftJoin("users", "users.id", "audit_events.actor_user_id")
+      .leftJoin("users as target", (join) =>
+        join.onRef("target.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "member"),
+      )
+      // The current name of a key is shown only while the key can reach the workspace.
+      .leftJoin("api_keys as target_key", (join) =>
+        join
+          .onRef("target_key.id", "=", "audit_events.target_id")
+          .on("audit_events.target_kind", "=", "key")
+          .on(
+            sql<boolean>`(target_key.workspace_ids is null or ${scope.workspaceId} = any(target_key.workspace_ids))`,
+          )
+          .on((eb) =>
+            eb.exists(
+              eb
+                .selectFrom("members")
+                .whereRef("members.user_id", "=", "target_key.user_id")
+                .where("members.workspace_id", "=", scope.workspaceId)
+                .select(sql`1`.as("found")),
+            ),
+          ),
+      )
+      .select([
+        "audit_events.id",
+        "audit_events.occurred_at as occurredAt",
+        "audit_events.action",
+        "audit_events.actor_kind as actorKind",
+        "audit_events.actor_user_id as actorUserId",
+        "users.name as actorName",
+        "audit_events.actor_key_id as actorKeyId",
+        "audit_events.target_kind as targetKind",
+        "audit_events.target_id as targetId",
+        (eb) => eb.fn.coalesce("target.name", "target_key.name").as("targetName"),
+        "audit_events.before",
+        "audit_events.after",
+        "audit_events.address",
+        "audit_events.request_id as requestId",
+      ])
+      .where("audit_events.workspace_id", "=", scope.workspaceId)
+  );
 }

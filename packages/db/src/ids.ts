@@ -24,6 +24,10 @@ export type SessionId = Branded<"session">;
 export type InvitationId = Branded<"invitation">;
 /** A passkey's UUIDv7, as stored in Postgres. */
 export type PasskeyId = Branded<"passkey">;
+/** The UUIDv7 of a webhook of a workspace. */
+export type WebhookId = Branded<"webhook">;
+/** The UUIDv7 of the delivery of one event to one webhook. */
+export type DeliveryId = Branded<"delivery">;
 
 interface Ids {
   user: UserId;
@@ -36,6 +40,8 @@ interface Ids {
   securityEvent: SecurityEventId;
   invitation: InvitationId;
   passkey: PasskeyId;
+  webhook: WebhookId;
+  delivery: DeliveryId;
 }
 
 const prefixes = {
@@ -49,6 +55,8 @@ const prefixes = {
   securityEvent: "sec",
   invitation: "inv",
   passkey: "psk",
+  webhook: "whk",
+  delivery: "dlv",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

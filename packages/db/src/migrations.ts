@@ -15,6 +15,7 @@ import * as accountSecurity from "./migrations/0015-account-security.ts";
 import * as invitations from "./migrations/0016-invitations.ts";
 import * as jobs from "./migrations/0017-jobs.ts";
 import * as secondFactors from "./migrations/0020-second-factors.ts";
+import * as webhooks from "./migrations/0027-webhooks.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -46,4 +47,5 @@ export const migrations: Migrations = {
   "0016-invitations": invitations,
   "0017-jobs": jobs,
   "0020-second-factors": secondFactors,
+  "0027-webhooks": webhooks,
 };

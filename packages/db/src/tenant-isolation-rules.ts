@@ -27,6 +27,8 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     totp_factors: allRows,
     users: allRows,
     verifications: allRows,
+    webhook_deliveries: allRows,
+    webhooks: allRows,
     workspaces: allRows,
   },
   latchkey_admission: {
@@ -75,7 +77,15 @@ export interface PolicyRule {
 
 /** Row-level security is enabled and forced for every table with a policy. */
 export const policies: readonly PolicyRule[] = [
-  ...["audit_events", "invitations", "key_usage_hours", "members", "workspaces"].map((table) => {
+  ...[
+    "audit_events",
+    "invitations",
+    "key_usage_hours",
+    "members",
+    "webhook_deliveries",
+    "webhooks",
+    "workspaces",
+  ].map((table) => {
     return {
       table,
       name: "backup",
@@ -148,6 +158,15 @@ export const policies: readonly PolicyRule[] = [
     command: "select",
     using: "(user_id = named_user())",
   },
+  ...["webhook_deliveries", "webhooks"].map((table) => {
+    return {
+      table,
+      name: "named_workspace",
+      role: "latchkey_tenant",
+      command: "all",
+      using: "(workspace_id = named_workspace())",
+    } as const;
+  }),
   {
     table: "workspaces",
     name: "named_workspace",

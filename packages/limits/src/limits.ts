@@ -11,6 +11,8 @@ export const maxLength = {
   workspaceDescription: 500,
   keyName: 100,
   keyDescription: 500,
+  webhookUrl: 2_048,
+  webhookDescription: 500,
   search: 100,
   /** An `X-Request-Id`. */
   requestId: 128,

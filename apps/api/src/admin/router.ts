@@ -10,6 +10,7 @@ import { overviewRouter, workspaceKeysRouter } from "./overview.ts";
 import { securityLogRouter } from "./security-log.ts";
 import { sessionRouter } from "./session.ts";
 import { createRouter } from "./trpc.ts";
+import { webhooksRouter } from "./webhooks.ts";
 import { workspacesRouter } from "./workspaces.ts";
 
 /** The tRPC API of the web app, which imports only the type. */
@@ -27,6 +28,7 @@ export const router = createRouter({
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,
   securityLog: securityLogRouter,
+  webhooks: webhooksRouter,
 });
 
 export type AppRouter = typeof router;

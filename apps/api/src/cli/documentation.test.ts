@@ -37,7 +37,9 @@ test("docs/command.md lists every command with its options, and no other", async
 test("the README lists every command", async () => {
   const text = await readFile(join(projectRoot, "README.md"), "utf8");
   const rows = [
-    ...text.matchAll(/^\| (`(?:migrate|backup|restore|user|key|workspace|member|invitation)\b[^|]*)\|/gm),
+    ...text.matchAll(
+      /^\| (`(?:migrate|backup|restore|user|key|workspace|member|invitation|webhook)\b[^|]*)\|/gm,
+    ),
   ];
   const listed = rows.flatMap(([, cell = ""]) => {
     const [first = "", ...others] = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);

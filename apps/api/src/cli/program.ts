@@ -9,6 +9,7 @@ import { addInvitationCommands } from "./invitations/invitation-commands.ts";
 import { addKeyCommands } from "./keys/key-commands.ts";
 import { addMemberCommands } from "./members/member-commands.ts";
 import { addUserCommands } from "./users/user-commands.ts";
+import { addWebhookCommands } from "./webhooks/webhook-commands.ts";
 import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
 
 /**
@@ -19,7 +20,7 @@ import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
 export function createProgram(io: CommandIo): Command {
   const program = new Command("latchkey")
     .description(
-      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members and invitations.",
+      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members, invitations and webhooks.",
     )
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
@@ -56,6 +57,7 @@ export function createProgram(io: CommandIo): Command {
   addWorkspaceCommands(program, createAction);
   addMemberCommands(program, createAction);
   addInvitationCommands(program, createAction);
+  addWebhookCommands(program, createAction);
   addHelpCommands(program);
   rejectContradictions(program);
   return program;

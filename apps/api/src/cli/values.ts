@@ -19,6 +19,11 @@ export const invitationId = idOf(
   "Expected the ID of an invitation, such as inv_01h455vb4pex5vsknk084sn02q.",
 );
 
+export const webhookId = idOf(
+  "webhook",
+  "Expected the ID of a webhook, such as whk_01h455vb4pex5vsknk084sn02q.",
+);
+
 /** A user, by ID or by email address in any letter case. */
 export const userReference = z.string().transform((text, context): UserReference => {
   const id = decodeId("user", text);
@@ -50,7 +55,7 @@ export const duration = z
     (text) => Number(text.slice(0, -1)) * secondsByUnit[text.slice(-1) as keyof typeof secondsByUnit], // The pattern has checked the unit.
   );
 
-function idOf<Kind extends "key" | "workspace" | "invitation">(kind: Kind, message: string) {
+function idOf<Kind extends "key" | "workspace" | "invitation" | "webhook">(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;

@@ -1,4 +1,5 @@
 import type { FactorSecrets } from "@latchkey/auth/factor-secrets";
+import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import type { Sessions } from "@latchkey/auth/sessions";
 import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import type { Db } from "@latchkey/db/schema";
@@ -27,6 +28,10 @@ export interface Instance {
   readonly quotas: Quotas;
   /** Whether the instance emails links. Without an SMTP server, they are shown to the inviter or the operator. */
   readonly sendsEmail: boolean;
+  /** Encrypts the secrets of webhooks. */
+  readonly webhookSecrets: SealedSecrets;
+  /** Whether webhooks may have URLs without TLS, because messages may be sent to private addresses. */
+  readonly allowsPlainWebhooks: boolean;
   /** Whether the `X-Forwarded-For` header of this peer is trusted. */
   readonly isTrustedProxy: (address: string) => boolean;
 }

@@ -9,6 +9,7 @@ export interface Quotas {
   readonly membersPerWorkspace: number;
   /** Invitations that nobody has accepted yet, including expired ones. */
   readonly invitationsPerWorkspace: number;
+  readonly webhooksPerWorkspace: number;
   /** Invitations that one user sends, in all workspaces, including repeated ones. */
   readonly invitationsPerHour: number;
   /** Changes of API keys by one user. Disabling, revoking and deleting are always possible. */
@@ -20,6 +21,7 @@ export const defaultQuotas: Quotas = {
   workspacesPerUser: 100,
   membersPerWorkspace: 1_000,
   invitationsPerWorkspace: 500,
+  webhooksPerWorkspace: 10,
   invitationsPerHour: 100,
   keyChangesPerHour: 2_000,
 };
@@ -44,6 +46,11 @@ const quotaTexts = {
     subject: "invitations per workspace",
     variable: "MAX_INVITATIONS_PER_WORKSPACE",
     remedy: "Revoke an invitation",
+  },
+  webhooksPerWorkspace: {
+    subject: "webhooks per workspace",
+    variable: "MAX_WEBHOOKS_PER_WORKSPACE",
+    remedy: "Delete a webhook",
   },
 } as const satisfies Partial<Record<keyof Quotas, object>>;
 

@@ -83,12 +83,13 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
   /**
    * Replaces the secret that the first response issued, in the transaction of the retry.
    * @param issued.hash the digest of that secret.
+   * @param issued.answer the first response, without the secret.
    * @returns the new secret; undefined if that secret was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
     call: Context,
-    issued: { readonly trx: Trx; readonly hash: Buffer },
+    issued: { readonly trx: Trx; readonly hash: Buffer; readonly answer: Record<string, unknown> },
   ) => Promise<string | undefined>;
 }
 

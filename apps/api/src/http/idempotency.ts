@@ -101,7 +101,7 @@ async function replay(
   { name, input, call, trx }: NamedRequest & { readonly trx: Trx },
 ): Promise<EndpointResult> {
   if (!secret || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
-  const reissued = issuedHash && (await secret.reissue(input, call, { trx, hash: issuedHash }));
+  const reissued = issuedHash && (await secret.reissue(input, call, { trx, hash: issuedHash, answer }));
   if (!reissued) return { status, answer: { ...answer, secretStatus: "omitted" }, isReplayed: true };
   await updateIssuedSecret(trx, name, digestOf(secret, reissued));
   const added = { [secret.member]: reissued, secretStatus: "reissued" };

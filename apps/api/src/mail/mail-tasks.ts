@@ -1,4 +1,4 @@
-import type { JobTasks } from "@latchkey/db/job";
+import type { JobName, JobTasks } from "@latchkey/db/job";
 import type { Db } from "@latchkey/db/schema";
 import { findUser } from "@latchkey/db/users";
 import { prepareEmailChange } from "../domain/email-change.ts";
@@ -13,8 +13,10 @@ interface MailTasksOptions {
   readonly baseUrl: string;
 }
 
+type MailJob = Extract<JobName, `send-${string}`>;
+
 /** The jobs that send email. */
-export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): JobTasks {
+export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): Pick<JobTasks, MailJob> {
   return {
     async "send-invitation"(payload) {
       const invitation = await prepareInvitationEmail(db, payload, baseUrl);

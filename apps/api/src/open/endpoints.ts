@@ -17,6 +17,15 @@ import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
 import { listMembers } from "./members/list-members.ts";
 import { removeMember } from "./members/remove-member.ts";
+import { createWebhook } from "./webhooks/create-webhook.ts";
+import { deleteWebhook } from "./webhooks/delete-webhook.ts";
+import { getWebhook } from "./webhooks/get-webhook.ts";
+import { listWebhookDeliveries } from "./webhooks/list-webhook-deliveries.ts";
+import { listWebhooks } from "./webhooks/list-webhooks.ts";
+import { redeliverWebhookDelivery } from "./webhooks/redeliver-webhook-delivery.ts";
+import { rotateWebhookSecret } from "./webhooks/rotate-webhook-secret.ts";
+import { testWebhook } from "./webhooks/test-webhook.ts";
+import { updateWebhook } from "./webhooks/update-webhook.ts";
 import { createWorkspace } from "./workspaces/create-workspace.ts";
 import { deleteWorkspace } from "./workspaces/delete-workspace.ts";
 import { getWorkspace } from "./workspaces/get-workspace.ts";
@@ -47,5 +56,14 @@ export const endpoints: readonly Endpoint[] = [
   createInvitation,
   resendInvitation,
   revokeInvitation,
+  listWebhooks,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  listWebhookDeliveries,
+  redeliverWebhookDelivery,
   listAuditEvents,
 ];

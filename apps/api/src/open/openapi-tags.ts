@@ -22,6 +22,11 @@ const tags: Readonly<Record<string, Tag>> = {
     name: "Invitations",
     description: "Invitations to a workspace that nobody has accepted yet.",
   },
+  webhooks: {
+    name: "Webhooks",
+    description:
+      "URLs to which the events of the audit log are sent, by [Standard Webhooks](https://www.standardwebhooks.com).",
+  },
   "audit-events": {
     name: "Audit log",
     description: "Changes to a workspace, with actor, time and IP address. Read-only.",

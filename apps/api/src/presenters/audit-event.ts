@@ -1,8 +1,15 @@
 import { type AuditAction, auditActions, type Details } from "@latchkey/db/audit-actions";
 import type { AuditEvent } from "@latchkey/db/audit-events";
-import { encodeId, type InvitationId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { shorten } from "@latchkey/errors";
 import { maxLength } from "@latchkey/limits";
+import {
+  encodeId,
+  type InvitationId,
+  type KeyId,
+  type UserId,
+  type WebhookId,
+  type WorkspaceId,
+} from "@latchkey/db/ids";
 import { z } from "zod";
 import { shownAddress, shownId, shownIdentifier, shownPersonName, shownText, timestamp } from "../schemas.ts";
 
@@ -34,13 +41,14 @@ export const auditEvent = z
       keyId: shownId("key").nullable(),
     }),
     target: z.object({
-      kind: z.enum(["workspace", "member", "key", "invitation"]).meta({ example: "member" }),
-      id: shownId("workspace", "key", "invitation", "user").meta({
-        description: "The ID of the workspace, of the member's user, of the API key or of the invitation.",
+      kind: z.enum(["workspace", "member", "key", "invitation", "webhook"]).meta({ example: "member" }),
+      id: shownId("workspace", "key", "invitation", "webhook", "user").meta({
+        description:
+          "The ID of the workspace, of the member's user, of the API key, of the invitation or of the webhook.",
       }),
       name: shownText(Math.max(maxLength.personName, maxLength.keyName)).nullable().meta({
         description:
-          "The current name of the user or the API key. Null for a workspace, an invitation and a purged key.",
+          "The current name of the user or the API key. Null for a workspace, an invitation, a webhook and a purged key.",
         example: "Grace Hopper",
       }),
     }),
@@ -95,6 +103,8 @@ function encodeTarget({ targetKind, targetId }: AuditEvent): string {
       return encodeId("key", targetId as KeyId); // The target's kind determines the type.
     case "invitation":
       return encodeId("invitation", targetId as InvitationId); // The target's kind determines the type.
+    case "webhook":
+      return encodeId("webhook", targetId as WebhookId); // The target's kind determines the type.
     default:
       return targetKind satisfies never;
   }

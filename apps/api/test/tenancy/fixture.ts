@@ -3,6 +3,9 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
 import { insertUserWithPassword } from "@latchkey/db/users";
+import { addDelivery } from "@latchkey/db/webhook-deliveries";
+import { insertWebhook } from "@latchkey/db/webhooks";
+import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { createKey } from "../../src/domain/api-keys.ts";
 import { createInvitation } from "../../src/domain/invitations.ts";
 import { addMember, removeMember } from "../../src/domain/members.ts";
@@ -40,6 +43,10 @@ export interface TenantFixture {
   };
   /** Invitations to the workspaces. Only admins and owners see them. */
   readonly invitations: Readonly<Record<"ours" | "theirs", { readonly id: string; readonly email: string }>>;
+  /** A webhook of each workspace, with one delivery. Only admins and owners see them. */
+  readonly webhooks: Readonly<
+    Record<"ours" | "theirs", { readonly id: string; readonly deliveryId: string; readonly url: string }>
+  >;
   /** The IDs, names and email addresses of each tenant, which no member of the other tenant can see. */
   readonly identifiers: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
 }
@@ -120,7 +127,11 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
         ours: await invite(oursEdit, `invitee-${suffix}@example.com`),
         theirs: await invite(theirsEdit, `their-invitee-${suffix}@example.com`),
       };
-      const fixture = { ours, theirs, people, invitations };
+      const webhooks = {
+        ours: await addWebhook(trx, oursEdit, `https://ours-${suffix}.example.com/`),
+        theirs: await addWebhook(trx, theirsEdit, `https://theirs-${suffix}.example.com/`),
+      };
+      const fixture = { ours, theirs, people, invitations, webhooks };
       return { ...fixture, identifiers: listIdentifiers(fixture) };
     })
     .then(async (fixture) => {
@@ -139,6 +150,21 @@ async function addPerson(trx: Trx, email: string, hash: string): Promise<Person>
   return { userId, id: encodeId("user", userId), email };
 }
 
+/** The webhook gets no event of the tests, so that no call adds a delivery. */
+async function addWebhook(trx: Trx, { scope }: Edit, url: string) {
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const fields = {
+    url,
+    description: "",
+    actions: ["workspace.created"],
+    secret: Buffer.from("sealed"),
+  } as const;
+  const { id } = await insertWebhook(workspaceTrx, scope, fields);
+  const delivery = { webhookId: id, eventId: null, action: "webhook.test" } as const;
+  const deliveryId = await addDelivery(workspaceTrx, scope, delivery);
+  return { id: encodeId("webhook", id), deliveryId: encodeId("delivery", deliveryId), url };
+}
+
 async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<FixtureWorkspace> {
   const { id } = await createWorkspace(
     trx,
@@ -153,7 +179,11 @@ function listIdentifiers({
   theirs,
   people,
   invitations,
-}: Pick<TenantFixture, "ours" | "theirs" | "people" | "invitations">): TenantFixture["identifiers"] {
+  webhooks,
+}: Pick<
+  TenantFixture,
+  "ours" | "theirs" | "people" | "invitations" | "webhooks"
+>): TenantFixture["identifiers"] {
   const { stranger, foreigner, removed: _removed, ...members } = people;
   const list = (workspace: FixtureWorkspace, persons: readonly Person[]): readonly string[] => [
     workspace.id,
@@ -162,8 +192,16 @@ function listIdentifiers({
   ];
   const listInvitation = ({ id, email }: { readonly id: string; readonly email: string }) => [id, email];
   return {
-    ours: [...list(ours, Object.values(members)), ...listInvitation(invitations.ours)],
-    theirs: [...list(theirs, [stranger, foreigner]), ...listInvitation(invitations.theirs)],
+    ours: [
+      ...list(ours, Object.values(members)),
+      ...listInvitation(invitations.ours),
+      ...Object.values(webhooks.ours),
+    ],
+    theirs: [
+      ...list(theirs, [stranger, foreigner]),
+      ...listInvitation(invitations.theirs),
+      ...Object.values(webhooks.theirs),
+    ],
   };
 }
 

@@ -42,6 +42,22 @@ const table = readTable(`
   resendInvitation, of another workspace  401     403       403      403     403     404    404
   revokeInvitation                        401     403       403      403     403     204    204
   revokeInvitation, of another workspace  401     403       403      403     403     404    404
+  listWebhooks                            401     403       403      403     403     200    200
+  createWebhook                           401     403       403      403     403     201    201
+  getWebhook                              401     403       403      403     403     200    200
+  getWebhook, of another workspace        401     403       403      403     403     404    404
+  updateWebhook                           401     403       403      403     403     200    200
+  updateWebhook, of another workspace     401     403       403      403     403     404    404
+  deleteWebhook                           401     403       403      403     403     204    204
+  deleteWebhook, of another workspace     401     403       403      403     403     404    404
+  rotateWebhookSecret                     401     403       403      403     403     200    200
+  rotateWebhookSecret, of another one     401     403       403      403     403     404    404
+  testWebhook                             401     403       403      403     403     201    201
+  testWebhook, of another workspace       401     403       403      403     403     404    404
+  listWebhookDeliveries                   401     403       403      403     403     200    200
+  listWebhookDeliveries, of another one   401     403       403      403     403     404    404
+  redeliverWebhookDelivery                401     403       403      403     403     200    200
+  redeliverWebhookDelivery, of another    401     403       403      403     403     404    404
   listAuditEvents                         401     403       403      403     403     200    200
 `);
 
@@ -53,6 +69,8 @@ interface Plan {
   readonly query?: string;
   /** The workspace of the invitation in the path; `ours` by default. */
   readonly invitationOf?: "ours" | "theirs";
+  /** The workspace of the webhook and the delivery in the path; `ours` by default. */
+  readonly webhookOf?: "ours" | "theirs";
   /** The user in the path. */
   readonly user?: (fixture: TenantFixture, caller: Caller) => Person;
   readonly effect?: (fixture: TenantFixture, actor: Person) => Effect;
@@ -144,6 +162,8 @@ const plans: Readonly<Record<string, Plan>> = {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
         invitations: [{ workspace_id: workspaceId }],
+        webhooks: [{ workspace_id: workspaceId }],
+        webhook_deliveries: [{ workspace_id: workspaceId }],
         // Includes the creation of the key that makes the request.
         audit_events: Array.from({ length: 11 }, () => ({ workspace_id: workspaceId })),
       },
@@ -209,6 +229,62 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
   },
   "revokeInvitation, of another workspace": { invitationOf: "theirs" },
+  listWebhooks: { shows: ({ webhooks }) => [webhooks.ours.url] },
+  createWebhook: {
+    body: { url: "https://example.com/new" },
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        webhooks: [{ workspace_id: workspaceId, url: "https://example.com/new" }],
+        // The webhook gets all events, including its own creation.
+        webhook_deliveries: [{ workspace_id: workspaceId, action: "webhook.created" }],
+        audit_events: [{ workspace_id: workspaceId, action: "webhook.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["https://example.com/new", '"secret":"whsec_'],
+  },
+  getWebhook: { shows: ({ webhooks }) => [webhooks.ours.url] },
+  "getWebhook, of another workspace": { webhookOf: "theirs" },
+  updateWebhook: {
+    body: { description: "Changed" },
+    effect: (fixture, actor) => changeWebhook(fixture, actor, "webhook.changed"),
+    shows: () => ["Changed"],
+  },
+  "updateWebhook, of another workspace": { body: { description: "Changed" }, webhookOf: "theirs" },
+  deleteWebhook: {
+    effect: ({ ours: { workspaceId }, webhooks }, actor) => ({
+      removed: {
+        webhooks: [{ workspace_id: workspaceId, url: webhooks.ours.url }],
+        webhook_deliveries: [{ workspace_id: workspaceId }],
+      },
+      added: {
+        audit_events: [{ workspace_id: workspaceId, action: "webhook.deleted", ...actorColumns(actor) }],
+      },
+    }),
+  },
+  "deleteWebhook, of another workspace": { webhookOf: "theirs" },
+  rotateWebhookSecret: {
+    body: { overlapSeconds: 60 },
+    effect: (fixture, actor) => changeWebhook(fixture, actor, "webhook.secret-rotated"),
+    shows: () => ['"secret":"whsec_'],
+  },
+  "rotateWebhookSecret, of another one": { body: { overlapSeconds: 60 }, webhookOf: "theirs" },
+  testWebhook: {
+    effect: ({ ours: { workspaceId } }) => ({
+      added: { webhook_deliveries: [{ workspace_id: workspaceId, action: "webhook.test" }] },
+    }),
+    shows: () => ["webhook.test"],
+  },
+  "testWebhook, of another workspace": { webhookOf: "theirs" },
+  listWebhookDeliveries: { shows: ({ webhooks }) => [webhooks.ours.deliveryId] },
+  "listWebhookDeliveries, of another one": { webhookOf: "theirs" },
+  redeliverWebhookDelivery: {
+    effect: ({ ours: { workspaceId } }) => ({
+      removed: { webhook_deliveries: [{ workspace_id: workspaceId }] },
+      added: { webhook_deliveries: [{ workspace_id: workspaceId, status: "pending" }] },
+    }),
+    shows: ({ webhooks }) => [webhooks.ours.deliveryId],
+  },
+  "redeliverWebhookDelivery, of another": { webhookOf: "theirs" },
   listAuditEvents: { shows: ({ people }) => ["member.added", people.removed.id], showsKeys: true },
 };
 
@@ -242,6 +318,21 @@ function createInvitationPlan(role: string): Plan {
       },
     }),
     shows: () => [email, "/invitation#"],
+  };
+}
+
+function changeWebhook(
+  { ours: { workspaceId }, webhooks }: TenantFixture,
+  actor: Person,
+  action: string,
+): Effect {
+  const row = { workspace_id: workspaceId, url: webhooks.ours.url };
+  return {
+    removed: { webhooks: [{ ...row, version: 1 }] },
+    added: {
+      webhooks: [{ ...row, version: 2 }],
+      audit_events: [{ workspace_id: workspaceId, action, ...actorColumns(actor) }],
+    },
   };
 }
 
@@ -323,6 +414,11 @@ async function call(
   return { status: response.status, text: await response.text() };
 }
 
+/** The parameters of a path to a webhook or a delivery. */
+function webhookPath({ webhooks }: TenantFixture, tenant: "ours" | "theirs" = "ours") {
+  return { webhookId: webhooks[tenant].id, deliveryId: webhooks[tenant].deliveryId };
+}
+
 const codes: Readonly<Record<string, string>> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND" };
 
 describe.each(table)("$name", ({ target, name, results }) => {
@@ -337,6 +433,7 @@ describe.each(table)("$name", ({ target, name, results }) => {
       userId: plan.user?.(fixture, caller).id,
       keyId: fixture.ownersKey.id,
       invitationId: fixture.invitations[plan.invitationOf ?? "ours"].id,
+      ...webhookPath(fixture, plan.webhookOf),
     });
 
     const { result, before, after } = await observe(app.owner, () =>
@@ -366,13 +463,15 @@ const workspaceEndpoints = endpoints.filter(({ access }) => typeof access === "o
 test.each(workspaceEndpoints)(
   "$operationId rejects a foreign workspace, an unknown or invalid ID, and an insufficient role identically",
   async (endpoint) => {
-    const { ours, theirs, people, invitations } = await prepareFixture(app);
+    const fixture = await prepareFixture(app);
+    const { ours, theirs, people, invitations } = fixture;
     const sendAs = async (workspaceId: string, person: Person): Promise<string> => {
       const { secret } = await app.addKey(person.userId);
       const path = fillPath(endpoint, {
         workspaceId,
         userId: people.target.id,
         invitationId: invitations.ours.id,
+        ...webhookPath(fixture),
       });
       // The invalid body must not change the response: permissions are checked before the body is parsed.
       const lines = [
@@ -418,7 +517,12 @@ test.each(endpointsWithBody)("$operationId rejects unknown members and changes n
   const plan = plans[endpoint.operationId] ?? {};
   const { secret } = await app.addKey(people.owner.userId);
   const userId = plan.user?.(fixture, "owner").id;
-  const path = fillPath(endpoint, { workspaceId: ours.id, userId, keyId: fixture.ownersKey.id });
+  const path = fillPath(endpoint, {
+    workspaceId: ours.id,
+    userId,
+    keyId: fixture.ownersKey.id,
+    ...webhookPath(fixture),
+  });
   const unknown = {
     userId: people.stranger.id,
     workspaceId: theirs.id,
@@ -451,6 +555,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
     userId,
     keyId: fixture.ownersKey.id,
     invitationId: fixture.invitations.ours.id,
+    ...webhookPath(fixture),
   });
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
     const query = `${path}?${plan.query ?? ""}&${name}=${fixture.theirs.id}`;

@@ -79,6 +79,22 @@ const table = readTable(`
   overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   securityLog.list                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.get                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.get, a foreign one             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  webhooks.create                         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.update                         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.update, a foreign one          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  webhooks.delete                         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.delete, a foreign one          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  webhooks.rotateSecret                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.rotateSecret, a foreign one    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  webhooks.test                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.test, a foreign one            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  webhooks.deliveries                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.deliveries, of a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  webhooks.redeliver                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  webhooks.redeliver, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
 `);
 
 type Actor = Person | undefined;
@@ -312,6 +328,8 @@ const plans: Readonly<Record<string, Plan>> = {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
         invitations: [{ workspace_id: workspaceId }],
+        webhooks: [{ workspace_id: workspaceId }],
+        webhook_deliveries: [{ workspace_id: workspaceId }],
         audit_events: Array.from({ length: 10 }, () => ({ workspace_id: workspaceId })),
       },
     }),
@@ -390,6 +408,57 @@ const plans: Readonly<Record<string, Plan>> = {
     input: () => ({}),
     shows: ({ ownersKey }, caller) => (caller === "owner" ? ["key.created", ownersKey.id] : ['"items":[]']),
   },
+  "webhooks.list": {
+    input: createWorkspaceInput(),
+    shows: ({ webhooks }) => [webhooks.ours.url],
+  },
+  ...webhookPlans("get", { shows: ({ webhooks }) => [webhooks.ours.url] }),
+  "webhooks.create": {
+    input: createWorkspaceInput(() => ({ url: "https://example.com/new", actions: ["key.created"] })),
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        webhooks: [{ workspace_id: workspaceId, url: "https://example.com/new" }],
+        audit_events: [{ workspace_id: workspaceId, action: "webhook.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ['"secret":"whsec_'],
+  },
+  ...webhookPlans("update", {
+    input: () => ({ version: 1, changes: { description: "Changed" } }),
+    effect: (fixture, actor) => changeWebhook(fixture, actor, "webhook.changed"),
+    shows: () => ["Changed"],
+  }),
+  ...webhookPlans("delete", {
+    effect: ({ ours: { workspaceId }, webhooks }, actor) => ({
+      removed: {
+        webhooks: [{ workspace_id: workspaceId, url: webhooks.ours.url }],
+        webhook_deliveries: [{ workspace_id: workspaceId }],
+      },
+      added: {
+        audit_events: [{ workspace_id: workspaceId, action: "webhook.deleted", ...actorColumns(actor) }],
+      },
+    }),
+  }),
+  ...webhookPlans("rotateSecret", {
+    input: () => ({ overlapSeconds: 60 }),
+    effect: (fixture, actor) => changeWebhook(fixture, actor, "webhook.secret-rotated"),
+    shows: () => ['"secret":"whsec_'],
+  }),
+  ...webhookPlans("test", {
+    effect: ({ ours: { workspaceId } }) => ({
+      added: { webhook_deliveries: [{ workspace_id: workspaceId, action: "webhook.test" }] },
+    }),
+    shows: () => ["webhook.test"],
+  }),
+  ...webhookPlans("deliveries", { shows: ({ webhooks }) => [webhooks.ours.deliveryId] }, "of a foreign one"),
+  ...webhookPlans("redeliver", {
+    input: ({ webhooks }) => ({ deliveryId: webhooks.ours.deliveryId }),
+    effect: ({ ours: { workspaceId } }) => ({
+      removed: { webhook_deliveries: [{ workspace_id: workspaceId }] },
+      added: { webhook_deliveries: [{ workspace_id: workspaceId, status: "pending" }] },
+    }),
+    shows: ({ webhooks }) => [webhooks.ours.deliveryId],
+  }),
 };
 
 /** In seconds since 1970-01-01T00:00:00Z. */
@@ -419,6 +488,34 @@ function createKeyEvents(
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {
   return (fixture, actor) => ({ workspaceId: fixture.ours.id, ...createMembers(fixture, actor) });
+}
+
+/** The plans of a procedure that is called with a webhook of the workspace, and with a foreign one. */
+function webhookPlans(name: string, plan: Plan, foreign = "a foreign one"): Record<string, Plan> {
+  const inputWith = (tenant: "ours" | "theirs"): NonNullable<Plan["input"]> =>
+    createWorkspaceInput((fixture, actor) => ({
+      ...plan.input?.(fixture, actor),
+      id: fixture.webhooks[tenant].id,
+    }));
+  return {
+    [`webhooks.${name}`]: { ...plan, input: inputWith("ours") },
+    [`webhooks.${name}, ${foreign}`]: { input: inputWith("theirs") },
+  };
+}
+
+function changeWebhook(
+  { ours: { workspaceId }, webhooks }: TenantFixture,
+  actor: Actor,
+  action: string,
+): Effect {
+  const row = { workspace_id: workspaceId, url: webhooks.ours.url };
+  return {
+    removed: { webhooks: [{ ...row, version: 1 }] },
+    added: {
+      webhooks: [{ ...row, version: 2 }],
+      audit_events: [{ workspace_id: workspaceId, action, ...actorColumns(actor) }],
+    },
+  };
 }
 
 function createInvitationPlan(role: string): Plan {

@@ -10,6 +10,8 @@ export interface JobOptions {
    * and a half, 8 take half an hour, 25 four days.
    */
   readonly maxAttempts: number;
+  /** Jobs of one queue run one after the other, on all nodes; without a queue, jobs run at the same time. */
+  readonly queue?: string;
 }
 
 /** Adds a job, which runs after the transaction is committed. */
@@ -17,10 +19,11 @@ export async function addJob<Name extends JobName>(
   trx: Trx,
   name: Name,
   payload: JobPayloads[Name],
-  { key, maxAttempts }: JobOptions,
+  { key, maxAttempts, queue }: JobOptions,
 ): Promise<void> {
-  await sql`
-    select add_job(${name}::text, ${JSON.stringify(payload)}::json, ${key}::text, ${maxAttempts}::integer)`.execute(
-    trx,
-  );
+  const job = sql`${name}::text, ${JSON.stringify(payload)}::json, ${key}::text, ${maxAttempts}::integer`;
+  await (queue === undefined
+    ? sql`select add_job(${job})`
+    : sql`select add_queued_job(${job}, ${queue}::text)`
+  ).execute(trx);
 }

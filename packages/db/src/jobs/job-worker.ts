@@ -6,17 +6,18 @@ import type { JobTasks } from "./job.ts";
 
 export interface JobWorkerOptions {
   readonly connection: DatabaseConnection;
-  readonly tasks: JobTasks;
+  /** The worker runs jobs with these names only. */
+  readonly tasks: Partial<JobTasks>;
+  /** How many jobs run at the same time; 2 by default. */
+  readonly concurrency?: number;
   /** Called with each failure of a job, which is tried again later. */
   readonly onFailure: (error: unknown, job: string) => void;
   /** How often to look for jobs that are due again, in milliseconds; 2,000 by default. New jobs start immediately. */
   readonly pollEveryMs?: number;
 }
 
-/** How many jobs a node runs at the same time. */
-const concurrency = 2;
-/** A listener for new jobs, and one connection per job, to fetch and complete it. */
-const maxConnections = concurrency + 1;
+/** A listener for new jobs, and two connections to fetch and complete jobs. */
+const maxConnections = 3;
 /** How long `close` waits for jobs that are running, in milliseconds. They run again elsewhere if they don't end. */
 const closeWithinMs = 5_000;
 /** The pause before the worker starts again after it failed, in milliseconds. */
@@ -64,7 +65,7 @@ export class JobWorker {
           pgPool: this.#pool,
           taskList: toTaskList(this.#options),
           parsedCronItems: [],
-          concurrency,
+          concurrency: this.#options.concurrency ?? 2,
           pollInterval: this.#options.pollEveryMs ?? 2_000,
           noHandleSignals: true, // `close` stops the worker.
           logger: new Logger(() => () => undefined), // Failures are reported by the tasks.

@@ -1,4 +1,4 @@
-import type { InvitationId, UserId, WorkspaceId } from "../ids.ts";
+import type { DeliveryId, InvitationId, UserId, WorkspaceId } from "../ids.ts";
 
 /**
  * The jobs that run outside of requests, and their payloads. A payload contains no secret: a job that emails a link
@@ -25,6 +25,11 @@ export interface JobPayloads {
     readonly userId: UserId;
     /** The former address, in lower case. */
     readonly email: string;
+  };
+  /** A worker of its own runs these jobs, so that slow receivers delay no email. */
+  readonly "deliver-to-webhook": {
+    readonly workspaceId: WorkspaceId;
+    readonly deliveryId: DeliveryId;
   };
 }
 

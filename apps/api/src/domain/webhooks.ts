@@ -1,0 +1,298 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
+import type { Details } from "@latchkey/db/audit-actions";
+import { appendAudit } from "@latchkey/db/audit-events";
+import type { DeliveryId, WebhookId } from "@latchkey/db/ids";
+import type { Position } from "@latchkey/db/page";
+import type { Db, Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
+import { addDelivery, type Delivery, findDelivery, requestDelivery } from "@latchkey/db/webhook-deliveries";
+import {
+  countWebhooks,
+  deleteWebhook as deleteRow,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  lockWebhook,
+  readWebhookSecrets,
+  replaceWebhookSecret,
+  updateWebhook,
+  type Webhook,
+  type WebhookFields,
+} from "@latchkey/db/webhooks";
+import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { AppError } from "@latchkey/errors";
+import { type Quotas, requireQuota } from "./quotas.ts";
+import { requireChange } from "./require-change.ts";
+import { requireFresh } from "./require-fresh.ts";
+import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+
+const permission = "webhooks:manage";
+
+/** How many webhooks {@link listEveryWebhook} keeps in memory at a time. */
+const webhooksPerPage = 100;
+
+/** What the functions below need of the instance. */
+interface WebhookTerms {
+  readonly quotas: Quotas;
+  readonly webhookSecrets: SealedSecrets;
+  /** Whether URLs without TLS are accepted, because messages may be sent to private addresses. */
+  readonly allowsPlainWebhooks: boolean;
+}
+
+/** A webhook, and its secret if this call created the secret. */
+export interface WebhookWithSecret {
+  readonly webhook: Webhook;
+  readonly secret: string;
+}
+
+/** Lists every webhook of a workspace, oldest first. */
+export async function* listEveryWebhook(db: Db, scope: WorkspaceScope): AsyncGenerator<Webhook> {
+  const order = { sort: "createdAt", direction: "asc", limit: webhooksPerPage } as const;
+  let after: Position | undefined;
+  do {
+    // Ends the transaction before yielding the page, because the consumer may take any amount of time.
+    const webhooks = await inWorkspace(db, scope, (trx) => listWebhooks(trx, scope, { ...order, after }));
+    yield* webhooks;
+    const last = webhooks.length === webhooksPerPage ? webhooks.at(-1) : undefined;
+    after = last && { value: last.position, id: last.id };
+  } while (after);
+}
+
+/** @throws {AppError} NOT_FOUND */
+export async function getWebhook(trx: WorkspaceTrx, scope: WorkspaceScope, id: WebhookId): Promise<Webhook> {
+  return (await findWebhook(trx, scope, id)) ?? webhookNotFound();
+}
+
+/**
+ * Adds a webhook to a workspace.
+ * @throws {AppError} BAD_REQUEST if the URL has no TLS, UNPROCESSABLE_CONTENT at the quota, FORBIDDEN.
+ */
+export async function createWebhook(
+  trx: Trx,
+  edit: Edit,
+  fields: WebhookFields,
+  terms: WebhookTerms,
+): Promise<WebhookWithSecret> {
+  requireFresh(edit.origin);
+  requireTls(fields.url, terms);
+  const { scope, origin } = edit;
+  const workspaceTrx = await enterToManage(trx, edit);
+  // The lock on the workspace prevents concurrent additions between the count and the insert.
+  requireQuota(terms.quotas, "webhooksPerWorkspace", await countWebhooks(workspaceTrx, scope));
+  const secret = createSecret();
+  const webhook = await insertWebhook(workspaceTrx, scope, {
+    ...fields,
+    secret: terms.webhookSecrets.seal(secret),
+  });
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "webhook.created",
+    targetId: webhook.id,
+    after: toDetails(fields),
+  });
+  return { webhook, secret };
+}
+
+/**
+ * Changes a webhook. Changing only the description or disabling it needs no recent password.
+ * @throws {AppError} BAD_REQUEST without a field or without TLS, NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN.
+ */
+export async function changeWebhook(
+  trx: Trx,
+  edit: Edit,
+  id: WebhookId,
+  {
+    versions,
+    isDisabled,
+    ...fields
+  }: Partial<WebhookFields> & { readonly isDisabled?: boolean | undefined; readonly versions: Versions },
+  terms: Pick<WebhookTerms, "allowsPlainWebhooks">,
+): Promise<Webhook> {
+  requireChange({ ...fields, isDisabled });
+  if (fields.url !== undefined) requireTls(fields.url, terms);
+  const { scope, origin } = edit;
+  const workspaceTrx = await enterToManage(trx, edit);
+  const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
+  const isEnabled = isDisabled === false && before.disabledAt !== null;
+  const changesTarget = fields.url !== undefined && fields.url !== before.url;
+  const changesActions =
+    fields.actions !== undefined && JSON.stringify(fields.actions) !== JSON.stringify(before.actions);
+  if (isEnabled || changesTarget || changesActions) requireFresh(origin);
+  const change = { fields, isDisabled, versions };
+  const after = await updateWebhook(workspaceTrx, scope, id, change);
+  if (!after) throw new AppError("PRECONDITION_FAILED");
+  const target = { targetId: id };
+  const [detailsBefore, detailsAfter] = [toDetails(before), toDetails(after)];
+  if (JSON.stringify(detailsBefore) !== JSON.stringify(detailsAfter) || changesTarget) {
+    const values = { before: detailsBefore, after: detailsAfter };
+    await appendAudit(workspaceTrx, scope, origin, { ...target, ...values, action: "webhook.changed" });
+  }
+  if ((before.disabledAt === null) !== (after.disabledAt === null)) {
+    const action = after.disabledAt ? "webhook.disabled" : "webhook.enabled";
+    await appendAudit(workspaceTrx, scope, origin, { ...target, action });
+  }
+  return after;
+}
+
+/**
+ * Disables or enables a webhook.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN
+ */
+export async function setWebhookDisabled(
+  trx: Trx,
+  edit: Edit,
+  id: WebhookId,
+  isDisabled: boolean,
+): Promise<Webhook> {
+  const terms = { allowsPlainWebhooks: false }; // Only a new URL is checked.
+  return await changeWebhook(trx, edit, id, { isDisabled, versions: undefined }, terms);
+}
+
+/** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN */
+export async function deleteWebhook(trx: Trx, edit: Edit, id: WebhookId, versions: Versions): Promise<void> {
+  const { scope, origin } = edit;
+  const workspaceTrx = await enterToManage(trx, edit);
+  const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
+  if (!(await deleteRow(workspaceTrx, scope, id, versions))) throw new AppError("PRECONDITION_FAILED");
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "webhook.deleted",
+    targetId: id,
+    before: toDetails(before),
+  });
+}
+
+/**
+ * Replaces the secret of a webhook.
+ * @param rotation.overlapSeconds how long messages are also signed with the former secret.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ */
+export async function rotateWebhookSecret(
+  trx: Trx,
+  edit: Edit,
+  id: WebhookId,
+  rotation: { readonly overlapSeconds: number; readonly versions: Versions },
+  { webhookSecrets }: Pick<WebhookTerms, "webhookSecrets">,
+): Promise<WebhookWithSecret> {
+  requireFresh(edit.origin);
+  const { scope, origin } = edit;
+  const { overlapSeconds, versions } = rotation;
+  const workspaceTrx = await enterToManage(trx, edit);
+  const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
+  if (versions && !versions.includes(before.version)) throw new AppError("PRECONDITION_FAILED");
+  const secret = createSecret();
+  const sealed = webhookSecrets.seal(secret);
+  const webhook = await replaceWebhookSecret(workspaceTrx, scope, id, { secret: sealed, overlapSeconds });
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "webhook.secret-rotated",
+    targetId: id,
+    after: { overlapSeconds },
+  });
+  return { webhook, secret };
+}
+
+/** SHA-256 of a secret, to recognize it in a retry. */
+export function digestWebhookSecret(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+/**
+ * Replaces the secret that a request issued, for a retry of that request whose response was lost.
+ * @param issued.hash the digest of that secret.
+ * @returns undefined if the webhook was deleted, or has another secret.
+ */
+export async function reissueWebhookSecret(
+  trx: Trx,
+  edit: Edit,
+  issued: { readonly id: WebhookId | undefined; readonly hash: Buffer },
+  { webhookSecrets }: Pick<WebhookTerms, "webhookSecrets">,
+): Promise<string | undefined> {
+  if (!issued.id) return undefined;
+  const { scope } = edit;
+  const workspaceTrx = await enterToManage(trx, edit);
+  if (!(await lockWebhook(workspaceTrx, scope, issued.id))) return undefined;
+  const [current] = await readWebhookSecrets(workspaceTrx, scope, issued.id);
+  if (!current || !digestWebhookSecret(webhookSecrets.open(current)).equals(issued.hash)) return undefined;
+  const secret = createSecret();
+  const replacement = { secret: webhookSecrets.seal(secret), overlapSeconds: undefined };
+  await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement);
+  return secret;
+}
+
+/**
+ * Sends a test message to a webhook.
+ * @throws {AppError} NOT_FOUND, CONFLICT if it is disabled, FORBIDDEN.
+ */
+export async function testWebhook(trx: Trx, edit: Edit, id: WebhookId): Promise<Delivery> {
+  const { scope } = edit;
+  const workspaceTrx = await enterToManage(trx, edit);
+  const webhook = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
+  requireEnabled(webhook);
+  const delivery = { webhookId: id, eventId: null, action: "webhook.test" } as const;
+  return await getDelivery(workspaceTrx, scope, {
+    webhookId: id,
+    id: await addDelivery(workspaceTrx, scope, delivery),
+  });
+}
+
+/**
+ * Sends a message again, whatever the outcome of its earlier attempts.
+ * @throws {AppError} NOT_FOUND, CONFLICT if the webhook is disabled, FORBIDDEN.
+ */
+export async function redeliver(
+  trx: Trx,
+  edit: Edit,
+  path: { readonly webhookId: WebhookId; readonly id: DeliveryId },
+): Promise<Delivery> {
+  const { scope } = edit;
+  const workspaceTrx = await enterToManage(trx, edit);
+  const webhook = (await lockWebhook(workspaceTrx, scope, path.webhookId)) ?? webhookNotFound();
+  await getDelivery(workspaceTrx, scope, path);
+  requireEnabled(webhook);
+  await requestDelivery(workspaceTrx, scope, path);
+  return await getDelivery(workspaceTrx, scope, path);
+}
+
+async function getDelivery(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { webhookId, id }: { readonly webhookId: WebhookId; readonly id: DeliveryId },
+): Promise<Delivery> {
+  const delivery = await findDelivery(trx, scope, id);
+  if (delivery?.webhookId === webhookId) return delivery;
+  throw new AppError("NOT_FOUND", { message: "There is no such delivery." });
+}
+
+/** Enters a workspace to change its webhooks, and checks the actor under the lock. */
+async function enterToManage(trx: Trx, edit: Edit): Promise<WorkspaceTrx> {
+  const { workspaceTrx } = await enterForEdit(trx, edit, permission);
+  const requirement = { workspaceId: edit.scope.workspaceId, permission } as const;
+  await requireStillActing(workspaceTrx, edit.origin, { requirement });
+  return workspaceTrx;
+}
+
+/** By Standard Webhooks, a prefix and 24 to 64 random bytes in base64. */
+function createSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
+}
+
+/** For the audit log: without the path and query of the URL, which often contain a secret. */
+function toDetails({ url, description, actions }: WebhookFields): Details {
+  return { host: new URL(url).host, description, actions: actions?.join(", ") ?? null };
+}
+
+/** @throws {AppError} BAD_REQUEST */
+function requireTls(url: string, { allowsPlainWebhooks }: Pick<WebhookTerms, "allowsPlainWebhooks">): void {
+  if (allowsPlainWebhooks || url.startsWith("https:")) return;
+  const message = "Enter a URL that starts with https://.";
+  throw new AppError("BAD_REQUEST", { issues: [{ path: "url", code: "invalid_format", message }] });
+}
+
+/** @throws {AppError} CONFLICT */
+function requireEnabled({ disabledAt }: Webhook): void {
+  if (!disabledAt) return;
+  throw new AppError("CONFLICT", { message: "This webhook is disabled. Enable it first." });
+}
+
+function webhookNotFound(): never {
+  throw new AppError("NOT_FOUND", { message: "There is no such webhook." });
+}

@@ -1,0 +1,30 @@
+import { decodeId } from "@latchkey/db/ids";
+import { z } from "zod";
+import { createWebhook as create, digestWebhookSecret, reissueWebhookSecret } from "../../domain/webhooks.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { presentWebhookWithSecret, webhookWithSecret } from "../../presenters/webhook.ts";
+import { workspaceParams } from "../../schemas.ts";
+import { newWebhookFields } from "../../webhook-fields.ts";
+
+export const createWebhook = defineEndpoint({
+  method: "POST",
+  path: "/workspaces/:workspaceId/webhooks",
+  operationId: "createWebhook",
+  summary: "Create a webhook",
+  description:
+    "Adds a URL to which the events of the audit log are sent. Verify each message with the secret. If the response is lost, send the request again with the same `Idempotency-Key`: the response has a new secret, and the former one no longer signs messages.",
+  access: { workspace: "webhooks:manage" },
+  request: { params: workspaceParams, body: z.strictObject(newWebhookFields) },
+  response: { status: 201, schema: webhookWithSecret },
+  secret: {
+    member: "secret",
+    digest: digestWebhookSecret,
+    reissue: (_request, { access: { scope }, origin, instance }, { trx, hash, answer }) => {
+      const id = decodeId("webhook", String(answer.id));
+      return reissueWebhookSecret(trx, { scope, origin }, { id, hash }, instance);
+    },
+  },
+  errors: ["UNPROCESSABLE_CONTENT"],
+  handle: async ({ body }, { transact, access: { scope }, origin, instance }) =>
+    presentWebhookWithSecret(await transact((trx) => create(trx, { scope, origin }, body, instance))),
+});

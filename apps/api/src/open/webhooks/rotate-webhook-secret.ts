@@ -1,0 +1,49 @@
+import { z } from "zod";
+import {
+  digestWebhookSecret,
+  reissueWebhookSecret,
+  rotateWebhookSecret as rotate,
+} from "../../domain/webhooks.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { overlapSeconds } from "../../key-fields.ts";
+import { presentWebhookWithSecret, webhookWithSecret } from "../../presenters/webhook.ts";
+import { webhookParams } from "../../schemas.ts";
+
+export const rotateWebhookSecret = defineEndpoint({
+  method: "POST",
+  path: "/workspaces/:workspaceId/webhooks/:webhookId/rotate-secret",
+  operationId: "rotateWebhookSecret",
+  summary: "Rotate the secret of a webhook",
+  description:
+    "Creates a new secret. During the overlap, messages are signed with both secrets, so that you can replace the former one without losing messages. If the response is lost, send the request again with the same `Idempotency-Key`.",
+  access: { workspace: "webhooks:manage" },
+  request: {
+    params: webhookParams,
+    ifMatch: true,
+    body: z.strictObject({
+      overlapSeconds: overlapSeconds.default(86_400).meta({
+        description:
+          "How long messages are also signed with the former secret, in seconds, from 0 to 2592000 (30 days).",
+        example: 86_400,
+      }),
+    }),
+  },
+  response: { status: 200, schema: webhookWithSecret },
+  secret: {
+    member: "secret",
+    digest: digestWebhookSecret,
+    reissue: ({ params: { webhookId: id } }, { access: { scope }, origin, instance }, { trx, hash }) =>
+      reissueWebhookSecret(trx, { scope, origin }, { id, hash }, instance),
+  },
+  errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
+  handle: async (
+    { params: { webhookId }, body: { overlapSeconds } },
+    { transact, access: { scope }, origin, ifMatch, instance },
+  ) => {
+    const rotation = { overlapSeconds, versions: ifMatch };
+    const edit = { scope, origin };
+    return presentWebhookWithSecret(
+      await transact((trx) => rotate(trx, edit, webhookId, rotation, instance)),
+    );
+  },
+});

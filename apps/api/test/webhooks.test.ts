@@ -1,0 +1,627 @@
+// Webhooks of a workspace: settings, deliveries and their log, against a receiver on a loopback port.
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { createIpMatcher } from "@latchkey/auth/ip-ranges";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { type DeliveryId, decodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertMember } from "@latchkey/db/members";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { sql } from "kysely";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createMessageSender } from "../src/webhooks/message-sender.ts";
+import { createWebhookTasks, DeliveryFailedError } from "../src/webhooks/webhook-tasks.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+let app: TestApp;
+let receiver: Server;
+let receiverUrl: string;
+const received: Received[] = [];
+/** The status of the receiver's next responses. */
+let responseStatus = 200;
+
+beforeAll(async () => {
+  app = await startTestApp({ allowsPlainWebhooks: true, quotas: { webhooksPerWorkspace: 3 } });
+  receiver = createServer(async (req, res) => {
+    received.push({
+      path: req.url ?? "",
+      headers: req.headers,
+      body: (await buffer(req)).toString("utf8"),
+    });
+    if (responseStatus === 302) res.setHeader("location", `${receiverUrl}/elsewhere`);
+    res.writeHead(responseStatus).end("ignored");
+  });
+  await new Promise<void>((resolve) => {
+    receiver.listen(0, "127.0.0.1", resolve);
+  });
+  receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`; // It listens on a port.
+});
+afterAll(async () => {
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+  await app.close();
+});
+beforeEach(() => {
+  received.length = 0;
+  responseStatus = 200;
+});
+
+interface Reply {
+  readonly status: number;
+  readonly etag: string | null;
+  // Not validated, because the tests check the members.
+  readonly body: Readonly<Record<string, unknown>> & { readonly data?: readonly Record<string, unknown>[] };
+}
+
+interface Team {
+  readonly workspaceId: WorkspaceId;
+  readonly userId: UserId;
+  readonly path: string;
+  readonly send: (
+    request: readonly [method: string, path: string],
+    body?: object,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Reply>;
+  /** Makes every attempt that is pending. */
+  readonly deliver: (sendOptions?: Partial<Parameters<typeof createMessageSender>[0]>) => Promise<void>;
+}
+
+async function addTeam(): Promise<Team> {
+  const { userId, secret } = await app.addKey();
+  const send = async (
+    secretOfCaller: string,
+    [method, path]: readonly [string, string],
+    body?: object,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Reply> => {
+    const response = await fetch(`${app.baseUrl}/open${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${secretOfCaller}`,
+        ...(body ? { "Content-Type": "application/json" } : {}),
+        ...headers,
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      etag: response.headers.get("etag"),
+      body: text === "" ? {} : (JSON.parse(text) as Reply["body"]),
+    };
+  };
+  const { body } = await send(secret, ["POST", "/workspaces"], { name: "Team" });
+  const workspaceId = decodeId("workspace", String(body.id)) as WorkspaceId; // The API has just created it.
+  const path = `/workspaces/${body.id}`;
+  return {
+    workspaceId,
+    userId,
+    path,
+    send: ([method, subpath], ...rest) => send(secret, [method, `${path}${subpath}`], ...rest),
+    async deliver(sendOptions = {}) {
+      const { db, webhookSecrets: secrets } = app.instance;
+      const isAllowedAddress = createIpMatcher(["127.0.0.0/8"]);
+      const tasks = createWebhookTasks({
+        db,
+        secrets,
+        send: createMessageSender({ isAllowedAddress, ...sendOptions }),
+      });
+      const { rows } = await sql<{ id: DeliveryId }>`
+        select id from webhook_deliveries where workspace_id = ${workspaceId} and status = 'pending'
+        order by created_at`.execute(app.owner);
+      for (const { id: deliveryId } of rows) {
+        await tasks["deliver-to-webhook"]({ workspaceId, deliveryId }).catch((error: unknown) => {
+          if (!(error instanceof DeliveryFailedError)) throw error;
+        });
+      }
+    },
+  };
+}
+
+/** Adds a webhook that gets one kind of event, by default the one of {@link rename}. */
+async function addWebhook(team: Team, fields: object = { actions: ["workspace.renamed"] }) {
+  const { status, body } = await team.send(["POST", "/webhooks"], { url: `${receiverUrl}/hook`, ...fields });
+  expect(status).toBe(201);
+  return { id: String(body.id), secret: String(body.secret), path: `/webhooks/${body.id}` };
+}
+
+const rename = (team: Team, name = "Renamed") => team.send(["PATCH", ""], { name });
+
+async function listDeliveries(team: Team, path: string, query = "") {
+  const { body } = await team.send(["GET", `${path}/deliveries${query}`]);
+  return body.data ?? [];
+}
+
+describe("a message", () => {
+  test("is the audit event, and is signed by Standard Webhooks", async () => {
+    const team = await addTeam();
+    const { secret, path } = await addWebhook(team);
+    await rename(team, "Payments");
+    await team.deliver();
+    const [message] = received;
+    expect(received).toHaveLength(1);
+    expect(message?.path).toBe("/hook");
+    expect(message?.headers["content-type"]).toBe("application/json");
+    const verified = new Webhook(secret).verify(
+      message?.body ?? "",
+      message?.headers as Record<string, string>,
+    ); // Node lists these headers as strings.
+    const { body: events } = await team.send(["GET", "/audit-events?action=workspace.renamed"]);
+    const [event] = events.data ?? [];
+    expect(verified).toEqual({
+      type: "workspace.renamed",
+      timestamp: event?.occurredAt,
+      data: { workspaceId: team.path.slice("/workspaces/".length), ...event },
+    });
+    expect(message?.headers["webhook-id"]).toBe(event?.id);
+    expect(await listDeliveries(team, path)).toEqual([
+      expect.objectContaining({
+        action: "workspace.renamed",
+        eventId: event?.id,
+        status: "succeeded",
+        attempts: [expect.objectContaining({ status: 200, error: null })],
+        nextAttemptAt: null,
+      }),
+    ]);
+  });
+
+  test("of a key's change is sent by each workspace that the key can reach", async () => {
+    const team = await addTeam();
+    await addWebhook(team, { actions: ["key.created"] });
+    await app.addKey(team.userId);
+    await team.deliver();
+    expect(received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([{ type: "key.created" }]);
+  });
+
+  test("is sent only for the selected actions, or for all of them", async () => {
+    const team = await addTeam();
+    await addWebhook(team, { actions: ["member.removed"] });
+    await rename(team);
+    await team.deliver();
+    expect(received).toEqual([]);
+    await addWebhook(team, { actions: null });
+    await rename(team, "Again");
+    await team.deliver();
+    expect(received.map(({ body }) => (JSON.parse(body) as { type: string }).type)).toEqual([
+      "webhook.created",
+      "workspace.renamed",
+    ]);
+  });
+
+  test("of another workspace is not sent", async () => {
+    const [team, other] = [await addTeam(), await addTeam()];
+    await addWebhook(team);
+    await rename(other);
+    await Promise.all([team.deliver(), other.deliver()]);
+    expect(received).toEqual([]);
+  });
+
+  test("of a change that was rolled back is not sent", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    await team.send(["PATCH", ""], { name: "x" }, { "If-Match": '"99"' });
+    expect(await listDeliveries(team, path)).toEqual([]);
+  });
+});
+
+describe("a failed attempt", () => {
+  test("is repeated with increasing pauses, 14 times in about 28 hours, and then fails", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    responseStatus = 500;
+    await rename(team);
+    const pauses: number[] = [];
+    for (let attempt = 1; attempt <= 14; attempt += 1) {
+      await team.deliver();
+      const [delivery] = await listDeliveries(team, path);
+      if (typeof delivery?.nextAttemptAt !== "string") break;
+      const attempts = delivery.attempts as { at: string }[]; // The schema of the response was checked.
+      pauses.push(
+        Math.round((Date.parse(delivery.nextAttemptAt) - Date.parse(attempts.at(-1)?.at ?? "")) / 1_000),
+      );
+    }
+    expect(received).toHaveLength(14);
+    expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(pauses).toHaveLength(13);
+    pauses.forEach((pause, place) => {
+      expect(pause - Math.exp(Math.min(10, place + 1))).toBeLessThan(10);
+      expect(pause - Math.exp(Math.min(10, place + 1))).toBeGreaterThan(-2);
+    });
+    const hours = pauses.reduce((sum, pause) => sum + pause, 0) / 3_600;
+    expect(hours).toBeGreaterThan(24);
+    expect(await listDeliveries(team, path)).toMatchObject([{ status: "failed", nextAttemptAt: null }]);
+    await team.deliver();
+    expect(received).toHaveLength(14);
+  });
+
+  test("can be repeated by hand, with the same ID", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    responseStatus = 503;
+    await rename(team);
+    await team.deliver();
+    const [failed] = await listDeliveries(team, path, "?status=pending");
+    responseStatus = 204;
+    const again = await team.send(["POST", `${path}/deliveries/${failed?.id}/redeliver`]);
+    expect(again).toMatchObject({ status: 200, body: { status: "pending" } });
+    await team.deliver();
+    expect(received.map(({ headers }) => headers["webhook-id"])).toEqual([failed?.eventId, failed?.eventId]);
+    expect(await listDeliveries(team, path, "?status=succeeded")).toMatchObject([
+      { attempts: [{ status: 503 }, { status: 204 }] },
+    ]);
+  });
+
+  test("does not follow a redirect", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    responseStatus = 302;
+    await rename(team);
+    await team.deliver();
+    expect(received.map(({ path: requested }) => requested)).toEqual(["/hook"]);
+    expect(await listDeliveries(team, path)).toMatchObject([
+      { status: "pending", attempts: [{ status: 302 }] },
+    ]);
+  });
+
+  test("ends at a deadline", async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => {
+      silent.listen(0, "127.0.0.1", resolve);
+    });
+    const team = await addTeam();
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`; // It listens on a port.
+    const { path } = await addWebhook(team, { url, actions: ["workspace.renamed"] });
+    await rename(team);
+    await team.deliver({ timeoutMs: 200 });
+    silent.closeAllConnections();
+    silent.close();
+    expect(await listDeliveries(team, path)).toMatchObject([{ attempts: [{ error: "timeout" }] }]);
+    await team.deliver();
+    expect(await listDeliveries(team, path)).toMatchObject([
+      { attempts: [{ error: "timeout" }, { error: "connection_failed", status: null }] },
+    ]);
+  });
+});
+
+describe("a webhook that fails", () => {
+  const shiftFailures = (team: Team, interval: string) =>
+    sql`update webhooks set failing_since = failing_since - ${interval}::interval where workspace_id = ${team.workspaceId}`.execute(
+      app.owner,
+    );
+
+  test("is disabled after three days without a success, and not before", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    responseStatus = 500;
+    await rename(team);
+    await team.deliver();
+    await shiftFailures(team, "71 hours");
+    await team.deliver();
+    expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
+    await shiftFailures(team, "2 hours");
+    await team.deliver();
+    expect((await team.send(["GET", path])).body).toMatchObject({
+      isDisabled: true,
+      disabledReason: "failures",
+    });
+    await rename(team, "Once more");
+    expect(await listDeliveries(team, path)).toHaveLength(1);
+    const enabled = await team.send(["PATCH", path], { isDisabled: false });
+    expect(enabled.body).toMatchObject({ isDisabled: false, disabledReason: null, failingSince: null });
+  });
+
+  test("starts counting again after a success", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    responseStatus = 500;
+    await rename(team);
+    await team.deliver();
+    await shiftFailures(team, "80 hours");
+    responseStatus = 200;
+    await team.deliver();
+    responseStatus = 500;
+    await rename(team, "Again");
+    await team.deliver();
+    expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
+  });
+
+  test("is disabled by a response of 410, and its pending deliveries fail", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    responseStatus = 410;
+    await rename(team, "One");
+    await rename(team, "Two");
+    await team.deliver();
+    expect(received).toHaveLength(1);
+    expect((await team.send(["GET", path])).body).toMatchObject({ disabledReason: "gone" });
+    expect(await listDeliveries(team, path)).toMatchObject([{ status: "failed" }, { status: "failed" }]);
+    expect(await team.send(["POST", `${path}/test`])).toMatchObject({ status: 409 });
+  });
+});
+
+describe("addresses", () => {
+  /** Delivers to a host name that resolves to these addresses. */
+  async function deliverTo(url: string, addresses: readonly string[], isAllowed = false) {
+    const team = await addTeam();
+    const { path } = await addWebhook(team, { url, actions: ["workspace.renamed"] });
+    await rename(team);
+    await team.deliver({
+      resolve: async () => addresses,
+      isAllowedAddress: createIpMatcher(isAllowed ? ["127.0.0.0/8"] : []),
+    });
+    const [delivery] = await listDeliveries(team, path);
+    const attempts = (delivery?.attempts ?? []) as { error: string | null; status: number | null }[]; // The schema was checked.
+    return attempts[0];
+  }
+
+  test.each([
+    "10.0.0.1",
+    "100.64.0.1",
+    "127.0.0.1",
+    "169.254.169.254",
+    "172.16.0.1",
+    "192.168.1.1",
+    "0.0.0.0",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::ffff:127.0.0.1",
+    "::ffff:8.8.8.8",
+    "64:ff9b::a00:1",
+    "2002:a00:1::",
+    "fc00::1",
+    "fe80::1",
+    "ff02::1",
+  ])("no message is sent to %s", async (address) => {
+    expect(await deliverTo("https://internal.example", [address])).toMatchObject({
+      error: "address_not_allowed",
+      status: null,
+    });
+  });
+
+  test("no message is sent if one of several addresses is private", async () => {
+    expect(await deliverTo("https://internal.example", ["192.0.2.1", "127.0.0.1"])).toMatchObject({
+      error: "address_not_allowed",
+    });
+  });
+
+  test.each([
+    "https://127.0.0.1",
+    "https://[::1]",
+    "https://2130706433",
+    "https://0x7f.1",
+    "https://[::ffff:7f00:1]",
+  ])("no message is sent to %s, which needs no resolution", async (url) => {
+    expect(await deliverTo(url, ["93.184.215.14"])).toMatchObject({ error: "address_not_allowed" });
+  });
+
+  test("a message is sent to the address that was checked", async () => {
+    const url = receiverUrl.replace("127.0.0.1", "receiver.example");
+    expect(await deliverTo(url, ["127.0.0.1"], true)).toMatchObject({ status: 200 });
+    expect(received[0]?.headers.host).toBe(url.slice("http://".length));
+  });
+
+  test("a public address needs TLS", async () => {
+    expect(await deliverTo("http://public.example", ["93.184.215.14"], true)).toMatchObject({
+      error: "https_required",
+    });
+  });
+
+  test("a name without an address fails", async () => {
+    expect(await deliverTo("https://nowhere.example", [])).toMatchObject({ error: "name_not_found" });
+  });
+});
+
+describe("settings", () => {
+  test("rotation: both secrets sign during the overlap, and only the new one after it", async () => {
+    const team = await addTeam();
+    const { secret: former, path } = await addWebhook(team);
+    const rotated = await team.send(["POST", `${path}/rotate-secret`], { overlapSeconds: 3_600 });
+    expect(rotated.body.formerSecretExpiresAt).toEqual(expect.any(String));
+    const current = String(rotated.body.secret);
+    expect(current).not.toBe(former);
+    const verifiedBy = async () => {
+      received.length = 0;
+      await team.send(["POST", `${path}/test`]);
+      await team.deliver();
+      const [message] = received;
+      return [former, current].map((secret) => {
+        try {
+          const headers = message?.headers as Record<string, string>; // Node lists these headers as strings.
+          return Boolean(new Webhook(secret).verify(message?.body ?? "", headers));
+        } catch {
+          return false;
+        }
+      });
+    };
+    expect(await verifiedBy()).toEqual([true, true]);
+    await sql`update webhooks set former_secret_expires_at = now() where workspace_id = ${team.workspaceId}`.execute(
+      app.owner,
+    );
+    expect(await verifiedBy()).toEqual([false, true]);
+    const withoutOverlap = await team.send(["POST", `${path}/rotate-secret`], { overlapSeconds: 0 });
+    expect(withoutOverlap.body.formerSecretExpiresAt).toBeNull();
+    expect(await verifiedBy()).toEqual([false, false]);
+  });
+
+  test("a retry of a creation and of a rotation gets a usable secret, and creates nothing twice", async () => {
+    const team = await addTeam();
+    const headers = { "Idempotency-Key": crypto.randomUUID() };
+    const create = () =>
+      team.send(["POST", "/webhooks"], { url: receiverUrl, actions: ["workspace.renamed"] }, headers);
+    const [first, retry] = [await create(), await create()];
+    expect(retry).toMatchObject({ status: 201, body: { id: first.body.id, secretStatus: "reissued" } });
+    expect(retry.body.secret).not.toBe(first.body.secret);
+    expect((await team.send(["GET", "/webhooks"])).body.data).toHaveLength(1);
+    await team.send(["POST", `/webhooks/${first.body.id}/test`]);
+    await team.deliver();
+    const [message] = received;
+    expect(
+      new Webhook(String(retry.body.secret)).verify(
+        message?.body ?? "",
+        message?.headers as Record<string, string>,
+      ),
+    ).toMatchObject({ type: "webhook.test" }); // Node lists these headers as strings.
+
+    const rotate = () =>
+      team.send(
+        ["POST", `/webhooks/${first.body.id}/rotate-secret`],
+        { overlapSeconds: 60 },
+        {
+          "Idempotency-Key": "rotation",
+        },
+      );
+    const rotations = [await rotate(), await rotate()];
+    expect(rotations.map(({ body }) => body.secretStatus)).toEqual(["issued", "reissued"]);
+    await team.send(["POST", `/webhooks/${first.body.id}/rotate-secret`], { overlapSeconds: 60 });
+    const late = await rotate();
+    expect(late.body).toMatchObject({ secretStatus: "omitted" });
+    expect(late.body.secret).toBeUndefined();
+    expect((await create()).body).toMatchObject({ secretStatus: "omitted" });
+  });
+
+  test("If-Match rejects an edit, a rotation and a deletion of another version", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    const { etag } = await team.send(["GET", path]);
+    const ifMatch = { "If-Match": etag ?? "" };
+    expect(await team.send(["PATCH", path], { description: "new" }, ifMatch)).toMatchObject({ status: 200 });
+    for (const request of [
+      team.send(["PATCH", path], { description: "newer" }, ifMatch),
+      team.send(["POST", `${path}/rotate-secret`], {}, ifMatch),
+      team.send(["DELETE", path], undefined, ifMatch),
+    ]) {
+      expect((await request).status).toBe(412);
+    }
+    expect((await team.send(["DELETE", path])).status).toBe(204);
+    expect((await team.send(["GET", path])).status).toBe(404);
+  });
+
+  test("changes are audit events, without the path of the URL, the query or a secret", async () => {
+    const team = await addTeam();
+    const { path, secret } = await addWebhook(team, {
+      url: `${receiverUrl}/token-in-path?token=in-query`,
+      actions: ["key.deleted"],
+    });
+    await team.send(["PATCH", path], {
+      url: `${receiverUrl}/other-token`,
+      description: "SIEM",
+      actions: null,
+    });
+    await team.send(["PATCH", path], { isDisabled: true });
+    await team.send(["PATCH", path], { isDisabled: true });
+    await team.send(["PATCH", path], { isDisabled: false });
+    await team.send(["POST", `${path}/rotate-secret`], {});
+    await team.send(["DELETE", path]);
+    const { body } = await team.send(["GET", "/audit-events?limit=100"]);
+    const events = (body.data ?? []).filter(({ action }) => String(action).startsWith("webhook."));
+    expect(events.map(({ action }) => action).toSorted()).toEqual(
+      [
+        "webhook.created",
+        "webhook.changed",
+        "webhook.disabled",
+        "webhook.enabled",
+        "webhook.secret-rotated",
+        "webhook.deleted",
+      ].toSorted(),
+    );
+    const text = JSON.stringify(events);
+    expect(text).toContain(new URL(receiverUrl).host);
+    expect(text).not.toContain("token");
+    expect(text).not.toContain(secret);
+  });
+
+  test("no secret is stored as it is", async () => {
+    const team = await addTeam();
+    const { secret } = await addWebhook(team);
+    const { rows } = await sql<{ text: string }>`
+      select webhooks::text as text from webhooks where workspace_id = ${team.workspaceId}`.execute(
+      app.owner,
+    );
+    const bytes = Buffer.from(secret).toString("hex");
+    const key = Buffer.from(secret.slice("whsec_".length), "base64").toString("hex");
+    expect(rows).toHaveLength(1);
+    for (const form of [secret, bytes, key]) expect(rows[0]?.text).not.toContain(form);
+  });
+
+  test.each([
+    "ftp://example.com",
+    "https://user:password@example.com",
+    "https://example.com/#part",
+    "example.com",
+    `https://example.com/${"ä".repeat(1_000)}`,
+    `https://example.com/${"x".repeat(2_048)}`,
+  ])("the URL %s is rejected", async (url) => {
+    const team = await addTeam();
+    const { status, body } = await team.send(["POST", "/webhooks"], { url });
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: { code: "BAD_REQUEST" } } });
+    expect(JSON.stringify(body)).toContain('"path":"url"');
+  });
+
+  test("the quota of webhooks holds under concurrent creations", async () => {
+    const team = await addTeam();
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => team.send(["POST", "/webhooks"], { url: receiverUrl })),
+    );
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(3);
+    expect(replies.filter(({ status }) => status === 422)).toHaveLength(5);
+  });
+
+  test("a delivery of another webhook or workspace is not found", async () => {
+    const [team, other] = [await addTeam(), await addTeam()];
+    const [first, second] = [await addWebhook(team), await addWebhook(team)];
+    const foreign = await addWebhook(other);
+    const { body } = await team.send(["POST", `${first.path}/test`]);
+    const redeliver = (to: Team, path: string) =>
+      to.send(["POST", `${path}/deliveries/${body.id}/redeliver`]);
+    expect((await redeliver(team, second.path)).status).toBe(404);
+    expect((await redeliver(other, foreign.path)).status).toBe(404);
+    expect((await other.send(["GET", `${first.path}`])).status).toBe(404);
+    expect((await redeliver(team, first.path)).status).toBe(200);
+  });
+
+  test("deliveries are deleted after 30 days", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    await rename(team, "One");
+    await team.deliver();
+    await sql`update webhook_deliveries set created_at = created_at - interval '31 days'
+      where workspace_id = ${team.workspaceId}`.execute(app.owner);
+    await rename(team, "Two");
+    await team.deliver();
+    expect(await listDeliveries(team, path)).toHaveLength(1);
+  });
+
+  test("a member can't see or change webhooks", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    const { userId, secret } = await app.addKey();
+    const scope = openAsOperator(team.workspaceId);
+    await inWorkspace(app.instance.db, scope, (trx) => insertMember(trx, scope, { userId, role: "member" }));
+    const response = await fetch(`${app.baseUrl}/open${team.path}${path}`, {
+      headers: { Authorization: `Bearer ${secret}` },
+    });
+    expect(response.status).toBe(403);
+  });
+});
+
+test("without allowed networks, a URL needs TLS", async () => {
+  const strict = await startTestApp();
+  const { secret } = await strict.addKey();
+  const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
+  const post = (path: string, body: object) =>
+    fetch(`${strict.baseUrl}/open${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  const { id } = (await (await post("/workspaces", { name: "Team" })).json()) as { id: string }; // The API's response.
+  const path = `/workspaces/${id}/webhooks`;
+  expect((await post(path, { url: "http://example.com" })).status).toBe(400);
+  expect((await post(path, { url: "https://example.com" })).status).toBe(201);
+  await strict.close();
+});

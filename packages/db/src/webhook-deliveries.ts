@@ -1,0 +1,224 @@
+import { sql } from "kysely";
+import type { AuditAction } from "./audit-actions.ts";
+import { type AuditEventId, createId, type DeliveryId, type WebhookId } from "./ids.ts";
+import { addJob } from "./jobs/add-job.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { DeliveryAttempt, DeliveryStatus } from "./schema.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** One event, or a test message, that is sent to one webhook until it succeeds. */
+export interface Delivery {
+  readonly id: DeliveryId;
+  readonly webhookId: WebhookId;
+  /** Null for a test message. */
+  readonly eventId: AuditEventId | null;
+  readonly action: AuditAction | "webhook.test";
+  readonly status: DeliveryStatus;
+  /** Since the delivery was created or last requested again. */
+  readonly attemptCount: number;
+  /** The last 50 attempts, oldest first. */
+  readonly attempts: readonly DeliveryAttempt[];
+  readonly nextAttemptAt: Date | null;
+  readonly createdAt: Date;
+}
+
+/**
+ * How often a delivery is attempted: about 28 hours. The pause after attempt n is e^n seconds, and at most e^10 seconds
+ * (6 hours).
+ */
+export const maxDeliveryAttempts = 14;
+
+/**
+ * The job's own bound is higher, because an attempt that a killed node didn't record counts for the job, and the last
+ * attempt must be recorded as such.
+ */
+const maxJobAttempts = 2 * maxDeliveryAttempts;
+
+/** How many attempts are kept: redeliveries add attempts without limit. */
+const maxListedAttempts = 50;
+
+/** How long deliveries are listed, in days. */
+const keepDays = 30;
+
+const columns = [
+  "webhook_deliveries.id",
+  "webhook_deliveries.webhook_id as webhookId",
+  "webhook_deliveries.event_id as eventId",
+  "webhook_deliveries.action",
+  "webhook_deliveries.status",
+  "webhook_deliveries.attempt_count as attemptCount",
+  "webhook_deliveries.attempts",
+  "webhook_deliveries.next_attempt_at as nextAttemptAt",
+  "webhook_deliveries.created_at as createdAt",
+] as const;
+
+/** Adds a delivery of an event to each webhook that is enabled and gets events of its action. */
+export async function addDeliveries(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  event: { readonly id: AuditEventId; readonly action: AuditAction },
+): Promise<void> {
+  const webhooks = await trx
+    .selectFrom("webhooks")
+    .select("id")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("disabled_at", "is", null)
+    .where(sql<boolean>`(actions is null or ${event.action} = any(actions))`)
+    .execute();
+  for (const { id } of webhooks) {
+    await addDelivery(trx, scope, { webhookId: id, eventId: event.id, action: event.action });
+  }
+}
+
+/** Adds a delivery, which a job attempts after the commit. */
+export async function addDelivery(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  delivery: Pick<Delivery, "webhookId" | "eventId" | "action">,
+): Promise<DeliveryId> {
+  const id = createId("delivery");
+  await trx
+    .insertInto("webhook_deliveries")
+    .values({
+      workspace_id: scope.workspaceId,
+      id,
+      webhook_id: delivery.webhookId,
+      event_id: delivery.eventId,
+      action: delivery.action,
+      next_attempt_at: sql<Date>`clock_timestamp()`,
+    })
+    .execute();
+  await addDeliveryJob(trx, scope, { id, webhookId: delivery.webhookId });
+  return id;
+}
+
+/** Attempts a delivery again, with all of its attempts, whatever its status. */
+export async function requestDelivery(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { id, webhookId }: Pick<Delivery, "id" | "webhookId">,
+): Promise<void> {
+  await trx
+    .updateTable("webhook_deliveries")
+    .set({ status: "pending", attempt_count: 0, next_attempt_at: sql<Date>`clock_timestamp()` })
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .execute();
+  await addDeliveryJob(trx, scope, { id, webhookId });
+}
+
+async function addDeliveryJob(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { id, webhookId }: Pick<Delivery, "id" | "webhookId">,
+): Promise<void> {
+  const options = { key: id, maxAttempts: maxJobAttempts, queue: webhookId };
+  await addJob(trx, "deliver-to-webhook", { workspaceId, deliveryId: id }, options);
+}
+
+export const deliveryOrders = {
+  createdAt: {
+    column: "webhook_deliveries.created_at",
+    type: "timestamptz",
+    id: "webhook_deliveries.id",
+  },
+} as const satisfies Record<string, Order>;
+
+/** Returns a page of the deliveries to a webhook. */
+export async function listDeliveries(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  {
+    sort,
+    filter,
+    ...page
+  }: Page & {
+    readonly sort: keyof typeof deliveryOrders;
+    readonly filter: { readonly webhookId: WebhookId; readonly status?: DeliveryStatus | undefined };
+  },
+): Promise<(Delivery & { position: string })[]> {
+  let query = trx
+    .selectFrom("webhook_deliveries")
+    .select(columns)
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("webhook_id", "=", filter.webhookId);
+  if (filter.status) query = query.where("status", "=", filter.status);
+  return await cutPage(query, deliveryOrders[sort], page).execute();
+}
+
+export async function findDelivery(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: DeliveryId,
+): Promise<Delivery | undefined> {
+  return await trx
+    .selectFrom("webhook_deliveries")
+    .select(columns)
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+}
+
+/**
+ * Adds an attempt to a delivery that is pending, and decides whether there will be another one.
+ * @param isFinal whether there is no further attempt, whatever the outcome and the number of attempts.
+ * @returns the status; undefined if the delivery isn't pending anymore.
+ */
+export async function recordAttempt(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: DeliveryId,
+  {
+    attempt,
+    isSuccess,
+    isFinal,
+  }: { readonly attempt: DeliveryAttempt; readonly isSuccess: boolean; readonly isFinal: boolean },
+): Promise<DeliveryStatus | undefined> {
+  const row = await trx
+    .updateTable("webhook_deliveries")
+    .set((eb) => ({
+      attempts: sql`
+        (case when jsonb_array_length(attempts) < ${maxListedAttempts} then attempts else attempts - 0 end)
+        || ${JSON.stringify([attempt])}::jsonb`,
+      attempt_count: eb("attempt_count", "+", 1),
+      status: sql<DeliveryStatus>`case
+        when ${isSuccess} then 'succeeded'
+        when ${isFinal} or attempt_count + 1 >= ${maxDeliveryAttempts} then 'failed'
+        else 'pending' end`,
+      next_attempt_at: sql<Date | null>`case
+        when not ${isSuccess} and not ${isFinal} and attempt_count + 1 < ${maxDeliveryAttempts}
+        then clock_timestamp() + make_interval(secs => exp(least(10, attempt_count + 1))) end`,
+    }))
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .where("status", "=", "pending")
+    .returning("status")
+    .executeTakeFirst();
+  return row?.status;
+}
+
+/** Ends a delivery without another attempt. */
+export async function giveUpDelivery(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: DeliveryId,
+): Promise<void> {
+  await trx
+    .updateTable("webhook_deliveries")
+    .set({ status: "failed", next_attempt_at: null })
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .where("status", "=", "pending")
+    .execute();
+}
+
+/** Deletes some deliveries of a workspace that are older than a month. The purger can't see them: it enters no workspace. */
+export async function deleteOldDeliveries(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
+  await sql`
+    delete from webhook_deliveries where ctid = any(array(
+      select ctid from webhook_deliveries
+      where workspace_id = ${scope.workspaceId}
+        and created_at <= clock_timestamp() - make_interval(days => ${keepDays})
+      order by created_at limit 100 for update skip locked
+    ))`.execute(trx);
+}

@@ -1,0 +1,258 @@
+import { sql } from "kysely";
+import type { AuditAction } from "./audit-actions.ts";
+import { createId, type WebhookId } from "./ids.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { DisabledReason } from "./schema.ts";
+import { isAtVersion, type Versions } from "./versions.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** What people edit of a webhook. */
+export interface WebhookFields {
+  readonly url: string;
+  readonly description: string;
+  /** The actions whose events are sent; null for all, including future ones. */
+  readonly actions: readonly AuditAction[] | null;
+}
+
+/** A URL of a workspace to which its audit events are sent. */
+export interface Webhook extends WebhookFields {
+  readonly id: WebhookId;
+  readonly disabledAt: Date | null;
+  readonly disabledReason: DisabledReason | null;
+  /** When the first attempt since the last successful one failed; null if the last one succeeded. */
+  readonly failingSince: Date | null;
+  /** When the overlap of the former secret ends; null if there is none, or it has ended. */
+  readonly formerSecretExpiresAt: Date | null;
+  readonly createdAt: Date;
+  readonly version: number;
+}
+
+const columns = [
+  "webhooks.id",
+  "webhooks.url",
+  "webhooks.description",
+  "webhooks.actions",
+  "webhooks.disabled_at as disabledAt",
+  "webhooks.disabled_reason as disabledReason",
+  "webhooks.failing_since as failingSince",
+  sql<Date | null>`case when webhooks.former_secret_expires_at > clock_timestamp()
+    then webhooks.former_secret_expires_at end`.as("formerSecretExpiresAt"),
+  "webhooks.created_at as createdAt",
+  "webhooks.version",
+] as const;
+
+/**
+ * Adds a webhook.
+ * @param secret encrypted.
+ */
+export async function insertWebhook(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { secret, ...fields }: WebhookFields & { readonly secret: Buffer },
+): Promise<Webhook> {
+  return await trx
+    .insertInto("webhooks")
+    .values({ ...fields, workspace_id: scope.workspaceId, id: createId("webhook"), secret })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+export async function countWebhooks(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<number> {
+  const { count } = await trx
+    .selectFrom("webhooks")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("workspace_id", "=", scope.workspaceId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export const webhookOrders = {
+  createdAt: { column: "webhooks.created_at", type: "timestamptz", id: "webhooks.id" },
+  url: { column: "webhooks.url", type: "text", id: "webhooks.id" },
+} as const satisfies Record<string, Order>;
+
+/** Returns a page of a workspace's webhooks. */
+export async function listWebhooks(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { sort, ...page }: Page & { readonly sort: keyof typeof webhookOrders },
+): Promise<(Webhook & { position: string })[]> {
+  const query = trx.selectFrom("webhooks").select(columns).where("workspace_id", "=", scope.workspaceId);
+  return await cutPage(query, webhookOrders[sort], page).execute();
+}
+
+export async function findWebhook(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+): Promise<Webhook | undefined> {
+  return await trx
+    .selectFrom("webhooks")
+    .select(columns)
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+}
+
+/** Locks a webhook until the transaction ends. Returns undefined if it doesn't exist. */
+export async function lockWebhook(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+): Promise<Webhook | undefined> {
+  return await trx
+    .selectFrom("webhooks")
+    .select(columns)
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+}
+
+/**
+ * Changes a webhook. Enabling it forgets earlier failures.
+ * @returns undefined if it is at none of `versions`.
+ */
+export async function updateWebhook(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+  change: {
+    readonly fields: Partial<WebhookFields>;
+    readonly isDisabled?: boolean | undefined;
+    readonly versions: Versions;
+  },
+): Promise<Webhook | undefined> {
+  const { fields, isDisabled, versions } = change;
+  return await trx
+    .updateTable("webhooks")
+    .set((eb) => ({
+      ...fields,
+      ...(isDisabled === true && {
+        disabled_at: sql<Date>`coalesce(disabled_at, clock_timestamp())`,
+        disabled_reason: sql<DisabledReason>`coalesce(disabled_reason, 'user')`,
+      }),
+      ...(isDisabled === false && { disabled_at: null, disabled_reason: null, failing_since: null }),
+      version: eb("version", "+", 1),
+    }))
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .where(isAtVersion(versions))
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/**
+ * Deletes a webhook with its deliveries. Returns false if it is at none of `versions`.
+ */
+export async function deleteWebhook(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+  versions: Versions,
+): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom("webhooks")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .where(isAtVersion(versions))
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** The encrypted secrets that sign messages now: the current one first. */
+export async function readWebhookSecrets(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+): Promise<readonly Buffer[]> {
+  const row = await trx
+    .selectFrom("webhooks")
+    .select([
+      "secret",
+      sql<Buffer | null>`case when former_secret_expires_at > clock_timestamp() then former_secret end`.as(
+        "former",
+      ),
+    ])
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row ? [row.secret, ...(row.former ? [row.former] : [])] : [];
+}
+
+/**
+ * Replaces the secret of a webhook.
+ * @param rotation.overlapSeconds how long the former secret also signs messages; undefined to keep the former secret that
+ *   the last rotation kept.
+ */
+export async function replaceWebhookSecret(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+  { secret, overlapSeconds }: { readonly secret: Buffer; readonly overlapSeconds: number | undefined },
+): Promise<Webhook> {
+  return await trx
+    .updateTable("webhooks")
+    .set((eb) => ({
+      secret,
+      ...(overlapSeconds === 0 && { former_secret: null, former_secret_expires_at: null }),
+      ...(overlapSeconds && {
+        former_secret: eb.ref("secret"),
+        former_secret_expires_at: sql<Date>`clock_timestamp() + make_interval(secs => ${overlapSeconds})`,
+      }),
+      version: eb("version", "+", 1),
+    }))
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+/** After how many days without a successful attempt a webhook is disabled. */
+export const maxFailingDays = 3;
+
+/**
+ * Records the outcome of an attempt, and disables a webhook that has failed for three days or is gone.
+ * @returns whether this disabled it.
+ */
+export async function recordOutcome(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+  outcome: "succeeded" | "failed" | "gone",
+): Promise<boolean> {
+  if (outcome === "succeeded") {
+    // Most attempts succeed after another success and change nothing.
+    await trx
+      .updateTable("webhooks")
+      .set({ failing_since: null })
+      .where("workspace_id", "=", scope.workspaceId)
+      .where("id", "=", id)
+      .where("failing_since", "is not", null)
+      .execute();
+    return false;
+  }
+  await trx
+    .updateTable("webhooks")
+    .set({ failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())` })
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .execute();
+  const { numUpdatedRows } = await trx
+    .updateTable("webhooks")
+    .set((eb) => ({
+      disabled_at: sql<Date>`clock_timestamp()`,
+      disabled_reason: outcome === "gone" ? "gone" : "failures",
+      version: eb("version", "+", 1),
+    }))
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .where("disabled_at", "is", null)
+    .$if(outcome === "failed", (query) =>
+      query.where(
+        sql<boolean>`failing_since <= clock_timestamp() - make_interval(days => ${maxFailingDays})`,
+      ),
+    )
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
