@@ -10,8 +10,13 @@ const environment = prepareEnvironment();
 test("each page loads with at most 20 requests and 300 kB", async () => {
   const { page: visitor } = await environment.browser.open();
   await enter(visitor, environment.baseUrl);
-  const { slug } = await getWorkspace(visitor);
+  const { id: workspaceId, slug } = await getWorkspace(visitor);
   const { id: keyId } = await proceduresOf(visitor).apiKeys.create.mutate({ name: "CI" });
+  const { id: webhookId } = await proceduresOf(visitor).webhooks.create.mutate({
+    workspaceId,
+    url: "https://example.com",
+    actions: ["workspace.renamed"],
+  });
   const cookies = await visitor.context().cookies();
   const loads: Record<string, { readonly requests: number; readonly bytes: number }> = {};
   for (const path of [
@@ -24,6 +29,8 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
     `/w/${slug}/members`,
     `/w/${slug}/members/invitations`,
     `/w/${slug}/audit`,
+    `/w/${slug}/webhooks`,
+    `/w/${slug}/webhooks/${webhookId}`,
     `/w/${slug}/settings`,
     "/account/requests/none",
   ]) {

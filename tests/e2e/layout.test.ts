@@ -10,6 +10,7 @@ import { prepareEnvironment } from "./environment.ts";
 let page: Page;
 let slug: string;
 let keyId: string;
+let webhookId: string;
 
 const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
   ({ page } = await browser.open());
@@ -20,10 +21,18 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   const name = "Margaret Elaine Heafield Hamilton of Draper Laboratory";
   await command(["user", "create", "--email", email, "--name", name, "--password-stdin"], visitor.password);
   await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "admin"]);
-  const { apiKeys, invitations } = proceduresOf(page);
+  const { apiKeys, invitations, webhooks } = proceduresOf(page);
   for (const invited of ["grace@example.com", `invited.${email}`]) {
     await invitations.create.mutate({ workspaceId: workspace.id, email: invited, role: "viewer" });
   }
+  const webhook = await webhooks.create.mutate({
+    workspaceId: workspace.id,
+    url: "https://events.a-rather-long-host-name.example.com/webhooks/latchkey/production",
+    description: "The archive of security events of the whole company",
+    actions: ["member.removed", "member.added"],
+  });
+  webhookId = webhook.id;
+  await webhooks.test.mutate({ workspaceId: workspace.id, id: webhookId });
   await apiKeys.create.mutate({
     name: "A key with a name that is much longer than the column for it",
     description: "Described at length, for a table with little room",
@@ -86,6 +95,8 @@ const lists = [
   ["members", (): string => `/w/${slug}/members`, "Ada Lovelace"],
   ["invitations", (): string => `/w/${slug}/members/invitations`, "grace@example.com"],
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
+  ["webhooks", (): string => `/w/${slug}/webhooks`, "The archive"],
+  ["the deliveries to a webhook", (): string => `/w/${slug}/webhooks/${webhookId}`, "Test message"],
   ["one's own keys", (): string => "/account/api-keys", "Rotating"],
   ["the profile", (): string => "/account/profile", "Current password"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],

@@ -49,11 +49,15 @@ interface Visit {
   readonly slug: string;
   readonly keyId: string;
   readonly disabledId: string;
+  readonly webhookId: string;
   readonly requestId: string;
   readonly take: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
 }
 
-async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: Visit): Promise<void> {
+async function visit(
+  page: Page,
+  { slug, keyId, disabledId, webhookId, requestId, take }: Visit,
+): Promise<void> {
   const dialog = page.getByRole("dialog");
   const close = async () => {
     await page.keyboard.press("Escape");
@@ -75,6 +79,8 @@ async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: V
     ["workspace-keys", `w/${slug}/api-keys`, "Deploy pipeline"],
     ["members", `w/${slug}/members`, "Grace Hopper"],
     ["invitations", `w/${slug}/members/invitations`, "ken@example.com"],
+    ["webhooks", `w/${slug}/webhooks`, "The archive"],
+    ["webhook", `w/${slug}/webhooks/${webhookId}`, "Test message"],
     ["audit-log", `w/${slug}/audit`, "created the workspace"],
     ["settings", `w/${slug}/settings`, "Delete workspace"],
     ["api-keys", "account/api-keys", "Deploy pipeline"],
@@ -125,6 +131,10 @@ async function visit(page: Page, { slug, keyId, disabledId, requestId, take }: V
     ["invite", `w/${slug}/members`, "Invite a person"],
     ["resend-invitation", `w/${slug}/members/invitations`, "Resend the invitation of ken@example.com"],
     ["revoke-invitation", `w/${slug}/members/invitations`, "Revoke the invitation of ken@example.com"],
+    ["new-webhook", `w/${slug}/webhooks`, "New webhook"],
+    ["edit-webhook", `w/${slug}/webhooks/${webhookId}`, "Edit"],
+    ["rotate-webhook-secret", `w/${slug}/webhooks/${webhookId}`, "Rotate secret"],
+    ["delete-webhook", `w/${slug}/webhooks/${webhookId}`, "Delete webhook"],
     ["remove-member", `w/${slug}/members`, "Remove Linus Torvalds"],
     ["roles", `w/${slug}/members`, "what each role can do"],
     ["delete-workspace", `w/${slug}/settings`, "Delete workspace"],
@@ -179,7 +189,13 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     await runCommand(["member", "add", "--workspace", workspaceId, "--user", email, "--role", role]);
   }
   await runCommand(["key", "create", "--user", "grace@example.com", "--name", "Grafana"]);
-  const { apiKeys, invitations } = proceduresOf(page);
+  const { apiKeys, invitations, webhooks } = proceduresOf(page);
+  const { id: webhookId } = await webhooks.create.mutate({
+    workspaceId,
+    url: "https://events.example.com/latchkey",
+    description: "The archive of security events",
+  });
+  await webhooks.test.mutate({ workspaceId, id: webhookId });
   for (const email of ["ken@example.com", "dorothy.vaughan.of.the.analysis.department@example.com"]) {
     await invitations.create.mutate({ workspaceId, email, role: "member" });
   }
@@ -226,7 +242,7 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
   } finally {
     await database.end();
   }
-  return { slug, keyId: deploy.id, disabledId: disabled.id, requestId };
+  return { slug, keyId: deploy.id, disabledId: disabled.id, webhookId, requestId };
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {

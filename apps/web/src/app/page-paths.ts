@@ -16,6 +16,8 @@ export const pagePaths = [
   "/w/$slug/members",
   "/w/$slug/members/invitations",
   "/w/$slug/audit",
+  "/w/$slug/webhooks",
+  "/w/$slug/webhooks/$webhookId",
   "/w/$slug/settings",
   "/account",
   "/account/api-keys",

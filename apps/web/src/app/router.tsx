@@ -15,6 +15,7 @@ import { parseMembersSearch } from "../features/members/members-search.ts";
 import { membersQuery } from "../features/members/use-members.ts";
 import { findSameOriginPath } from "../features/session/same-origin-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
+import { parseDeliveriesSearch, parseWebhooksSearch } from "../features/webhooks/webhooks-search.ts";
 import { parseWorkspaceKeysSearch } from "../features/workspace-keys/workspace-keys-search.ts";
 import { queryClient } from "../server/query-client.ts";
 import { findHomeWorkspace } from "../server/remembered-workspace.ts";
@@ -204,6 +205,20 @@ const auditLogRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/audit-log/audit-log-page.tsx"), "AuditLogPage"),
 });
 
+const webhooksRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/webhooks",
+  validateSearch: parseWebhooksSearch,
+  component: lazyRouteComponent(() => import("../features/webhooks/webhooks-page.tsx"), "WebhooksPage"),
+});
+
+const webhookRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/webhooks/$webhookId",
+  validateSearch: parseDeliveriesSearch,
+  component: lazyRouteComponent(() => import("../features/webhooks/webhook-page.tsx"), "WebhookPage"),
+});
+
 const settingsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/settings",
@@ -276,6 +291,8 @@ const routeTree = rootRoute.addChildren([
       membersRoute,
       invitationsRoute,
       auditLogRoute,
+      webhooksRoute,
+      webhookRoute,
       settingsRoute,
     ]),
     accountRoute,

@@ -37,6 +37,18 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["sent the invitation of ", { name: text(after?.email) }, " again"];
     case "invitation.revoked":
       return ["revoked the invitation of ", { name: text(before?.email) }];
+    case "webhook.created":
+      return ["created a webhook to ", { name: text(after?.host) }];
+    case "webhook.changed":
+      return ["changed the webhook to ", { name: text(after?.host) }];
+    case "webhook.enabled":
+      return ["enabled a webhook"];
+    case "webhook.disabled":
+      return ["disabled a webhook"];
+    case "webhook.secret-rotated":
+      return ["rotated the secret of a webhook"];
+    case "webhook.deleted":
+      return ["deleted the webhook to ", { name: text(before?.host) }];
     default:
       return [action satisfies never];
   }

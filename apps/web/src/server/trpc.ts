@@ -40,6 +40,10 @@ export type Invitation = Outputs["invitations"]["list"]["items"][number];
 /** An invitation that was just sent, with its link. */
 export type SentInvitation = Outputs["invitations"]["create"];
 export type InvitationPreview = Outputs["invitations"]["preview"];
+export type Webhook = Outputs["webhooks"]["get"];
+/** A webhook whose secret was just created. */
+export type WebhookWithSecret = Outputs["webhooks"]["create"];
+export type Delivery = Outputs["webhooks"]["deliveries"]["items"][number];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 /** A session in the list of its user. */
 export type ListedSession = Outputs["account"]["sessions"][number];

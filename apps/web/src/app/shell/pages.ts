@@ -6,27 +6,36 @@ import {
   IconShieldLock,
   IconUserCircle,
   IconUsers,
+  IconWebhook,
 } from "@tabler/icons-react";
 import { linkOptions } from "@tanstack/react-router";
 
 interface WorkspacePagesOptions {
   /** Whether the user may see the audit log. */
   readonly hasAuditLog: boolean;
+  /** Whether the user may manage webhooks. */
+  readonly hasWebhooks: boolean;
 }
 
 /** Pages of a workspace, in the order of the navigation and of the search. */
-export function workspacePages(slug: string, { hasAuditLog }: WorkspacePagesOptions) {
+export function workspacePages(slug: string, { hasAuditLog, hasWebhooks }: WorkspacePagesOptions) {
   const params = { slug };
   const auditLog = {
     label: "Audit log",
     icon: IconHistory,
     link: linkOptions({ to: "/w/$slug/audit", params }),
   } as const;
+  const webhooks = {
+    label: "Webhooks",
+    icon: IconWebhook,
+    link: linkOptions({ to: "/w/$slug/webhooks", params }),
+  } as const;
   return [
     { label: "Overview", icon: IconLayoutDashboard, link: linkOptions({ to: "/w/$slug", params }) },
     { label: "API keys", icon: IconKey, link: linkOptions({ to: "/w/$slug/api-keys", params }) },
     { label: "Members", icon: IconUsers, link: linkOptions({ to: "/w/$slug/members", params }) },
     ...(hasAuditLog ? [auditLog] : []),
+    ...(hasWebhooks ? [webhooks] : []),
     { label: "Settings", icon: IconSettings, link: linkOptions({ to: "/w/$slug/settings", params }) },
   ] as const;
 }

@@ -17,7 +17,9 @@ const unknownSlug = "-";
  * loaded.
  */
 function rememberedPages(slug: string = findRememberedSlug() ?? unknownSlug): readonly WorkspacePage[] {
-  return slug === noSlug ? [] : workspacePages(slug, { hasAuditLog: wasAuditLogShown(slug) });
+  // The roles that see the audit log manage webhooks too.
+  const isShown = wasAuditLogShown(slug);
+  return slug === noSlug ? [] : workspacePages(slug, { hasAuditLog: isShown, hasWebhooks: isShown });
 }
 
 /** The frame of the app while the session loads. */

@@ -9,5 +9,7 @@ export function useWorkspacePages(): (workspace: SessionWorkspace) => readonly W
     trpc.instance.permissions.queryOptions(undefined, { staleTime: Infinity }),
   );
   const readers = rolesHolding(table, "audit:read");
-  return ({ slug, role }) => workspacePages(slug, { hasAuditLog: readers.includes(role) });
+  const managers = rolesHolding(table, "webhooks:manage");
+  return ({ slug, role }) =>
+    workspacePages(slug, { hasAuditLog: readers.includes(role), hasWebhooks: managers.includes(role) });
 }

@@ -1,6 +1,7 @@
 import { Button, Select } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { type AuditAction, actionTitles } from "../../server/action-titles.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
@@ -16,7 +17,7 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
 import classes from "../../ui/toolbar.module.css";
 import { auditLogColumns } from "./audit-log-columns.tsx";
-import { type AuditAction, actionTitles, isAction } from "./audit-log-search.ts";
+import { isAction } from "./audit-log-search.ts";
 import { useAuditLog } from "./use-audit-log.ts";
 
 const route = getRouteApi("/app/w/$slug/audit");

@@ -1,30 +1,4 @@
-import type { AuditEvent } from "../../server/trpc.ts";
-
-export type AuditAction = AuditEvent["action"];
-
-/** The label of each action in the filter. */
-export const actionTitles = {
-  "workspace.created": "Workspace created",
-  "workspace.renamed": "Workspace renamed",
-  "workspace.description-changed": "Workspace description changed",
-  "member.added": "Member added",
-  "member.role-changed": "Role changed",
-  "member.removed": "Member removed",
-  "member.joined": "Member joined",
-  "invitation.created": "Invitation sent",
-  "invitation.resent": "Invitation sent again",
-  "invitation.revoked": "Invitation revoked",
-  "key.created": "API key created",
-  "key.renamed": "API key renamed",
-  "key.restricted": "API key restricted",
-  "key.expanded": "API key access expanded",
-  "key.disabled": "API key disabled",
-  "key.enabled": "API key enabled",
-  "key.rotated": "API key rotated",
-  "key.secret-reissued": "Unused secret replaced",
-  "key.former-secrets-revoked": "Old secrets revoked",
-  "key.deleted": "API key deleted",
-} as const satisfies Record<AuditAction, string>;
+import { type AuditAction, actionTitles } from "../../server/action-titles.ts";
 
 /** The search part of the URL of the audit log. */
 export interface AuditLogSearch {

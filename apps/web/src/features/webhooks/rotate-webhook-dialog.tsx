@@ -1,0 +1,109 @@
+import { Button, Group, Modal, Select } from "@mantine/core";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc, type Webhook } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import classes from "../../ui/dialog.module.css";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { WebhookSecret } from "./webhook-secret.tsx";
+
+/** How long messages are also signed with the old secret, in seconds. */
+const overlaps = [
+  { value: "3600", label: "1 hour" },
+  { value: "86400", label: "24 hours" },
+  { value: "604800", label: "7 days" },
+  { value: "0", label: "Not at all" },
+];
+
+interface RotateWebhookDialogProps {
+  readonly workspaceId: string;
+  readonly webhook: Webhook;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Rotates the secret of a webhook, then shows the new one once. */
+export function RotateWebhookDialog({
+  workspaceId,
+  webhook,
+  isOpen,
+  onClose,
+}: RotateWebhookDialogProps): ReactElement {
+  const [secret, setSecret] = useState<string>();
+  const isRotating = useIsMutating({ mutationKey: trpc.webhooks.rotateSecret.mutationKey() }) > 0;
+  const close = () => {
+    onClose();
+    setSecret(undefined);
+  };
+  return (
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(isRotating, close)}
+      title={secret === undefined ? "Rotate the secret" : "Copy the new secret"}
+      size={520}
+    >
+      {secret === undefined ? (
+        <Form workspaceId={workspaceId} webhookId={webhook.id} onRotated={setSecret} onCancel={close} />
+      ) : (
+        <WebhookSecret secret={secret} onDone={close} />
+      )}
+    </Modal>
+  );
+}
+
+interface FormProps {
+  readonly workspaceId: string;
+  readonly webhookId: string;
+  readonly onRotated: (secret: string) => void;
+  readonly onCancel: () => void;
+}
+
+/** Unmounts when the secret is rotated, so that its mutation, whose response has the secret, is garbage collected. */
+function Form({ workspaceId, webhookId, onRotated, onCancel }: FormProps): ReactElement {
+  const queryClient = useQueryClient();
+  const [overlap, setOverlap] = useState("86400");
+  const rotate = useMutation(
+    trpc.webhooks.rotateSecret.mutationOptions({
+      // The response contains the secret and must not stay in the mutation cache.
+      gcTime: 0,
+      onSuccess: ({ secret }) => {
+        onRotated(secret);
+        void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
+      },
+    }),
+  );
+  const failure = rotate.error ? describeFailure(rotate.error) : undefined;
+  return (
+    <form
+      className={classes.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!rotate.isPending) rotate.mutate({ workspaceId, id: webhookId, overlapSeconds: Number(overlap) });
+      }}
+    >
+      <p className={classes.words}>
+        The webhook gets a new secret. Until the overlap ends, messages have two signatures, so that your
+        server can verify them with either secret.
+      </p>
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      <Select
+        label="Also sign with the old secret"
+        data={overlaps}
+        value={overlap}
+        allowDeselect={false}
+        data-autofocus
+        onChange={(value) => value !== null && setOverlap(value)}
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onCancel} disabled={rotate.isPending}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={rotate.isPending}>
+          Rotate secret
+        </BusyButton>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,54 @@
+import { Button, Group } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import classes from "../../ui/dialog.module.css";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { WebhookFields } from "./webhook-fields.tsx";
+import { fieldsOf, type WebhookValues, webhookRules } from "./webhook-values.ts";
+
+interface WebhookFormProps {
+  readonly initialValues: WebhookValues;
+  /** The label of the button that submits. */
+  readonly action: string;
+  readonly error: unknown;
+  readonly isBusy: boolean;
+  readonly onSubmit: (fields: ReturnType<typeof fieldsOf>) => void;
+  readonly onCancel: () => void;
+}
+
+/** The form of a new webhook, or of an edit. */
+export function WebhookForm(props: WebhookFormProps): ReactElement {
+  const { initialValues, action, error, isBusy, onSubmit, onCancel } = props;
+  const form = useForm<WebhookValues>({
+    name: "webhook",
+    mode: "controlled",
+    initialValues,
+    validate: webhookRules,
+  });
+  const failure = error ? describeFailure(error) : undefined;
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit((values) => {
+        if (!isBusy) onSubmit(fieldsOf(values));
+      }, focusFirstError(form.getInputNode))}
+    >
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      <WebhookFields form={form} />
+      <div className={classes.foot}>
+        <Group justify="flex-end" gap={8}>
+          <Button variant="default" onClick={onCancel} disabled={isBusy}>
+            Cancel
+          </Button>
+          <BusyButton type="submit" loading={isBusy}>
+            {action}
+          </BusyButton>
+        </Group>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,173 @@
+import { Button, Group, Skeleton } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { actionTitles } from "../../server/action-titles.ts";
+import { describeFailure } from "../../server/failure.ts";
+import { type SessionWorkspace, trpc, type Webhook } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { describeExactly } from "../../ui/elapsed.ts";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import sectionClasses from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
+import { StatusBadge } from "../../ui/status-badge.tsx";
+import { DeliveriesSection } from "./deliveries-section.tsx";
+import { WebhookDangerSection } from "./webhook-danger-section.tsx";
+import { describeWebhookStatus } from "./webhook-status.ts";
+
+const route = getRouteApi("/app/w/$slug/webhooks/$webhookId");
+const editDialog = {
+  load: () => import("./edit-webhook-dialog.tsx").then((module) => module.EditWebhookDialog),
+  closed: { isOpen: false },
+};
+const rotateDialog = {
+  load: () => import("./rotate-webhook-dialog.tsx").then((module) => module.RotateWebhookDialog),
+  closed: { isOpen: false },
+};
+
+/** A webhook: its settings, and the log of its deliveries. */
+export function WebhookPage(): ReactElement {
+  const { workspace } = route.useRouteContext();
+  const { webhookId: id } = route.useParams();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const query = useQuery(trpc.webhooks.get.queryOptions({ workspaceId: workspace.id, id }));
+  const failure = useLoadingFailure(query);
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  const webhook = query.data;
+  return (
+    <>
+      <PageHeader
+        title="Webhook"
+        explanation={
+          webhook?.description ? <bdi>{webhook.description}</bdi> : "Receives events of the audit log."
+        }
+        parent={
+          <Link to="/w/$slug/webhooks" params={{ slug: workspace.slug }}>
+            Webhooks
+          </Link>
+        }
+        tags={webhook && <StatusBadge {...describeWebhookStatus(webhook)} />}
+        action={webhook && <Actions workspace={workspace} webhook={webhook} />}
+      />
+      {failure ? (
+        <FailurePanel
+          title="Couldn’t load the webhook"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={query.isFetching}
+          onRetry={() => void query.refetch()}
+        />
+      ) : webhook ? (
+        <>
+          <Details webhook={webhook} />
+          <DeliveriesSection workspaceId={workspace.id} webhook={webhook} />
+          <WebhookDangerSection workspace={workspace} webhook={webhook} />
+        </>
+      ) : (
+        <Skeleton h={160} />
+      )}
+    </>
+  );
+}
+
+interface WebhookProps {
+  readonly workspace: SessionWorkspace;
+  readonly webhook: Webhook;
+}
+
+function Actions({ workspace, webhook }: WebhookProps): ReactElement {
+  const [isEditOpen, edit] = useDisclosure(false);
+  const [isRotateOpen, rotation] = useDisclosure(false);
+  const queryClient = useQueryClient();
+  const test = useMutation(
+    trpc.webhooks.test.mutationOptions({
+      onSuccess: () => {
+        notifications.show({ message: "A test message is on its way." });
+        return queryClient.invalidateQueries({ queryKey: trpc.webhooks.deliveries.pathKey() });
+      },
+      onError: (error) => notifications.show({ message: describeFailure(error).message }),
+    }),
+  );
+  const dialogProps = { workspaceId: workspace.id, webhook };
+  return (
+    <Group gap={8}>
+      <BusyButton
+        variant="default"
+        loading={test.isPending}
+        disabled={webhook.isDisabled}
+        onClick={() => test.mutate({ workspaceId: workspace.id, id: webhook.id })}
+      >
+        Send test message
+      </BusyButton>
+      <Button variant="default" onClick={rotation.open}>
+        Rotate secret
+      </Button>
+      <Button onClick={edit.open}>Edit</Button>
+      <LazyDialog source={editDialog} props={{ ...dialogProps, isOpen: isEditOpen, onClose: edit.close }} />
+      <LazyDialog
+        source={rotateDialog}
+        props={{ ...dialogProps, isOpen: isRotateOpen, onClose: rotation.close }}
+      />
+    </Group>
+  );
+}
+
+const disabledTexts = {
+  user: "Somebody disabled this webhook.",
+  failures: "This webhook was disabled because no message was delivered for three days.",
+  gone: "This webhook was disabled because the server responded with 410 Gone.",
+} as const satisfies Record<NonNullable<Webhook["disabledReason"]>, string>;
+
+function Details({ webhook }: { readonly webhook: Webhook }): ReactElement {
+  const { url, actions, disabledReason, failingSince, formerSecretExpiresAt } = webhook;
+  return (
+    <Section title="Details">
+      <dl className={sectionClasses.facts}>
+        <dt>URL</dt>
+        <dd>
+          <code>{url}</code>
+          <CopyButton text={url} label="Copy URL" />
+        </dd>
+        <dt>Events</dt>
+        <dd>
+          {actions
+            ? actions.map((action) => actionTitles[action]).join(", ")
+            : "All events, including future ones"}
+        </dd>
+        <dt>Old secret</dt>
+        <dd>
+          {formerSecretExpiresAt === null ? (
+            <EmptyCell />
+          ) : (
+            `Also signs messages until ${describeExactly(new Date(formerSecretExpiresAt))}`
+          )}
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <RelativeTime at={webhook.createdAt} />
+        </dd>
+      </dl>
+      {disabledReason && <p className={sectionClasses.note}>{disabledTexts[disabledReason]}</p>}
+      {!disabledReason && failingSince && (
+        <p className={sectionClasses.note}>
+          No message has been delivered since {describeExactly(new Date(failingSince))}. After three days, the
+          webhook is disabled.
+        </p>
+      )}
+    </Section>
+  );
+}

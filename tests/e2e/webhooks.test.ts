@@ -1,0 +1,145 @@
+import type { Page } from "playwright-core";
+import { Webhook } from "standardwebhooks";
+import { afterAll, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter, visitor } from "../support/visitor.ts";
+import { startWebhookReceiver } from "../support/webhook-receiver.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada sends the audit log of her workspace to a server. Each test continues where the previous one ended.
+
+const receiver = await startWebhookReceiver();
+afterAll(() => receiver.stop());
+
+let page: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+let secret: string;
+
+const environment = prepareEnvironment(
+  async ({ browser, baseUrl }) => {
+    ({ page } = await browser.open());
+    await enter(page, baseUrl);
+    workspace = await getWorkspace(page);
+  },
+  { WEBHOOK_NETWORKS: "127.0.0.0/8" },
+);
+
+const dialog = () => page.getByRole("dialog");
+const rowOf = (text: string) => page.getByRole("row").filter({ hasText: text });
+
+/** Verifies the last message, and returns it. */
+function verifyLast(): unknown {
+  const { body = "", headers = {} } = receiver.messages.at(-1) ?? {};
+  return new Webhook(secret).verify(body, headers as Record<string, string>); // Node lists these headers as strings.
+}
+
+test("creates a webhook, which names invalid fields, and shows the secret once", async () => {
+  await page.goto(`${environment.baseUrl}/w/${workspace.slug}/webhooks`);
+  await page.getByRole("heading", { name: "No webhooks" }).waitFor();
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await dialog().getByLabel("Selected events").check();
+  await dialog().getByRole("button", { name: "Create webhook" }).click();
+  await dialog().getByText("Enter a URL, for example").waitFor();
+  await dialog().getByText("Select at least one event.").waitFor();
+  expect(await page.evaluate("document.activeElement.getAttribute('type')")).toBe("url");
+  await dialog().getByRole("textbox", { name: "URL" }).fill(receiver.url);
+  await dialog().getByRole("textbox", { name: "Description" }).fill("Our SIEM");
+  await dialog().getByLabel("Workspace renamed").check();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Create webhook" }).click();
+  secret = (await dialog().locator("code").textContent()) ?? "";
+  expect(secret).toMatch(/^whsec_/);
+  await dialog().getByRole("button", { name: "Copy secret" }).waitFor();
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await rowOf("Our SIEM").getByText("Workspace renamed").waitFor();
+  expect(await page.content()).not.toContain(secret);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+});
+
+test("sends a test message and events, and lists their deliveries", async () => {
+  await page.getByRole("link", { name: receiver.url }).click();
+  await page.getByText("Nothing was sent to this webhook").waitFor();
+  await page.getByRole("button", { name: "Send test message" }).click();
+  await rowOf("Test message").getByText("Succeeded").waitFor();
+  expect(verifyLast()).toMatchObject({ type: "webhook.test" });
+  receiver.rejectNext(1);
+  await proceduresOf(page).workspaces.update.mutate({
+    workspaceId: workspace.id,
+    version: 1,
+    name: "Payments",
+  });
+  await page.reload();
+  // It is tried again a few seconds later.
+  await rowOf("Workspace renamed").getByText("2 attempts").waitFor({ timeout: 60_000 });
+  await rowOf("Workspace renamed").getByText("Succeeded").waitFor();
+  expect(verifyLast()).toMatchObject({ type: "workspace.renamed", data: { after: { name: "Payments" } } });
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+});
+
+test("sends a message again, and filters deliveries in the URL", async () => {
+  const sent = receiver.messages.length;
+  await page.getByRole("button", { name: "Redeliver “Workspace renamed”" }).click();
+  await rowOf("Workspace renamed").getByText("3 attempts").waitFor({ timeout: 30_000 });
+  expect(receiver.messages).toHaveLength(sent + 1);
+  await page.getByRole("combobox", { name: "Status of deliveries" }).click();
+  await page.getByRole("option", { name: "Failed" }).click();
+  await page.getByText("No deliveries have this status.").waitFor();
+  await page.waitForURL(/\?status=failed$/);
+  await page.reload();
+  await page.getByText("No deliveries have this status.").waitFor();
+});
+
+test("rotates the secret after asking for the password, and edits the webhook", async () => {
+  await environment.change(
+    "update sessions set created_at = now() - interval '1 day', authenticated_at = null",
+  );
+  await page.getByRole("button", { name: "Rotate secret" }).click();
+  await dialog().getByRole("button", { name: "Rotate secret" }).click();
+  const confirmation = page.getByRole("dialog").filter({ hasText: "password" });
+  await confirmation.getByLabel("Password").fill(visitor.password);
+  await confirmation.getByRole("button", { name: "Confirm" }).click();
+  const former = secret;
+  await dialog().getByText("It won’t be shown again.").waitFor();
+  secret = (await dialog().locator("code").textContent()) ?? "";
+  expect(secret).not.toBe(former);
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await page.getByText("Also signs messages until").waitFor();
+  const sent = receiver.messages.length;
+  await page.getByRole("button", { name: "Send test message" }).click();
+  await expect.poll(() => receiver.messages.length, { timeout: 30_000 }).toBe(sent + 1);
+  expect(verifyLast()).toMatchObject({ type: "webhook.test" });
+
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialog().getByLabel("All events, including future ones").check();
+  await dialog().getByRole("textbox", { name: "Description" }).fill("Archive");
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await page.getByText("Archive").waitFor();
+  await page.getByText("All events, including future ones").waitFor();
+});
+
+test("disables, enables and deletes the webhook", async () => {
+  await page.getByRole("button", { name: "Disable webhook" }).click();
+  await page.getByText("Somebody disabled this webhook.").waitFor();
+  expect(await page.getByRole("button", { name: "Send test message" }).isDisabled()).toBe(true);
+  // The notification covers the button for a moment.
+  await page.getByRole("button", { name: "Enable webhook" }).press("Enter");
+  await page.getByRole("button", { name: "Disable webhook" }).waitFor();
+  await page.setViewportSize({ width: 375, height: 800 });
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: "Delete webhook" }).press("Enter");
+  await dialog().getByRole("button", { name: "Delete webhook" }).click();
+  await page.getByRole("heading", { name: "No webhooks" }).waitFor();
+});
+
+test("a viewer sees why the page is empty, and no entry in the navigation", async () => {
+  const { page: linus } = await environment.browser.open();
+  await enter(linus, environment.baseUrl, "linus@example.com");
+  await environment.command([
+    ...["member", "add", "--workspace", workspace.id],
+    ...["--user", "linus@example.com", "--role", "viewer"],
+  ]);
+  await linus.goto(`${environment.baseUrl}/w/${workspace.slug}/webhooks`);
+  await linus.getByText("Your role can’t manage webhooks").waitFor();
+  expect(await linus.getByRole("navigation", { name: "Main" }).getByText("Webhooks").count()).toBe(0);
+});
