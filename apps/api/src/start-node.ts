@@ -5,7 +5,7 @@ import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { loadCommonPasswords } from "@latchkey/auth/password-rules";
-import { createSealedSecrets } from "@latchkey/auth/sealed-secrets";
+import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
@@ -121,7 +121,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     quotas: env.quotas,
     sendsEmail: env.smtpUrl !== undefined,
-    webhookSecrets: createSealedSecrets({ secret, purpose: "webhook secrets" }),
+    webhookSecrets: new SealedSecrets(secret, "webhook secrets"),
     allowsPlainWebhooks: env.webhookNetworks.length > 0,
     isTrustedProxy: createIpMatcher(env.trustedProxies),
   };

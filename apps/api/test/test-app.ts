@@ -11,7 +11,7 @@ import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { hashPassword } from "@latchkey/auth/password";
-import { createSealedSecrets } from "@latchkey/auth/sealed-secrets";
+import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
@@ -129,7 +129,7 @@ export async function startTestApp(
     }),
     quotas: { ...defaultQuotas, ...options.quotas },
     sendsEmail: options.sendsEmail ?? false,
-    webhookSecrets: createSealedSecrets({ secret, purpose: "webhook secrets" }),
+    webhookSecrets: new SealedSecrets(secret, "webhook secrets"),
     allowsPlainWebhooks: options.allowsPlainWebhooks ?? false,
     isTrustedProxy: createIpMatcher(options.trustedProxies ?? []),
   };

@@ -1,44 +1,31 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
-
-const cipher = "aes-256-gcm";
-const nonceBytes = 12;
-const tagBytes = 16;
+import { deriveKey, SealedSecrets } from "./sealed-secrets.ts";
 
 /**
  * Protects what second factors store with keys that are derived from `AUTH_SECRET`, so that a copy of the database alone
  * is worth nothing.
  */
 export class FactorSecrets {
-  readonly #encryptionKey: Buffer;
+  readonly #totpSecrets: SealedSecrets;
   readonly #digestKey: Buffer;
 
   /** @param secret `AUTH_SECRET` */
   constructor(secret: string) {
-    // Separate keys per purpose, none of which equals a key that is derived from the secret elsewhere.
-    const derive = (purpose: string) =>
-      Buffer.from(hkdfSync("sha256", secret, "", `latchkey ${purpose}`, 32));
-    this.#encryptionKey = derive("totp secrets");
-    this.#digestKey = derive("recovery codes");
+    this.#totpSecrets = new SealedSecrets(secret, "totp secrets");
+    this.#digestKey = deriveKey(secret, "recovery codes");
   }
 
-  /** Encrypts the secret of a user's authenticator app: nonce, ciphertext, tag. It can't be decrypted for another user. */
+  /** Encrypts the secret of a user's authenticator app. It can't be decrypted for another user. */
   encrypt(userId: UserId, secret: string): Buffer {
-    const nonce = randomBytes(nonceBytes);
-    const encryption = createCipheriv(cipher, this.#encryptionKey, nonce).setAAD(Buffer.from(userId));
-    const encrypted = Buffer.concat([encryption.update(secret, "utf8"), encryption.final()]);
-    return Buffer.concat([nonce, encrypted, encryption.getAuthTag()]);
+    return this.#totpSecrets.seal(userId, secret);
   }
 
   /** @throws {AppError} CONFLICT if the secret was encrypted under another `AUTH_SECRET`. */
   decrypt(userId: UserId, sealed: Buffer): string {
     try {
-      const decryption = createDecipheriv(cipher, this.#encryptionKey, sealed.subarray(0, nonceBytes))
-        .setAAD(Buffer.from(userId))
-        .setAuthTag(sealed.subarray(-tagBytes));
-      const secret = sealed.subarray(nonceBytes, -tagBytes);
-      return Buffer.concat([decryption.update(secret), decryption.final()]).toString("utf8");
+      return this.#totpSecrets.open(userId, sealed);
     } catch (cause) {
       const message =
         "This instance can't check codes of your authenticator app anymore. Ask its operator to reset your second factors.";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { AuditAction } from "./audit-actions.ts";
-import { createId, type WebhookId } from "./ids.ts";
+import type { WebhookId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { DisabledReason } from "./schema.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
@@ -43,16 +43,16 @@ const columns = [
 
 /**
  * Adds a webhook.
- * @param secret encrypted.
+ * @param webhook.secret encrypted.
  */
 export async function insertWebhook(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { secret, ...fields }: WebhookFields & { readonly secret: Buffer },
+  webhook: WebhookFields & { readonly id: WebhookId; readonly secret: Buffer },
 ): Promise<Webhook> {
   return await trx
     .insertInto("webhooks")
-    .values({ ...fields, workspace_id: scope.workspaceId, id: createId("webhook"), secret })
+    .values({ ...webhook, workspace_id: scope.workspaceId })
     .returning(columns)
     .executeTakeFirstOrThrow();
 }

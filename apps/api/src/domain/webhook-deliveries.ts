@@ -44,7 +44,12 @@ export async function prepareDelivery(
       return undefined;
     }
     const sealed = await readWebhookSecrets(trx, scope, webhook.id);
-    return { delivery, event, url: webhook.url, secrets: sealed.map((secret) => secrets.open(secret)) };
+    return {
+      delivery,
+      event,
+      url: webhook.url,
+      secrets: sealed.map((secret) => secrets.open(webhook.id, secret)),
+    };
   });
 }
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import type { Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import type { DeliveryId, WebhookId } from "@latchkey/db/ids";
+import { createId, type DeliveryId, type WebhookId } from "@latchkey/db/ids";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -81,10 +81,9 @@ export async function createWebhook(
   // The lock on the workspace prevents concurrent additions between the count and the insert.
   requireQuota(terms.quotas, "webhooksPerWorkspace", await countWebhooks(workspaceTrx, scope));
   const secret = createSecret();
-  const webhook = await insertWebhook(workspaceTrx, scope, {
-    ...fields,
-    secret: terms.webhookSecrets.seal(secret),
-  });
+  const id = createId("webhook");
+  const sealed = terms.webhookSecrets.seal(id, secret);
+  const webhook = await insertWebhook(workspaceTrx, scope, { ...fields, id, secret: sealed });
   await appendAudit(workspaceTrx, scope, origin, {
     action: "webhook.created",
     targetId: webhook.id,
@@ -180,7 +179,7 @@ export async function rotateWebhookSecret(
   const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
   if (versions && !versions.includes(before.version)) throw new AppError("PRECONDITION_FAILED");
   const secret = createSecret();
-  const sealed = webhookSecrets.seal(secret);
+  const sealed = webhookSecrets.seal(id, secret);
   const webhook = await replaceWebhookSecret(workspaceTrx, scope, id, { secret: sealed, overlapSeconds });
   await appendAudit(workspaceTrx, scope, origin, {
     action: "webhook.secret-rotated",
@@ -211,9 +210,10 @@ export async function reissueWebhookSecret(
   const workspaceTrx = await enterToManage(trx, edit);
   if (!(await lockWebhook(workspaceTrx, scope, issued.id))) return undefined;
   const [current] = await readWebhookSecrets(workspaceTrx, scope, issued.id);
-  if (!current || !digestWebhookSecret(webhookSecrets.open(current)).equals(issued.hash)) return undefined;
+  if (!current || !digestWebhookSecret(webhookSecrets.open(issued.id, current)).equals(issued.hash))
+    return undefined;
   const secret = createSecret();
-  const replacement = { secret: webhookSecrets.seal(secret), overlapSeconds: undefined };
+  const replacement = { secret: webhookSecrets.seal(issued.id, secret), overlapSeconds: undefined };
   await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement);
   return secret;
 }

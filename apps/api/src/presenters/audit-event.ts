@@ -1,7 +1,5 @@
 import { type AuditAction, auditActions, type Details } from "@latchkey/db/audit-actions";
 import type { AuditEvent } from "@latchkey/db/audit-events";
-import { shorten } from "@latchkey/errors";
-import { maxLength } from "@latchkey/limits";
 import {
   encodeId,
   type InvitationId,
@@ -10,6 +8,8 @@ import {
   type WebhookId,
   type WorkspaceId,
 } from "@latchkey/db/ids";
+import { shorten } from "@latchkey/errors";
+import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { shownAddress, shownId, shownIdentifier, shownPersonName, shownText, timestamp } from "../schemas.ts";
 

@@ -5,7 +5,7 @@ import type { Webhook } from "@latchkey/db/webhooks";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import type { WebhookWithSecret } from "../domain/webhooks.ts";
-import { secretStatus, shownId, shownUrl, timestamp, version } from "../schemas.ts";
+import { secretStatus, shownId, shownText, shownUrl, timestamp, version } from "../schemas.ts";
 import { auditAction } from "./audit-event.ts";
 
 /** A webhook of a workspace. */
@@ -13,7 +13,7 @@ export const webhook = z
   .object({
     id: shownId("webhook"),
     url: shownUrl.meta({ example: "https://example.com/webhooks", maxLength: maxLength.webhookUrl }),
-    description: z.string().meta({ example: "Our SIEM.", maxLength: maxLength.webhookDescription }),
+    description: shownText(maxLength.webhookDescription).meta({ example: "Our SIEM." }),
     actions: z
       .array(auditAction)
       .meta({ maxItems: Object.keys(auditActions).length })
@@ -46,11 +46,10 @@ export const webhook = z
 /** A webhook whose secret was just created. */
 export const webhookWithSecret = webhook
   .extend({
-    secret: z.string().optional().meta({
+    secret: shownText(50).optional().meta({
       description:
         "The secret that signs the messages, by [Standard Webhooks](https://www.standardwebhooks.com). It is shown only in this response. Absent if `secretStatus` is `omitted`.",
       example: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDCD0v6IbsnU8=",
-      maxLength: 50,
     }),
     secretStatus,
   })

@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
-import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { createId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import { addDelivery } from "@latchkey/db/webhook-deliveries";
@@ -153,13 +153,10 @@ async function addPerson(trx: Trx, email: string, hash: string): Promise<Person>
 /** The webhook gets no event of the tests, so that no call adds a delivery. */
 async function addWebhook(trx: Trx, { scope }: Edit, url: string) {
   const workspaceTrx = await enterWorkspace(trx, scope);
-  const fields = {
-    url,
-    description: "",
-    actions: ["workspace.created"],
-    secret: Buffer.from("sealed"),
-  } as const;
-  const { id } = await insertWebhook(workspaceTrx, scope, fields);
+  const id = createId("webhook");
+  const actions = ["workspace.created"] as const;
+  const secret = Buffer.from("sealed");
+  await insertWebhook(workspaceTrx, scope, { id, url, description: "", actions, secret });
   const delivery = { webhookId: id, eventId: null, action: "webhook.test" } as const;
   const deliveryId = await addDelivery(workspaceTrx, scope, delivery);
   return { id: encodeId("webhook", id), deliveryId: encodeId("delivery", deliveryId), url };
