@@ -552,6 +552,21 @@ describe("settings", () => {
     for (const form of [secret, bytes, key]) expect(rows[0]?.text).not.toContain(form);
   });
 
+  test("a message whose secret was sealed with another AUTH_SECRET fails, until the secret is rotated", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    await sql`update webhooks set secret = sha256(secret) where workspace_id = ${team.workspaceId}`.execute(
+      app.owner,
+    );
+    await rename(team);
+    await team.deliver();
+    expect(await listDeliveries(team, path)).toMatchObject([{ status: "failed", attempts: [] }]);
+    await team.send(["POST", `${path}/rotate-secret`], { overlapSeconds: 0 });
+    await rename(team, "Again");
+    await team.deliver();
+    expect(received).toHaveLength(1);
+  });
+
   test.each([
     "ftp://example.com",
     "https://user:password@example.com",

@@ -1,16 +1,18 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
 import { appendAudit } from "./audit-events.ts";
 import { clientConfig, openDatabase, startupOptions } from "./connection.ts";
-import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
+import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { insertInvitation } from "./invitations.ts";
 import { insertMember, listMembers } from "./members.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
+import { addDelivery } from "./webhook-deliveries.ts";
+import { insertWebhook } from "./webhooks.ts";
 import { asUser, inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 import { findWorkspace, insertWorkspace, listMemberships } from "./workspaces.ts";
 
@@ -50,6 +52,10 @@ async function addTenant(): Promise<Tenant> {
       lifetimeSeconds: 60,
     } as const;
     await insertInvitation(trx as never, scope, invitation);
+    const id = createId("webhook");
+    const webhook = { url: "https://example.com", description: "", actions: null };
+    await insertWebhook(trx as never, scope, { ...webhook, id, secret: Buffer.from("sealed") });
+    await addDelivery(trx as never, scope, { webhookId: id, eventId: null, action: "webhook.test" });
     return { userId, scope };
   });
 }
@@ -60,7 +66,15 @@ const tables = [
   ["members", "workspace_id"],
   ["audit_events", "workspace_id"],
   ["invitations", "workspace_id"],
+  ["webhooks", "workspace_id"],
+  ["webhook_deliveries", "workspace_id"],
 ] as const;
+
+/** A change of rows without a version. */
+const changes: Readonly<Record<string, RawBuilder<unknown>>> = {
+  invitations: sql`role = 'owner'`,
+  webhook_deliveries: sql`status = 'failed'`,
+};
 
 test.each(tables)(
   "a query of %s without its condition sees only the rows of one tenant",
@@ -86,7 +100,7 @@ test.each(tables)(
         .where(sql<boolean>`${sql.ref(column)} = ${foreign.owner}`)
         .execute();
     await inWorkspace(database.db, ours.scope, async (trx) => {
-      const change = table === "invitations" ? sql`role = 'owner'` : sql`version = 99`;
+      const change = changes[table] ?? sql`version = 99`;
       if (table !== "audit_events") await sql`update ${sql.table(table)} set ${change}`.execute(trx);
       await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
       await sql`select 1`.execute(trx);

@@ -1,6 +1,7 @@
 import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { type AuditEvent, findAuditEvent } from "@latchkey/db/audit-events";
+import type { WebhookId } from "@latchkey/db/ids";
 import type { JobPayloads } from "@latchkey/db/job";
 import type { Db, DeliveryAttempt, DeliveryStatus } from "@latchkey/db/schema";
 import {
@@ -38,19 +39,27 @@ export async function prepareDelivery(
     const webhook = delivery && (await findWebhook(trx, scope, delivery.webhookId));
     if (!webhook || delivery.status !== "pending") return undefined;
     const event = delivery.eventId ? await findAuditEvent(trx, scope, delivery.eventId) : undefined;
+    const signingSecrets = openSecrets(await readWebhookSecrets(trx, scope, webhook.id), webhook.id, secrets);
     // The event may have been purged since.
-    if (webhook.disabledAt || (delivery.eventId && !event)) {
+    if (webhook.disabledAt || (delivery.eventId && !event) || !signingSecrets) {
       await giveUpDelivery(trx, scope, id);
       return undefined;
     }
-    const sealed = await readWebhookSecrets(trx, scope, webhook.id);
-    return {
-      delivery,
-      event,
-      url: webhook.url,
-      secrets: sealed.map((secret) => secrets.open(webhook.id, secret)),
-    };
+    return { delivery, event, url: webhook.url, secrets: signingSecrets };
   });
+}
+
+/** Returns undefined if they were sealed with another `AUTH_SECRET`: retries can't succeed until the secret is rotated. */
+function openSecrets(
+  sealed: readonly Buffer[],
+  id: WebhookId,
+  secrets: SealedSecrets,
+): readonly string[] | undefined {
+  try {
+    return sealed.map((secret) => secrets.open(id, secret));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -18,6 +18,8 @@ export const backupTables = [
   "members",
   "invitations",
   "audit_events",
+  "webhooks",
+  "webhook_deliveries",
   "api_keys",
   "security_events",
   "retired_secrets",

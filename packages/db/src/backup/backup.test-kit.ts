@@ -76,6 +76,16 @@ export async function fill(db: Db): Promise<void> {
     db,
   );
   await sql`
+    insert into webhooks (workspace_id, id, url, description, actions, secret)
+    select id, id, 'https://example.com', name, array['key.created'], sha256(email::bytea) from users`.execute(
+    db,
+  );
+  await sql`
+    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, action, attempts)
+    select id, id, id, id, 'key.created', jsonb_build_array(jsonb_build_object('error', name)) from users`.execute(
+    db,
+  );
+  await sql`
     insert into api_keys (id, user_id, name, description, start, hash, workspace_ids, permissions, ip_ranges)
     select id, id, name, '', 'lk_', sha256(email::bytea), array[id], '{}', array['192.0.2.0/24', null] from users`.execute(
     db,
