@@ -41,8 +41,6 @@ export type Invitation = Outputs["invitations"]["list"]["items"][number];
 export type SentInvitation = Outputs["invitations"]["create"];
 export type InvitationPreview = Outputs["invitations"]["preview"];
 export type Webhook = Outputs["webhooks"]["get"];
-/** A webhook whose secret was just created. */
-export type WebhookWithSecret = Outputs["webhooks"]["create"];
 export type Delivery = Outputs["webhooks"]["deliveries"]["items"][number];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 /** A session in the list of its user. */
