@@ -74,5 +74,14 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  server: { proxy: { "/trpc": api, "/open": api, "/openapi.json": api, "/docs": api, "/assets": api } },
+  server: {
+    proxy: {
+      "/trpc": api,
+      "/exports": api,
+      "/open": api,
+      "/openapi.json": api,
+      "/docs": api,
+      "/assets": api,
+    },
+  },
 });

@@ -272,7 +272,7 @@ test("shows all of these changes in the audit log", async () => {
   await ada.getByText("3 events").waitFor();
   await ada.getByRole("combobox", { name: "Action" }).click();
   await ada.getByRole("option", { name: "Workspace renamed" }).click();
-  await ada.getByText("No events of this kind yet").waitFor();
+  await ada.getByText("No event matches").waitFor();
   await ada.getByRole("button", { name: "Show all events" }).click();
   await ada.getByText("9 events").waitFor();
 });

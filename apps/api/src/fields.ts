@@ -124,6 +124,25 @@ export const linkToken = z.string().min(1).max(100);
 /** The ID of a user. */
 export const userId = idOf("user", "must be the ID of a user");
 
+/** The ID of what an audit event is about: of a user, an API key, an invitation, a webhook or a workspace. */
+export const auditTargetId = z.string().transform((text, context): string => {
+  const id = decodeTargetId(text);
+  if (id) return id;
+  const message = "must be the ID of a user, an API key, an invitation, a webhook or a workspace";
+  context.addIssue({ code: "custom", ...customIssue("invalid_format", message) });
+  return z.NEVER;
+});
+
+export function decodeTargetId(text: string): string | undefined {
+  return (
+    decodeId("user", text) ??
+    decodeId("key", text) ??
+    decodeId("invitation", text) ??
+    decodeId("webhook", text) ??
+    decodeId("workspace", text)
+  );
+}
+
 /** A role in a workspace, from most to least powerful. */
 export const role = z.enum(roles);
 

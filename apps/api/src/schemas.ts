@@ -72,6 +72,11 @@ const workspaceId = shownId("workspace").meta({ description: "The ID of the work
 /** A user's ID in a path or a query. */
 export const userId = fields.userId.meta(describeIds("user"));
 
+/** The ID of an audit event's target in a query. */
+export const auditTargetId = fields.auditTargetId.meta(
+  describeIds("workspace", "webhook", "invitation", "key", "user"),
+);
+
 /** The parameters of a path in a workspace. */
 export const workspaceParams = z.strictObject({ workspaceId });
 

@@ -30,7 +30,7 @@ interface Operation {
 }
 interface Response {
   readonly headers: Readonly<Record<string, Header | Reference>>;
-  readonly content?: { readonly "application/json": Media };
+  readonly content?: Readonly<Record<string, Media>>;
 }
 interface Media {
   readonly schema: object;
@@ -102,7 +102,10 @@ export function createResponseCheck(source: object): ResponseCheck {
     const declared = operation?.responses[status];
     const response = operation ? declared && resolve(declared) : errorResponse;
     if (!response) return ["the operation has no such status"];
-    return [...checkHeaders(response), ...checkBody(response.content?.["application/json"])];
+    const type = (headers.get("content-type") ?? "").replace(/;.*/, "");
+    const file = type === "application/json" ? undefined : response.content?.[type];
+    const bodyErrors = file ? validate(file.schema, body) : checkBody(response.content?.["application/json"]);
+    return [...checkHeaders(response), ...bodyErrors];
 
     function checkHeaders(response: Response): readonly string[] {
       const expected = Object.entries(response.headers).map(

@@ -80,11 +80,10 @@ test("every body has a complete example, and 204 responses have no content", () 
     ...Object.values(responses).filter(({ $ref }) => !$ref),
   ]);
   for (const part of [...parts, ...Object.values(document.components.responses)]) {
-    const media = part.content?.["application/json"];
-    expect(part.content === undefined || media?.example !== undefined || media?.examples !== undefined).toBe(
-      true,
-    );
-    expect(hasMissingMember(media?.example)).toBe(false);
+    for (const media of Object.values(part.content ?? {})) {
+      expect(media.example !== undefined || media.examples !== undefined).toBe(true);
+      expect(hasMissingMember(media.example)).toBe(false);
+    }
   }
   const noContent = operationsOf(document).filter(({ responses }) => responses["204"]);
   expect(noContent.map(({ responses }) => responses["204"]?.content)).toEqual(noContent.map(() => undefined));

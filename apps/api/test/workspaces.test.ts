@@ -418,7 +418,7 @@ describe("the audit log", () => {
     expect(await auditOf(team)).toEqual(before);
   });
 
-  test("can be filtered by action, actor and time", async () => {
+  test("can be filtered by action, actor, target and time", async () => {
     const team = await addTeam();
     await send(team.admin.secret, ["PATCH", team.path], { body: { name: "Renamed" } });
     const read = async (query: string) => {
@@ -428,10 +428,13 @@ describe("the audit log", () => {
     expect(await read("")).toEqual(["workspace.renamed", "workspace.created"]);
     expect(await read("action=workspace.renamed")).toEqual(["workspace.renamed"]);
     expect(await read(`actorId=${team.owner.name}`)).toEqual(["workspace.created"]);
+    expect(await read(`targetId=${team.id}`)).toEqual(["workspace.renamed", "workspace.created"]);
+    expect(await read(`targetId=${team.viewer.name}`)).toEqual([]);
+    expect(await read(`targetId=${team.id}&actorId=${team.owner.name}`)).toEqual(["workspace.created"]);
     const [created, renamed] = await auditOf(team);
     expect(await read(`from=${renamed?.occurredAt}`)).toEqual(["workspace.renamed"]);
     expect(await read(`to=${created?.occurredAt}`)).toEqual([]);
-    for (const bad of ["action=nothing", "actorId=me", "from=yesterday", "cursor=x"])
+    for (const bad of ["action=nothing", "actorId=me", "targetId=me", "from=yesterday", "cursor=x"])
       expect(await read(bad)).toBe(400);
   });
 });

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
-import type { Trx } from "./schema.ts";
+import type { Db, Trx } from "./schema.ts";
 
 /** SQL for whether a key in `api_keys` can be used: it is not deleted, disabled or expired. */
 const isUsable = sql<boolean>`
@@ -12,8 +12,8 @@ const isUsable = sql<boolean>`
  * been allowed long before its body arrived. Lock the user with `lockUsers` first, so that the answer stays true until
  * the transaction ends.
  */
-export async function isUserActing(trx: Trx, userId: UserId): Promise<boolean> {
-  const user = await trx
+export async function isUserActing(db: Db, userId: UserId): Promise<boolean> {
+  const user = await db
     .selectFrom("users")
     .select("id")
     .where("id", "=", userId)
@@ -32,14 +32,31 @@ export interface LockedKey {
 /**
  * Locks the key that a request acts with until the transaction ends, and returns its settings. Returns undefined if the
  * key or the presented secret is no longer valid. Lock the user with `lockUsers` first.
- * @param digest SHA-256 of the presented secret, in base64.
  */
-export async function lockActingKey(
-  trx: Trx,
-  { keyId, digest }: { readonly keyId: KeyId; readonly digest: string },
-): Promise<LockedKey | undefined> {
+export async function lockActingKey(trx: Trx, key: PresentedKey): Promise<LockedKey | undefined> {
+  const row = await selectUsableKey(trx, key).forShare().executeTakeFirst();
+  if (!row) return undefined;
+  const { isByFormerSecret, ...settings } = row;
+  return { settings, isByFormerSecret };
+}
+
+/** A key, and SHA-256 of the secret that a request presented, in base64. */
+interface PresentedKey {
+  readonly keyId: KeyId;
+  readonly digest: string;
+}
+
+/** The settings of the key that a long read acts with; undefined if the key or the secret is no longer valid. */
+export async function findActingKey(db: Db, key: PresentedKey): Promise<KeySettings | undefined> {
+  const row = await selectUsableKey(db, key).executeTakeFirst();
+  if (!row) return undefined;
+  const { isByFormerSecret: _isByFormerSecret, ...settings } = row;
+  return settings;
+}
+
+function selectUsableKey(db: Db, { keyId, digest }: PresentedKey) {
   const hash = Buffer.from(digest, "base64");
-  const row = await trx
+  return db
     .selectFrom("api_keys")
     .select([...selectSettings, sql<boolean>`hash <> ${hash}`.as("isByFormerSecret")])
     .where("id", "=", keyId)
@@ -48,10 +65,5 @@ export async function lockActingKey(
       sql<boolean>`(hash = ${hash} or exists (
         select from retired_secrets former
         where former.key_id = api_keys.id and former.hash = ${hash} and good_until > clock_timestamp()))`,
-    )
-    .forShare()
-    .executeTakeFirst();
-  if (!row) return undefined;
-  const { isByFormerSecret, ...settings } = row;
-  return { settings, isByFormerSecret };
+    );
 }

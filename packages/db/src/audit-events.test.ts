@@ -16,6 +16,7 @@ afterAll(() => database.drop());
 test.each([
   ["action", "audit_events_by_action"],
   ["actor_user_id", "audit_events_by_actor"],
+  ["target_id", "audit_events_by_target"],
 ])("the events with one %s are found by an index", async (column, index) => {
   const { scope, userId } = await database.db.transaction().execute(async (trx) => {
     const user = { email: `${randomUUID()}@example.com`, name: "Ada", passwordHash: "hash" };

@@ -69,6 +69,8 @@ export const auditOrders = {
 export interface AuditFilter {
   readonly action?: AuditAction | undefined;
   readonly actorUserId?: UserId | undefined;
+  /** The UUID of a user, an API key, an invitation or the workspace. */
+  readonly targetId?: string | undefined;
   /** Only events at or after this time. */
   readonly from?: Date | undefined;
   /** Only events before this time. */
@@ -84,6 +86,7 @@ export async function listAuditEvents(
   let query = selectAuditEvents(trx, scope);
   if (filter.action) query = query.where("audit_events.action", "=", filter.action);
   if (filter.actorUserId) query = query.where("audit_events.actor_user_id", "=", filter.actorUserId);
+  if (filter.targetId) query = query.where("audit_events.target_id", "=", filter.targetId);
   if (filter.from) query = query.where("audit_events.occurred_at", ">=", filter.from);
   if (filter.to) query = query.where("audit_events.occurred_at", "<", filter.to);
   return await cutPage(query, auditOrders[sort], page).execute();

@@ -15,6 +15,7 @@ import * as accountSecurity from "./migrations/0015-account-security.ts";
 import * as invitations from "./migrations/0016-invitations.ts";
 import * as jobs from "./migrations/0017-jobs.ts";
 import * as secondFactors from "./migrations/0020-second-factors.ts";
+import * as auditRetention from "./migrations/0024-audit-retention.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
 
 /** One step in the history of the schema. */
@@ -47,5 +48,6 @@ export const migrations: Migrations = {
   "0016-invitations": invitations,
   "0017-jobs": jobs,
   "0020-second-factors": secondFactors,
+  "0024-audit-retention": auditRetention,
   "0027-webhooks": webhooks,
 };

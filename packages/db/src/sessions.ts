@@ -150,8 +150,8 @@ export async function listSessions(db: Db, userId: UserId): Promise<ListedSessio
 }
 
 /** Whether a session has not ended. Lock the user first, so that the answer stays true until the transaction ends. */
-export async function isSessionLive(trx: Trx, id: SessionId): Promise<boolean> {
-  const session = await trx
+export async function isSessionLive(db: Db, id: SessionId): Promise<boolean> {
+  const session = await db
     .selectFrom("sessions")
     .select("id")
     .where("id", "=", id)

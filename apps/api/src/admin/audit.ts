@@ -1,8 +1,8 @@
 import { listAuditEvents } from "@latchkey/db/audit-events";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import { userId } from "../fields.ts";
+import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
 import { listQuery, readPage, toPage } from "../lists.ts";
-import { auditAction, presentAuditEvent } from "../presenters/audit-event.ts";
+import { presentAuditEvent } from "../presenters/audit-event.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 /** The number of events per page. */
@@ -13,15 +13,14 @@ export const auditRouter = createRouter({
   list: workspaceProcedure("audit:read")
     .input(
       workspaceInput({
-        action: auditAction.optional(),
-        actorId: userId.optional(),
+        ...auditFilterInput,
         cursor: listQuery(["occurredAt"]).shape.cursor,
       }),
     )
-    .query(async ({ ctx: { read, access }, input: { action, actorId, cursor } }) => {
+    .query(async ({ ctx: { read, access }, input: { cursor, ...filter } }) => {
       const { scope } = access;
       const query = { limit: pageSize, sort: "-occurredAt", cursor } as const;
-      const page = { ...readPage(query), filter: { action, actorUserId: actorId } };
+      const page = { ...readPage(query), filter: toAuditFilter(filter) };
       const rows = await read((db) => inWorkspace(db, scope, (trx) => listAuditEvents(trx, scope, page)));
       const { data, nextCursor } = toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });
       return { items: data, nextCursor };

@@ -4,7 +4,7 @@ import { alignLines, alignRows } from "./alignment.ts";
 import type { ItemResult, ListResult, Result } from "./result.ts";
 
 /**
- * Writes a result to `stdout`: JSON on one line, or aligned text. A list is printed while it is read: if reading
+ * Writes a result to `stdout`: JSON on one line, aligned text, or a text in its own format. A list is printed while it is read: if reading
  * fails midway, its beginning has been printed. A reader that stops early, as `head` does, ends the list.
  */
 export async function print(result: Result, isJson: boolean, stdout: Writable): Promise<void> {
@@ -28,6 +28,7 @@ function isBrokenPipe(error: unknown): boolean {
 }
 
 function write(result: Result, isJson: boolean): AsyncIterable<string> | Iterable<string> {
+  if (result.kind === "text") return result.chunks;
   if (result.kind === "item") return [isJson ? `${JSON.stringify(result.json)}\n` : writeItem(result)];
   return isJson ? writeJsonList(result) : alignRows(result);
 }

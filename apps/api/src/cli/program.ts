@@ -1,5 +1,6 @@
 import { Command, Help } from "commander";
 import { version } from "../version.ts";
+import { addAuditCommands } from "./audit/audit-commands.ts";
 import type { CommandIo } from "./command-io.ts";
 import { readCommandLine } from "./command-line.ts";
 import { rejectContradictions } from "./contradictions.ts";
@@ -20,7 +21,7 @@ import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
 export function createProgram(io: CommandIo): Command {
   const program = new Command("latchkey")
     .description(
-      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members, invitations and webhooks.",
+      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members, invitations, webhooks and audit logs.",
     )
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
@@ -58,6 +59,7 @@ export function createProgram(io: CommandIo): Command {
   addMemberCommands(program, createAction);
   addInvitationCommands(program, createAction);
   addWebhookCommands(program, createAction);
+  addAuditCommands(program, createAction);
   addHelpCommands(program);
   rejectContradictions(program);
   return program;

@@ -25,7 +25,13 @@ export interface ListResult {
   readonly emptyText: string;
 }
 
-export type Result = ItemResult | ListResult;
+/** A text of any length in a format of its own, which `--json` doesn't change. It is printed while it is read. */
+export interface TextResult {
+  readonly kind: "text";
+  readonly chunks: AsyncIterable<string>;
+}
+
+export type Result = ItemResult | ListResult | TextResult;
 
 /** A result that is printed with a view. */
 export function itemOf<Item extends object>(item: Item, view: View<Item>): ItemResult {

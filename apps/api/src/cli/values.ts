@@ -3,7 +3,7 @@ import { permissions, roles } from "@latchkey/auth/permissions";
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import type { UserReference } from "../domain/accounts.ts";
-import { email } from "../fields.ts";
+import { decodeTargetId, email, instant } from "../fields.ts";
 
 /** How the values of arguments and options are read. Each message says what is allowed. */
 
@@ -33,6 +33,27 @@ export const userReference = z.string().transform((text, context): UserReference
   context.addIssue({
     code: "custom",
     message: "Expected an email address or the ID of a user, such as usr_01h455vb4pex5vsknk084sn02q.",
+  });
+  return z.NEVER;
+});
+
+/** The ID of what an audit event is about. */
+export const auditTarget = z.string().transform((text, context): string => {
+  const id = decodeTargetId(text);
+  if (id) return id;
+  const message = "Expected the ID of a user, an API key, an invitation or the workspace.";
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
+/** A time in UTC, or a date, which stands for its beginning. */
+export const time = z.string().transform((text, context) => {
+  const full = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
+  const parsed = instant.safeParse(full);
+  if (parsed.success) return parsed.data;
+  context.addIssue({
+    code: "custom",
+    message: "Expected a date or a time in UTC, such as 2026-03-01 or 2026-03-01T09:30:00Z.",
   });
   return z.NEVER;
 });

@@ -14,6 +14,7 @@ import { isUserActing, lockActingKey } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import type { KeySettings } from "@latchkey/db/key-settings";
 import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -200,10 +201,26 @@ export async function requireStillActing(
   const key = await lockActingKey(trx, actor);
   if (!key) throw new AppError("FORBIDDEN");
   const { settings, isByFormerSecret } = key;
+  const restrictions = requireKeyAllows(settings, { address, requirement });
+  return { keyId: actor.keyId, restrictions, isRestricted: isRestricted(settings), isByFormerSecret };
+}
+
+/**
+ * Checks what a key's restrictions say about a request.
+ * @returns the restrictions; undefined for a key without any.
+ * @throws {AppError} FORBIDDEN
+ */
+export function requireKeyAllows(
+  settings: KeySettings,
+  {
+    address,
+    requirement,
+  }: { readonly address: string | null; readonly requirement: Requirement | undefined },
+): Restrictions | undefined {
   const restrictions = compileRestrictions(settings);
   if (requirement && !meetsRequirement(restrictions, requirement)) throw new AppError("FORBIDDEN");
   if (!allowsAddress(restrictions, address ?? undefined)) throw new AppError("FORBIDDEN");
-  return { keyId: actor.keyId, restrictions, isRestricted: isRestricted(settings), isByFormerSecret };
+  return restrictions;
 }
 
 function meetsRequirement(restrictions: Restrictions | undefined, requirement: Requirement): boolean {

@@ -73,7 +73,7 @@ export function admitFirst(gate: AdmissionGate, { open, app, answerFailure }: Re
   const handleOther = app.callback();
   const write = createBatcher<Written>(queueMicrotask, ({ ctx, reply }) => {
     try {
-      writeReply(ctx.res, reply);
+      writeReply(ctx.res, reply)?.catch((thrown: unknown) => answerFailure(ctx, thrown));
     } catch (thrown) {
       answerFailure(ctx, thrown);
     }

@@ -25,7 +25,7 @@ const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 }, level: 6 };
 export async function compressReply(ctx: Context, { status, headers, body }: Reply): Promise<Reply> {
   const headersWithVary = [...headers, "Vary", "Accept-Encoding"];
   const encoding = preferredEncoding(ctx, ["br", "gzip"] as const);
-  if (body === undefined || body.length < minLength || encoding === undefined) {
+  if (typeof body !== "string" || body.length < minLength || encoding === undefined) {
     return { status, headers: headersWithVary, body };
   }
   const compressed = await compressors[encoding](body, options);

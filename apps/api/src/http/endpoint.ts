@@ -9,6 +9,7 @@ import type { Instance } from "../domain/instance.ts";
 import { andThen } from "./and-then.ts";
 import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
+import { openFile, type StreamedFile } from "./streamed-file.ts";
 
 /**
  * The access that an endpoint requires. `key`: a valid API key. `unrestricted-key`: a valid API key that is not
@@ -69,7 +70,16 @@ export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
       /** Fields, at any depth, whose changes don't change the `ETag`. */
       readonly notInEtag?: readonly string[];
     }
+  | FileResponse
   | { readonly status: 204; readonly schema?: undefined };
+
+/** A response with a file that is streamed. */
+interface FileResponse {
+  readonly status: 200;
+  readonly schema?: undefined;
+  /** The types that the file can have, with an example of each. */
+  readonly file: Readonly<Record<string, string>>;
+}
 
 /**
  * A secret that a response issues. It is shown once and not stored, so that a retry can't get it again: a retry gets a
@@ -121,6 +131,8 @@ export interface Endpoint {
   readonly authorize?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;
   /** Parses the raw parts of a request, runs the handler, and removes undeclared fields from its result. */
   readonly run: (raw: RawInput, call: AnyCall) => Answer | Promise<Answer>;
+  /** Parses the raw parts of a request and opens the file to stream; for an endpoint with a {@link FileResponse}. */
+  readonly openFile?: (raw: RawInput, call: AnyCall) => Promise<StreamedFile>;
 }
 
 /** The body of a response, with only the fields of the response's schema; undefined for no body. */
@@ -183,6 +195,29 @@ export function defineEndpoint<
       // Admission sets `access` if the declaration requires a permission in a workspace.
       return andThen(handle(input, (authorize ? { ...call, transact } : call) as CallOf<Allowed>), strip);
     },
+  };
+}
+
+/** Declares an endpoint that responds with a file. Its call's `read` can be used as long as the file is streamed. */
+export function defineFileEndpoint<Parts extends RequestParts, Allowed extends Access>(
+  declaration: Pick<Endpoint, "path" | "operationId" | "summary" | "description" | "errors"> & {
+    readonly access: Allowed;
+    readonly request: Parts;
+    readonly response: FileResponse;
+    readonly open: (input: Parsed<Parts>, call: CallOf<Allowed>) => StreamedFile;
+  },
+): Endpoint {
+  const { open, ...facts } = declaration;
+  return {
+    ...facts,
+    method: "GET",
+    isCompressible: false,
+    run: () => {
+      throw new Error("This endpoint responds with a file.");
+    },
+    // Admission sets `access` if the declaration requires a permission in a workspace.
+    openFile: async (raw, call) =>
+      await openFile(open(parseInput(facts.request, raw) as Parsed<Parts>, call as CallOf<Allowed>)),
   };
 }
 

@@ -19,6 +19,7 @@ import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply } from "./reply.ts";
+import { fileReply } from "./streamed-file.ts";
 import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
 
 declare module "koa" {
@@ -60,15 +61,23 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
     return andThen(readBody(ctx, endpoint), (body) => {
       const input = { params, query, body };
       const deadline = performance.now() + budgetMs;
+      // A file is read in many turns, long after the response has begun.
+      const findDeadline = (): number =>
+        endpoint.openFile ? Math.max(deadline, performance.now() + responseDeadlineMs) : deadline;
       const call = createCall(ctx, instance, endpoint, {
         principal,
         access,
         address,
         read: (work) =>
-          reads.run(principal.userId, deadline, () => instance.readDb.connection().execute(work)),
+          reads.run(principal.userId, findDeadline(), () => instance.readDb.connection().execute(work)),
         transact: (work) =>
           changes.run(principal.userId, deadline, () => instance.db.transaction().execute(work)),
       });
+      if (endpoint.openFile) {
+        return withinDeadline(budgetMs, endpoint.openFile(input, call)).then((file) =>
+          fileReply(requestId, file, rateLimitHeaders(ctx.limit)),
+        );
+      }
       const result = runEndpoint(ctx, endpoint, { input, call });
       return andThen(
         result instanceof Promise ? withinDeadline(budgetMs, result) : result,
@@ -182,7 +191,7 @@ function createCall(
 
 /** The entity tag of a response body; undefined for a resource without versions. */
 function tagOf({ response }: Endpoint, answer: Answer): string | undefined {
-  if (response.status === 204 || !response.hasEtag || !answer) return undefined;
+  if (!response.schema || !response.hasEtag || !answer) return undefined;
   return etagOf(answer, response.notInEtag);
 }
 

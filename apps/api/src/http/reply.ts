@@ -1,11 +1,13 @@
 import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 
 /** A response that is ready to be written. */
 export interface Reply {
   readonly status: number;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body: string | Buffer | undefined;
+  readonly body: string | Buffer | Readable | undefined;
 }
 
 /** Creates a reply with a JSON body, or without a body if the value is undefined. */
@@ -45,10 +47,29 @@ export function jsonReply(
 const commonHeaders = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 /**
- * Writes status, headers and body in one step. Bypasses Koa's `respond`, which sets each header separately and checks
+ * Writes status, headers and body in one step, or streams the body. Bypasses Koa's `respond`, which sets each header separately and checks
  * the type of the body again. Later code must not change the response.
+ * @returns for a stream, a promise that is fulfilled when it has been sent or the client has closed the connection, and
+ *   rejected when it can't be read; the connection is then closed.
  */
-export function writeReply(res: ServerResponse, { status, headers, body }: Reply): void {
+export function writeReply(res: ServerResponse, { status, headers, body }: Reply): Promise<void> | undefined {
   res.writeHead(status, headers as string[]); // Node only reads them.
+  if (body instanceof Readable) return stream(body, res);
   res.end(body);
+  return undefined;
+}
+
+async function stream(body: Readable, res: ServerResponse): Promise<void> {
+  let failure: { readonly error: unknown } | undefined;
+  async function* read(): AsyncGenerator<unknown> {
+    try {
+      yield* body;
+    } catch (error) {
+      failure = { error };
+      // Without the error, which Koa would report as one of the connection.
+      res.destroy();
+    }
+  }
+  await pipeline(read, res).catch(() => undefined);
+  if (failure) throw failure.error;
 }

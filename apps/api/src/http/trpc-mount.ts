@@ -1,3 +1,5 @@
+import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
+import type { UserId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
 import compression from "compression";
@@ -11,7 +13,8 @@ import { clientAddress } from "./client-address.ts";
 import type { ExplainRequest } from "./explain-request.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requireSameOrigin } from "./same-site.ts";
-import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
+import { toHeaders } from "./to-headers.ts";
+import { createChangeSemaphore } from "./user-concurrency.ts";
 
 type ConnectMiddleware = NonNullable<Parameters<typeof nodeHTTPRequestHandler>[0]["middleware"]>;
 
@@ -41,17 +44,19 @@ const siteDataToClear = '"storage"';
  */
 export function trpcMount({
   instance,
+  reads,
   explain,
   events,
 }: {
   readonly instance: Instance;
+  /** Shared with everything else that reads for signed-in users. */
+  readonly reads: FairSemaphore<UserId>;
   readonly explain: ExplainRequest;
   readonly events: EventLog;
 }): Middleware {
   // Each request looks up its session on a connection for changes. One connection is left to the lookups, so that they
   // don't wait behind long changes.
   const changes = createChangeSemaphore(Math.max(1, instance.changeConnections - 1));
-  const reads = createReadSemaphore(instance.readConnections);
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);
@@ -125,12 +130,4 @@ function requireBatchWithinCost(path: string): void {
   if (cost <= maxBatchCost) return;
   const message = `These calls cost ${cost}, and a batch may cost ${maxBatchCost}. Send them in several requests.`;
   throw new AppError("BAD_REQUEST", { message });
-}
-
-function toHeaders(headers: NodeJS.Dict<string | string[]>): Headers {
-  const result = new Headers();
-  for (const [name, value] of Object.entries(headers)) {
-    for (const item of [value].flat()) if (item !== undefined) result.append(name, item);
-  }
-  return result;
 }

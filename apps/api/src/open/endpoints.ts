@@ -6,6 +6,7 @@ import { listApiKeys } from "./api-keys/list-api-keys.ts";
 import { revokeCurrentApiKey } from "./api-keys/revoke-current-api-key.ts";
 import { rotateApiKey } from "./api-keys/rotate-api-key.ts";
 import { updateApiKey } from "./api-keys/update-api-key.ts";
+import { exportAuditEvents } from "./audit-events/export-audit-events.ts";
 import { listAuditEvents } from "./audit-events/list-audit-events.ts";
 import { getConfig } from "./global/get-config.ts";
 import { createInvitation } from "./invitations/create-invitation.ts";
@@ -66,4 +67,5 @@ export const endpoints: readonly Endpoint[] = [
   listWebhookDeliveries,
   redeliverWebhookDelivery,
   listAuditEvents,
+  exportAuditEvents,
 ];

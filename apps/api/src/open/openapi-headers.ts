@@ -22,6 +22,12 @@ export const headers = {
     schema: { type: "string", pattern: '^<.+>; rel="next"$', maxLength: 4_096 },
     example: '<https://keys.example.com/open/workspaces?limit=25&cursor=WyJjcmVhdGVkQXQi>; rel="next"',
   },
+  "Content-Disposition": {
+    description: "The name of the file.",
+    required: true,
+    schema: { type: "string", pattern: '^attachment; filename="[^"]+"$', maxLength: 100 },
+    example: 'attachment; filename="audit-log-2026-03-01.csv"',
+  },
   "Idempotent-Replayed": {
     description:
       "Present if an earlier request with the same `Idempotency-Key` was carried out, so that this one was not.",
@@ -87,7 +93,7 @@ export function readsIfMatch(endpoint: Endpoint): boolean {
 
 /** Whether an endpoint evaluates `If-None-Match`. */
 export function readsIfNoneMatch({ method, response }: Endpoint): boolean {
-  return method === "GET" && response.status !== 204 && response.hasEtag === true;
+  return method === "GET" && response.schema !== undefined && response.hasEtag === true;
 }
 
 /** The request headers that several operations read. */

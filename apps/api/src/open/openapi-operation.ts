@@ -117,6 +117,18 @@ function describeAnswer({ method, response }: Endpoint): ZodOpenApiResponseObjec
   const description = successes[response.status];
   const replayed: readonly HeaderName[] = method === "POST" ? ["Idempotent-Replayed"] : [];
   if (response.status === 204) return { description, headers: describeHeaders([], replayed) };
+  if (!response.schema) {
+    return {
+      description: "Success. A connection that closes early means that the file is incomplete.",
+      headers: describeHeaders(["Content-Disposition"]),
+      content: Object.fromEntries(
+        Object.entries(response.file).map(([type, example]) => [
+          type,
+          { schema: { type: "string" }, example } as const,
+        ]),
+      ),
+    };
+  }
   const { schema, hasEtag } = response;
   const sometimes: readonly HeaderName[] = "nextCursor" in schema.shape ? ["Link", ...replayed] : replayed;
   return {

@@ -59,6 +59,7 @@ const table = readTable(`
   redeliverWebhookDelivery                401     403       403      403     403     200    200
   redeliverWebhookDelivery, of another    401     403       403      403     403     404    404
   listAuditEvents                         401     403       403      403     403     200    200
+  exportAuditEvents                       401     403       403      403     403     200    200
 `);
 
 type Member = Exclude<Caller, "nobody">;
@@ -286,6 +287,11 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "redeliverWebhookDelivery, of another": { webhookOf: "theirs" },
   listAuditEvents: { shows: ({ people }) => ["member.added", people.removed.id], showsKeys: true },
+  exportAuditEvents: {
+    query: "format=csv",
+    shows: ({ people }) => ["occurredAt,action", "member.added", people.removed.id],
+    showsKeys: true,
+  },
 };
 
 /** The log events of a change of a key: one in its owner's security log, and one in the owner's workspace. */

@@ -15,13 +15,29 @@ export interface Failure {
   readonly issues: readonly FieldIssue[];
 }
 
+/** An error response to a call that tRPC didn't make. */
+export class ResponseError extends Error {
+  override readonly name = "ResponseError";
+  /** The body of the response, parsed. */
+  readonly body: unknown;
+
+  constructor(body: unknown) {
+    super("The server responded with an error.");
+    this.body = body;
+  }
+}
+
 /** An error of one field. The app shows its message and doesn't use its code. */
 type FieldIssue = Pick<Issue, "path" | "message">;
 
 /** Converts any error that a call throws to a failure. */
 export function describeFailure(error: unknown): Failure {
   const rejection =
-    error instanceof TRPCClientError ? (parseProcedureError(error) ?? parseServerError(error)) : undefined;
+    error instanceof TRPCClientError
+      ? (parseProcedureError(error) ?? parseErrorBody(error.meta?.responseJSON))
+      : error instanceof ResponseError
+        ? parseErrorBody(error.body)
+        : undefined;
   return (
     rejection ?? {
       code: "NO_ANSWER",
@@ -42,8 +58,7 @@ function parseProcedureError({ data, message }: TRPCClientError<never>): Failure
  * Parses the error of a call that no procedure handled, for example during startup:
  * `{ error: { code, … } }`.
  */
-function parseServerError({ meta }: TRPCClientError<never>): Failure | undefined {
-  const body = meta?.responseJSON;
+function parseErrorBody(body: unknown): Failure | undefined {
   return isRecord(body) && isRecord(body.error) ? toFailure(body.error, body.error.message) : undefined;
 }
 

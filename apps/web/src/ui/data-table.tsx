@@ -96,7 +96,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
     ...column,
     minWidth: column.isTime && isExact ? Math.max(column.minWidth, exactTimeWidth) : column.minWidth,
   }));
-  const shown = fitColumns(layouts, chosen, width - fixed);
+  const shown = fitColumns(layouts, chosen, width, fixed);
   const definitions = useMemo(() => columns.map(defineColumn), [columns]);
   const data = useMemo(() => [...(items ?? [])], [items]);
   // Without the IDs of rows that are no longer in the list, which the URL may still contain.

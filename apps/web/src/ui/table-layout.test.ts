@@ -59,3 +59,7 @@ test("switches to cards with all chosen columns below 560 px", () => {
   expect([isCards(559), isCards(560)]).toEqual([true, false]);
   expect(fitColumns(columns, undefined, 300).size).toBe(4);
 });
+
+test("omits columns beside actions in a table, however narrow the rest of it is", () => {
+  expect(fitColumns(columns, undefined, 560, 60).size).toBeLessThan(4);
+});

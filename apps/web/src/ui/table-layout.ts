@@ -35,13 +35,16 @@ export function chooseColumns<Column extends ColumnLayout>(
 
 /**
  * Returns the chosen columns that fit, with the width of each in pixels. In cards, all of them fit.
- * @param width The available width for all columns, in pixels.
+ * @param listWidth The width of the list, in pixels.
+ * @param fixedWidth The part of it that the selection and the actions take.
  */
 export function fitColumns(
   columns: readonly ColumnLayout[],
   chosen: readonly string[] | undefined,
-  width: number,
+  listWidth: number,
+  fixedWidth = 0,
 ): ReadonlyMap<string, number> {
+  const width = listWidth - fixedWidth;
   const candidates = chooseColumns(columns, chosen);
   const fitting = new Set<string>();
   let used = 0;
@@ -52,7 +55,7 @@ export function fitColumns(
       one.rank - other.rank,
   );
   for (const { id, minWidth } of first ? [first, ...byRank] : []) {
-    if (fitting.size > 0 && !isCards(width) && used + minWidth > width) break;
+    if (fitting.size > 0 && !isCards(listWidth) && used + minWidth > width) break;
     fitting.add(id);
     used += minWidth;
   }

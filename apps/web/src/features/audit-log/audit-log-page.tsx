@@ -1,7 +1,8 @@
-import { Button, Select } from "@mantine/core";
+import { ActionIcon, Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconDownload, IconFilter } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { type AuditAction, actionTitles } from "../../server/action-titles.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
@@ -12,16 +13,17 @@ import { countOf } from "../../ui/count.ts";
 import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { ShowMore } from "../../ui/show-more.tsx";
 import classes from "../../ui/toolbar.module.css";
 import { auditLogColumns } from "./audit-log-columns.tsx";
-import { isAction } from "./audit-log-search.ts";
+import { AuditLogFilters } from "./audit-log-filters.tsx";
+import type { AuditLogSearch } from "./audit-log-search.ts";
 import { useAuditLog } from "./use-audit-log.ts";
 
 const route = getRouteApi("/app/w/$slug/audit");
-const anyAction = { value: "any", label: "Everything" };
 
 export function AuditLogPage(): ReactElement {
   const { workspace } = route.useRouteContext();
@@ -60,32 +62,33 @@ export function AuditLogPage(): ReactElement {
   );
 }
 
+const exportDialog = {
+  load: () => import("./export-dialog.tsx").then((module) => module.ExportDialog),
+  closed: { isOpen: false },
+};
+
 function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const log = useAuditLog(workspace.id, search);
   const failure = useLoadingFailure(log);
+  const [isExportOpen, exporting] = useDisclosure(false);
   const events = log.data?.pages.flatMap(({ items }) => items);
-  const choose = (action: AuditAction | undefined) =>
-    void navigate({ search: action ? { action } : {}, replace: true });
+  const showOnly = (next: AuditLogSearch) => void navigate({ search: next, replace: true });
+  const actorName = events?.find(({ actor }) => actor.userId === search.actor)?.actor.name ?? undefined;
   return (
     <>
+      <AuditLogFilters workspaceId={workspace.id} search={search} actorName={actorName} onSearch={showOnly} />
       <div className={classes.toolbar}>
-        <div className={classes.filters}>
-          <Select
-            className={classes.filter}
-            aria-label="Action"
-            data={[anyAction, ...Object.entries(actionTitles).map(([value, label]) => ({ value, label }))]}
-            value={search.action ?? anyAction.value}
-            onChange={(value) => choose(isAction(value) ? value : undefined)}
-          />
-        </div>
         <div className={classes.results}>
           <span role="status" className={classes.count}>
             {log.isPlaceholderData
               ? "Loading…"
               : !failure && events && describeCount(events.length, log.hasNextPage)}
           </span>
+          <Button variant="default" leftSection={<IconDownload size={16} />} onClick={exporting.open}>
+            Export
+          </Button>
         </div>
       </div>
       {failure ? (
@@ -97,7 +100,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
           onRetry={() => void log.refetch()}
         />
       ) : events?.length === 0 ? (
-        <EmptyLog isFiltered={search.action !== undefined} onClear={() => choose(undefined)} />
+        <EmptyLog isFiltered={Object.keys(search).length > 0} onClear={() => showOnly({})} />
       ) : (
         <>
           <DataTable
@@ -107,6 +110,8 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
             isStale={log.isPlaceholderData}
             idOf={idOf}
             chosen={undefined}
+            actions={TargetLink}
+            actionsWidth={60}
           />
           {events && (log.hasNextPage || events.length > 50) && (
             <ShowMore
@@ -124,7 +129,33 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
           )}
         </>
       )}
+      <LazyDialog
+        source={exportDialog}
+        props={{ workspace, search, isOpen: isExportOpen, onClose: exporting.close }}
+      />
     </>
+  );
+}
+
+/** Shows only the events with the same target. */
+function TargetLink({ target }: AuditEvent): ReactElement {
+  const label = "Show only changes of this target";
+  return (
+    <ActionIcon
+      variant="subtle"
+      aria-label={label}
+      title={label}
+      renderRoot={(props) => (
+        <Link
+          {...props}
+          from="/w/$slug/audit"
+          search={(former) => ({ ...former, target: target.id })}
+          replace
+        />
+      )}
+    >
+      <IconFilter size={16} />
+    </ActionIcon>
   );
 }
 
@@ -144,7 +175,7 @@ interface EmptyLogProps {
 function EmptyLog({ isFiltered, onClear }: EmptyLogProps): ReactElement {
   return (
     <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>{isFiltered ? "No events of this kind yet" : "Nothing yet"}</h2>
+      <h2 className={emptyClasses.title}>{isFiltered ? "No event matches" : "Nothing yet"}</h2>
       <p className={emptyClasses.words}>
         Changes to the workspace, its members and its API keys appear here, with the person and IP address.
       </p>

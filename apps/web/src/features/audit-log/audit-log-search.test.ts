@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseAuditLogSearch } from "./audit-log-search.ts";
+import { parseAuditLogSearch, toFilter } from "./audit-log-search.ts";
 
 test("parses an action", () => {
   expect(parseAuditLogSearch({ action: "member.role-changed" })).toEqual({ action: "member.role-changed" });
@@ -7,4 +7,34 @@ test("parses an action", () => {
 
 test.each(["", "member", "toString", 3, undefined])("drops the invalid action %j", (action) => {
   expect(parseAuditLogSearch({ action })).toEqual({});
+});
+
+const actor = "usr_01h455vb4pex5vsknk084sn02q";
+const target = "key_01h455vb4pex5vsknk084sn02q";
+
+test("parses the actor, the target and the days", () => {
+  const search = { actor, target, from: "2026-03-01", to: "2026-03-31" };
+  expect(parseAuditLogSearch(search)).toEqual(search);
+});
+
+test.each([
+  { actor: target },
+  { actor: "me" },
+  { target: "evt_01h455vb4pex5vsknk084sn02q" },
+  { from: "yesterday" },
+  { from: "2026-02-30" },
+  { to: "0002-03-01" },
+  { to: 3 },
+])("drops the invalid filter %j", (search) => {
+  expect(parseAuditLogSearch(search)).toEqual({});
+});
+
+test("filters from the beginning of the first day to the end of the last one, in the reader's time zone", () => {
+  expect(toFilter({ actor, target, from: "2026-03-01", to: "2026-03-31" })).toEqual({
+    actorId: actor,
+    targetId: target,
+    from: new Date(2026, 2, 1).toISOString(),
+    to: new Date(2026, 3, 1).toISOString(),
+  });
+  expect(toFilter({})).toEqual({});
 });

@@ -1,10 +1,10 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import type { AuditLogSearch } from "./audit-log-search.ts";
+import { type AuditLogSearch, toFilter } from "./audit-log-search.ts";
 
 /** The paginated query for the audit log of a workspace, newest first. */
-function auditLogQuery(workspaceId: string, { action }: AuditLogSearch) {
-  const input = { workspaceId, ...(action && { action }) };
+function auditLogQuery(workspaceId: string, search: AuditLogSearch) {
+  const input = { workspaceId, ...toFilter(search) };
   return infiniteQueryOptions({
     queryKey: trpc.audit.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import type { CreateAction } from "../create-action.ts";
+
+export function addAuditCommands(program: Command, createAction: CreateAction): void {
+  const audit = program.command("audit").description("audit logs of workspaces");
+  audit
+    .command("export <workspace>")
+    .description("print the audit log of a workspace, newest first, in a format that --json doesn't change")
+    .requiredOption("--format <format>", "the format: csv, ndjson")
+    .option("--from <time>", "only changes at this time or later: a date or a time in UTC")
+    .option("--to <time>", "only changes before this time")
+    .option("--actor <user>", "only changes made by this user: an email address or a user ID")
+    .option("--action <action>", "only changes of one kind, such as member.removed")
+    .option("--target <id>", "only changes of this user, API key, invitation or workspace")
+    .action(createAction(async () => (await import("./export-audit-log.ts")).exportAuditLogTask));
+}

@@ -1,0 +1,18 @@
+/** What begins a formula in a spreadsheet, or what spreadsheets skip before one. */
+const formulaStart = /^[=+\-@\t\r]/;
+
+/**
+ * Formats a row of a CSV file, with its line break. A cell that a spreadsheet would take for a formula gets an
+ * apostrophe in front: spreadsheets then show it as text.
+ * @see https://www.rfc-editor.org/rfc/rfc4180
+ * @see https://owasp.org/www-community/attacks/CSV_Injection
+ */
+export function toCsvRow(cells: readonly (string | null)[]): string {
+  return `${cells.map(toCell).join(",")}\r\n`;
+}
+
+function toCell(value: string | null): string {
+  if (value === null) return "";
+  const text = formulaStart.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

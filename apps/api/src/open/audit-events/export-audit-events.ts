@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { toAuditFilter } from "../../audit-filter.ts";
+import { readAuditLog, requireAuditAccess } from "../../domain/audit-log.ts";
+import { defineFileEndpoint } from "../../http/endpoint.ts";
+import { exportFormats, exportTypes, formatAuditLog, nameExport } from "../../presenters/audit-export.ts";
+import { workspaceParams } from "../../schemas.ts";
+import { auditFilterQuery } from "./audit-filter-query.ts";
+
+const query = z.strictObject({
+  format: z.enum(exportFormats).default("ndjson").meta({
+    description:
+      "`ndjson`: each line is an event as in the list of audit events. `csv`: one row per event, with the members' names as the header; in front of a cell that begins like a formula, there is an apostrophe.",
+  }),
+  ...auditFilterQuery,
+});
+
+export const exportAuditEvents = defineFileEndpoint({
+  path: "/workspaces/:workspaceId/audit-events/export",
+  operationId: "exportAuditEvents",
+  summary: "Export audit events",
+  description:
+    "Streams all changes to a workspace that match, newest first, as they were when the request arrived. The request counts as one use.",
+  access: { workspace: "audit:read" },
+  request: { params: workspaceParams, query },
+  response: {
+    status: 200,
+    file: {
+      "application/x-ndjson": '{"id":"evt_01h455vb4pex5vsknk084sn02q","action":"member.removed"}\n',
+      "text/csv":
+        "id,occurredAt,action\r\nevt_01h455vb4pex5vsknk084sn02q,2026-03-01T09:30:00.000Z,member.removed\r\n",
+    },
+  },
+  errors: [],
+  open: ({ query }, { read, origin, now, access: { scope } }) => {
+    const pages = readAuditLog(read, { scope, filter: toAuditFilter(query) }, (db) =>
+      requireAuditAccess(db, scope, origin),
+    );
+    return {
+      contentType: exportTypes[query.format],
+      name: nameExport(query.format, now),
+      chunks: formatAuditLog(pages, query.format),
+    };
+  },
+});

@@ -1,0 +1,52 @@
+import { ResponseError } from "../../server/failure.ts";
+import type { toFilter } from "./audit-log-search.ts";
+
+export type ExportFormat = "csv" | "ndjson";
+
+/** An exported audit log. */
+interface ExportedLog {
+  readonly blob: Blob;
+  readonly count: number;
+}
+
+const lineFeed = 10;
+
+/**
+ * Downloads the events that match. The browser, and not this code, decides whether a large file is kept in memory.
+ * @param options.onProgress called with the number of events so far.
+ * @throws {ResponseError} for an error response; another error if the connection closes early or `signal` aborts.
+ */
+export async function exportAuditLog(
+  input: { readonly workspaceId: string; readonly format: ExportFormat } & ReturnType<typeof toFilter>,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (count: number) => void },
+): Promise<ExportedLog> {
+  const response = await fetch("/exports/audit-events", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(input),
+    signal,
+  });
+  if (!response.ok || !response.body) throw new ResponseError(await response.json().catch(() => undefined));
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  // The first line of a CSV file is the header.
+  let count = input.format === "csv" ? -1 : 0;
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    for (const byte of value) if (byte === lineFeed) count += 1;
+    onProgress(Math.max(0, count));
+  }
+  const type = response.headers.get("Content-Type") ?? "text/plain";
+  return { blob: new Blob(chunks, { type }), count };
+}
+
+/** Lets the browser save a file. */
+export function saveFile(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // Chromium reads the URL after the click has been handled.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,103 @@
+import { Button, Group, Modal } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactElement, useEffect, useRef, useState } from "react";
+import { describeFailure, ResponseError } from "../../server/failure.ts";
+import type { SessionWorkspace } from "../../server/trpc.ts";
+import { Choice, Choices } from "../../ui/choice.tsx";
+import { countOf } from "../../ui/count.ts";
+import classes from "../../ui/dialog.module.css";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { type AuditLogSearch, toFilter } from "./audit-log-search.ts";
+import { type ExportFormat, exportAuditLog, saveFile } from "./export-audit-log.ts";
+
+interface ExportDialogProps {
+  readonly workspace: SessionWorkspace;
+  /** The filters of the page, which the export has too. */
+  readonly search: AuditLogSearch;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Exports the events that match the filters, with the number so far. Closing the dialog cancels the export. */
+export function ExportDialog({ isOpen, onClose, ...props }: ExportDialogProps): ReactElement {
+  return (
+    <Modal opened={isOpen} onClose={onClose} title="Export the audit log" size={480}>
+      {isOpen && <Export {...props} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen">): ReactElement {
+  const [format, setFormat] = useState<ExportFormat>("csv");
+  const [count, setCount] = useState(0);
+  const stopping = useRef<AbortController>(undefined);
+  useEffect(() => () => stopping.current?.abort(), []);
+  const download = useMutation({
+    mutationFn: () => {
+      setCount(0);
+      const controller = new AbortController();
+      stopping.current = controller;
+      const input = { workspaceId: workspace.id, format, ...toFilter(search) };
+      return exportAuditLog(input, { signal: controller.signal, onProgress: setCount });
+    },
+    onSuccess: ({ blob, count: exported }) => {
+      saveFile(blob, `${workspace.slug}-audit-log.${format}`);
+      notifications.show({ message: `Exported ${countOf(exported, "event", "events")}.` });
+      onClose();
+    },
+    retry: false,
+  });
+  const isFiltered = Object.keys(search).length > 0;
+  return (
+    <>
+      <p className={classes.words}>
+        {isFiltered
+          ? "The file contains all events that match the filters of the page, newest first."
+          : "The file contains all events of this workspace, newest first."}
+      </p>
+      {download.isPending ? (
+        <p className={classes.words} role="status">
+          {countOf(count, "event", "events")} so far
+        </p>
+      ) : (
+        <Choices label="Format">
+          <Choice
+            kind="radio"
+            name="format"
+            label="CSV"
+            help="For spreadsheets. Text that a spreadsheet would take for a formula begins with an apostrophe."
+            isChosen={format === "csv"}
+            hasAutofocus
+            onChoose={() => setFormat("csv")}
+          />
+          <Choice
+            kind="radio"
+            name="format"
+            label="NDJSON"
+            help="For programs: each line is an event in JSON, as in the open API."
+            isChosen={format === "ndjson"}
+            onChoose={() => setFormat("ndjson")}
+          />
+        </Choices>
+      )}
+      {download.error && <ExportFailure error={download.error} />}
+      <Group justify="flex-end" gap={8} mt={16}>
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button disabled={download.isPending} onClick={() => download.mutate()}>
+          Export
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+function ExportFailure({ error }: { readonly error: Error }): ReactElement {
+  const { message, requestId } =
+    error instanceof ResponseError
+      ? describeFailure(error)
+      : { message: "The export stopped before it was complete. Try again.", requestId: undefined };
+  return <FormFailure message={message} requestId={requestId} />;
+}

@@ -1,0 +1,169 @@
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// The filters of the audit log, and its export.
+
+const environment = prepareEnvironment();
+
+let page: Page;
+let address: string;
+let workspaceId: string;
+let complaints: readonly string[];
+
+beforeAll(async () => {
+  ({ page, complaints } = await environment.browser.open({ acceptDownloads: true }));
+  await enter(page, environment.baseUrl);
+  const { id, slug } = await getWorkspace(page);
+  workspaceId = id;
+  address = `${environment.baseUrl}/w/${slug}/audit`;
+  await environment.command(
+    ["user", "create", "--email", "grace@example.com", "--name", "Grace", "--password-stdin"],
+    "a horse that counts to ten",
+  );
+  await environment.command([
+    "member",
+    "add",
+    "--workspace",
+    id,
+    "--user",
+    "grace@example.com",
+    "--role",
+    "admin",
+  ]);
+  await proceduresOf(page).workspaces.rename.mutate({ workspaceId: id, name: "=Engines", version: 1 });
+});
+
+afterEach(() => {
+  expect(complaints).toEqual([]);
+});
+
+const status = (text: string) => page.getByRole("status").filter({ hasText: text }).first().waitFor();
+
+test("filters by action, person, target and day, in the URL", async () => {
+  await page.goto(address);
+  await status("3 events");
+  await page.getByRole("combobox", { name: "Action" }).click();
+  await page.getByRole("option", { name: "Workspace renamed" }).click();
+  await status("1 event");
+  expect(new URL(page.url()).search).toBe("?action=workspace.renamed");
+  await page.goto(address);
+  await page.getByRole("combobox", { name: "Changed by" }).click();
+  await page.getByRole("option", { name: /^Grace/ }).click();
+  await page.getByRole("heading", { name: "No event matches" }).waitFor();
+  await page.getByRole("button", { name: "Show all events" }).click();
+  await status("3 events");
+  await page
+    .getByRole("row", { name: /added/ })
+    .getByRole("link", { name: "Show only changes of this target" })
+    .click();
+  await status("1 event");
+  await page.getByText("added Grace as an admin").waitFor();
+  expect(await page.getByRole("textbox", { name: "Target" }).inputValue()).toMatch(/^usr_/);
+  await page.getByRole("textbox", { name: "Target" }).fill("usr_");
+  await page.getByText("Enter the ID of a member, an API key or an invitation.").waitFor();
+  await page.getByRole("textbox", { name: "Target" }).fill("");
+  await status("3 events");
+  await page.getByLabel("From").fill("2020-02-30");
+  await page.getByText("Enter a day, such as 2026-03-01.").waitFor();
+  await page.getByLabel("From").fill("2020-01-01");
+  await page.getByLabel("To", { exact: true }).fill("2020-01-31");
+  await page.getByRole("heading", { name: "No event matches" }).waitFor();
+  expect(new URL(page.url()).search).toBe("?from=2020-01-01&to=2020-01-31");
+  await page.reload();
+  await page.getByRole("heading", { name: "No event matches" }).waitFor();
+  expect(await page.getByLabel("From").inputValue()).toBe("2020-01-01");
+});
+
+test("finds a person by the keyboard", async () => {
+  await page.goto(address);
+  await page.getByRole("combobox", { name: "Changed by" }).focus();
+  await page.getByRole("option", { name: /^Grace/ }).waitFor();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.type("lovelace");
+  await page.getByRole("option", { name: /^Grace/ }).waitFor({ state: "detached" });
+  await page.getByRole("option", { name: /^Ada Lovelace/ }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/actor=usr_/);
+  await status("2 events");
+});
+
+test("exports the events that match as CSV, without formulas", async () => {
+  await page.goto(`${address}?action=workspace.renamed`);
+  await page.getByRole("button", { name: "Export" }).focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("all events that match the filters").waitFor();
+  const downloading = page.waitForEvent("download");
+  await dialog.getByRole("button", { name: "Export" }).click();
+  const download = await downloading;
+  expect(download.suggestedFilename()).toMatch(/-audit-log\.csv$/);
+  const text = await readFile(await download.path(), "utf8");
+  expect(text.split("\r\n")).toEqual([
+    expect.stringMatching(/^id,occurredAt,action,/),
+    expect.stringContaining("workspace.renamed,session,usr_"),
+    "",
+  ]);
+  await page.getByText("Exported 1 event.").waitFor();
+});
+
+test("shows how many events have been exported, and can be canceled", async () => {
+  await environment.change(
+    `insert into audit_events (workspace_id, id, occurred_at, action, actor_kind, target_kind, target_id)
+     select id, gen_random_uuid(), timestamptz '2026-01-01' + n * interval '1 second', 'workspace.renamed', 'command', 'workspace', id
+     from workspaces, generate_series(1, 20000) n where name = '=Engines'`,
+  );
+  await page.goto(address);
+  await page.getByRole("button", { name: "Export" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("NDJSON").check();
+  await dialog.getByRole("button", { name: "Export" }).click();
+  await dialog.getByText(/^[1-9][\d,]* events so far$/).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Export" }).click();
+  await dialog.getByLabel("NDJSON").check();
+  const downloading = page.waitForEvent("download", { timeout: 60_000 });
+  await dialog.getByRole("button", { name: "Export" }).click();
+  const text = await readFile(await (await downloading).path(), "utf8");
+  expect(text.trimEnd().split("\n")).toHaveLength(20_003);
+  await page.getByText("Exported 20,003 events.").waitFor();
+});
+
+test("explains an export that stops before it is complete, and that no longer is allowed", async () => {
+  await page.goto(address);
+  await page.getByRole("button", { name: "Export" }).click();
+  const dialog = page.getByRole("dialog");
+  await page.route("**/exports/audit-events", (route) => route.abort(), { times: 1 });
+  await dialog.getByRole("button", { name: "Export" }).click();
+  await dialog.getByText("The export stopped before it was complete. Try again.").waitFor();
+  const body = JSON.stringify({
+    error: { code: "FORBIDDEN", message: "Insufficient access", requestId: "r-1" },
+  });
+  await page.route("**/exports/audit-events", (route) => route.fulfill({ status: 403, body }), { times: 1 });
+  await dialog.getByRole("button", { name: "Export" }).click();
+  await dialog.getByText("Insufficient access.").waitFor();
+  await page.keyboard.press("Escape");
+  // Chromium reports both failed requests.
+  (complaints as string[]).length = 0;
+});
+
+test("has no accessibility problem in the light and the dark theme, also at 375 px", async () => {
+  await page.goto(`${address}?target=${workspaceId}`);
+  await status("The latest 50 events");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("dialog").getByLabel("NDJSON").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.setViewportSize({ width: 375, height: 800 });
+  await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 800 });
+});
