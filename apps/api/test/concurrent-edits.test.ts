@@ -1,8 +1,12 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { encodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { updateKey } from "../src/domain/api-keys.ts";
+import { addMember, changeMemberRole } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
+import { createWorkspace } from "../src/domain/workspaces.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -21,8 +25,6 @@ async function countWaiting(): Promise<number> {
 test("of two concurrent edits of a key, the second includes the first, and neither is lost", async () => {
   const { userId, id } = await app.addKey();
   const { db } = app.instance;
-  // Edits as the operator, because an edit by session or key also locks the user, and the test would pass
-  // without the lock of the key.
   const edit = { userId, id, origin: commandOrigin };
   const ipRanges = ["203.0.113.0/24"];
   const firstEdit = Promise.withResolvers<void>();
@@ -40,4 +42,51 @@ test("of two concurrent edits of a key, the second includes the first, and neith
   commitSignal.resolve();
   await first;
   expect(await second).toMatchObject({ isReadOnly: true, ipRanges });
+});
+
+test("a key that is given access to a workspace while its owner's role changes has the new role", async () => {
+  const { db } = app.instance;
+  const origin = commandOrigin;
+  const [owner, { userId, id, secret }] = [await app.addUser(), await app.addKey()];
+  const addWorkspace = async (name: string, ownerId: typeof userId) => {
+    const workspace = { name, description: "", ownerId, origin };
+    const { id } = await db.transaction().execute((trx) => createWorkspace(trx, workspace, defaultQuotas));
+    return { origin, scope: openAsOperator(id) };
+  };
+  const [shared, own] = [await addWorkspace("Shared", owner.userId), await addWorkspace("Own", userId)];
+  await db
+    .transaction()
+    .execute((trx) => addMember(trx, shared, { userId, role: "admin" }, defaultQuotas));
+  const restrict = (workspaceIds: readonly (typeof own.scope.workspaceId)[]) =>
+    db
+      .transaction()
+      .execute((trx) =>
+        updateKey(
+          trx,
+          { userId, id, origin },
+          { settings: { workspaceIds }, mayExpand: true },
+          defaultQuotas,
+        ),
+      );
+  await restrict([own.scope.workspaceId]);
+  const roleChange = Promise.withResolvers<void>();
+  const commitSignal = Promise.withResolvers<void>();
+  const changing = db.transaction().execute(async (trx) => {
+    await changeMemberRole(trx, shared, { userId, role: "viewer", versions: undefined }, defaultQuotas);
+    roleChange.resolve();
+    await commitSignal.promise;
+  });
+  await roleChange.promise;
+  const expanding = restrict([own.scope.workspaceId, shared.scope.workspaceId]);
+  // Without the wait, a node could remember the former role with a version that the role change doesn't increment.
+  await expect.poll(countWaiting).toBe(1);
+  commitSignal.resolve();
+  await Promise.all([changing, expanding]);
+  const get = async (path: string) =>
+    (
+      await fetch(`${app.baseUrl}/open/workspaces/${encodeId("workspace", shared.scope.workspaceId)}${path}`, {
+        headers: { Authorization: `Bearer ${secret}` },
+      })
+    ).status;
+  expect([await get(""), await get("/audit-events")]).toEqual([200, 403]);
 });

@@ -3,8 +3,9 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig } from "./connection.ts";
-import type { KeyId, UserId } from "./ids.ts";
+import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
+import { defaultSettings } from "./key-settings.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 
@@ -19,8 +20,9 @@ async function addUser(): Promise<UserId> {
   return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // No account has this email address.
 }
 
-async function addKey(userId: UserId): Promise<KeyId> {
-  const key = { userId, name: "key", description: "", start: "lk_abcdef", hash: randomBytes(32) };
+async function addKey(userId: UserId, workspaceIds: readonly WorkspaceId[] | null = null): Promise<KeyId> {
+  const settings = { ...defaultSettings, workspaceIds };
+  const key = { userId, name: "key", description: "", start: "lk_abcdef", hash: randomBytes(32), settings };
   return (await database.db.transaction().execute((trx) => insertApiKey(trx, key))) as KeyId; // The user is not disabled.
 }
 
@@ -67,4 +69,19 @@ test("the rows of a user's keys are locked in the order of their keys, as admiss
     .where("key_id", "in", keyIds)
     .execute();
   expect(counters.map(({ version }) => version)).toEqual(keyIds.map(() => 2));
+});
+
+test("a change in a workspace increments the versions of only the keys that can reach it", async () => {
+  const [workspaceId, otherId] = [createId("workspace"), createId("workspace")];
+  const userId = await addUser();
+  const reaching = [await addKey(userId), await addKey(userId, [otherId, workspaceId])];
+  const restricted = [await addKey(userId, [otherId]), await addKey(userId, [])];
+  await database.db.transaction().execute((trx) => bumpKeyVersions(trx, { userIds: [userId], workspaceId }));
+  const counters = await database.owner
+    .selectFrom("key_counters")
+    .select(["key_id", "version"])
+    .where("key_id", "in", [...reaching, ...restricted])
+    .execute();
+  const versions = new Map(counters.map(({ key_id, version }) => [key_id, version]));
+  expect([...reaching, ...restricted].map((id) => versions.get(id))).toEqual([2, 2, 1, 1]);
 });

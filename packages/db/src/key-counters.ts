@@ -1,5 +1,5 @@
-import { sql } from "kysely";
-import type { KeyId, UserId } from "./ids.ts";
+import { type RawBuilder, sql } from "kysely";
+import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
 /** Inserts the row that counts the uses of a new key, with version 1 and no uses. */
@@ -16,6 +16,8 @@ export async function insertKeyCounter(trx: Trx, keyId: KeyId): Promise<void> {
  *
  * @param keys.windowSeconds the new window of the key's rate limit, in seconds. The current window then ends no later
  *   than a window that starts now, and its used quota is kept.
+ * @param keys.workspaceId only keys that can reach this workspace. The users must be locked, so that no other key of
+ *   theirs is given access to the workspace concurrently.
  * @param keys.hasNewSecret whether the key was given another secret in this transaction, which no request has used.
  */
 export async function bumpKeyVersions(
@@ -26,12 +28,14 @@ export async function bumpKeyVersions(
         readonly windowSeconds?: number | undefined;
         readonly hasNewSecret?: true;
       }
-    | { readonly userIds: readonly UserId[] },
+    | { readonly userIds: readonly UserId[]; readonly workspaceId?: WorkspaceId },
 ): Promise<void> {
   const chosen =
     "keyId" in keys
       ? sql`select ${keys.keyId}::uuid as id`
-      : sql`select id from api_keys where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null`;
+      : sql`
+        select id from api_keys
+        where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null and ${canReach(keys.workspaceId)}`;
   const seconds = "keyId" in keys ? keys.windowSeconds : undefined;
   const latest = sql`clock_timestamp() + ${seconds}::integer * interval '1 second'`;
   const window = seconds
@@ -48,4 +52,11 @@ export async function bumpKeyVersions(
     )
     update key_counters set version = version + 1${window}${secret}
     where key_id in (select key_id from locked)`.execute(trx);
+}
+
+/** SQL for whether the settings of a key in `api_keys` allow a workspace. Every key can reach an undefined workspace. */
+function canReach(workspaceId: WorkspaceId | undefined): RawBuilder<boolean> {
+  return workspaceId === undefined
+    ? sql`true`
+    : sql`(api_keys.workspace_ids is null or ${workspaceId} = any(api_keys.workspace_ids))`;
 }

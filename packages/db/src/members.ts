@@ -190,11 +190,17 @@ export async function deleteMember(
 }
 
 /**
- * Invalidates what every node remembers about a member's keys. Call it last in the transaction. `insertApiKey` locks
- * the user too, so a key that is created concurrently is either included here, or created after this transaction.
+ * Invalidates what every node remembers about a member's keys that can reach the workspace. No decision about another
+ * key uses the role in this workspace. Call it last in the transaction. Creating a key and editing a key's workspaces
+ * lock the user too, so a key that is given access to the workspace concurrently is either included here, or read by
+ * nodes after this transaction.
  */
-export async function invalidateMemberKeys(trx: WorkspaceTrx, userId: UserId): Promise<void> {
-  await bumpKeyVersions(trx, { userIds: [userId] });
+export async function invalidateMemberKeys(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  userId: UserId,
+): Promise<void> {
+  await bumpKeyVersions(trx, { userIds: [userId], workspaceId });
 }
 
 /**

@@ -198,8 +198,8 @@ export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): P
 /**
  * Deletes a workspace with everything in it. Returns false if it does not exist, or is at none of `versions`. Call it
  * last in the transaction. After the commit, every node rejects requests with keys in this workspace.
- * @param deletion.memberIds all members, locked with `lockUsers`, so that the versions of all of their keys are
- *   incremented, including keys that are created concurrently.
+ * @param deletion.memberIds all members, locked with `lockUsers`, so that the versions of all of their keys that can
+ *   reach the workspace are incremented, including keys that are created or edited concurrently.
  */
 export async function deleteWorkspace(
   trx: WorkspaceTrx,
@@ -212,6 +212,6 @@ export async function deleteWorkspace(
     .where(isAtVersion(deletion.versions))
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
-  await bumpKeyVersions(trx, { userIds: deletion.memberIds });
+  await bumpKeyVersions(trx, { userIds: deletion.memberIds, workspaceId: scope.workspaceId });
   return true;
 }

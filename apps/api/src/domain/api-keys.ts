@@ -301,8 +301,12 @@ export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
   return (await findApiKeyOwner(db, id)) ?? notFound();
 }
 
+/**
+ * Locks the key and its owner. Without the lock of the owner, a change of the owner's role could miss a key that is
+ * given access to the workspace concurrently, and nodes would remember the former role.
+ */
 async function lockForEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
-  requireStillManageable(await requireStillActing(trx, edit.origin), edit.id);
+  requireStillManageable(await requireStillActing(trx, edit.origin, { others: [edit.userId] }), edit.id);
   return await lockAtVersion(trx, edit);
 }
 

@@ -84,7 +84,7 @@ export async function changeMemberRole(
     after: { role },
   });
   const changed = await getMember(workspaceTrx, scope, userId);
-  await invalidateMemberKeys(workspaceTrx, userId);
+  await invalidateMemberKeys(workspaceTrx, scope, userId);
   return changed;
 }
 
@@ -107,7 +107,7 @@ export async function removeMember(
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   const before = { role: member.role, email: member.email };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
-  await invalidateMemberKeys(workspaceTrx, userId);
+  await invalidateMemberKeys(workspaceTrx, scope, userId);
 }
 
 /**

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { updateApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
+import { defaultSettings } from "@latchkey/db/key-settings";
 import {
   deleteMember,
   insertMember,
@@ -36,7 +39,7 @@ async function setRole(scope: WorkspaceScope, userId: UserId, role: Role | undef
     if (!role) await deleteMember(trx, scope, { userId });
     else if (!(await insertMember(trx, scope, { userId, role })))
       await updateMemberRole(trx, scope, { userId, role });
-    await invalidateMemberKeys(trx, userId);
+    await invalidateMemberKeys(trx, scope, userId);
   });
 }
 
@@ -153,6 +156,44 @@ test("under load on two nodes, requests are allowed before a member is removed, 
     await Promise.all(traffic);
     expect(after).toBeGreaterThanOrEqual(40);
     expect(stale).toEqual([]);
+  }
+});
+
+test("a role change leaves keys that can't reach the workspace valid, and applies once they are given access to it", async () => {
+  const nodes = [openNode(), openNode()];
+  const [scope, other] = [await addWorkspace(), await addWorkspace()];
+  const { userId, id, secret } = await addKey();
+  const key = { userId, id };
+  const restrict = (workspaceIds: readonly WorkspaceId[]) =>
+    database.db.transaction().execute(async (trx) => {
+      await lockUsers(trx, [userId]);
+      await updateApiKey(trx, key, { settings: { ...defaultSettings, workspaceIds } });
+      await bumpKeyVersions(trx, { keyId: id });
+    });
+  const readVersion = async () =>
+    await database.owner
+      .selectFrom("key_counters")
+      .select("version")
+      .where("key_id", "=", id)
+      .executeTakeFirstOrThrow();
+  for (const place of [scope, other]) await setRole(place, userId, "owner");
+  await restrict([other.workspaceId]);
+  for (const node of nodes) {
+    // In one batch, so that both are decided by the same facts.
+    const verdicts = [node.admit(secret, toManage(scope)), node.admit(secret, toManage(other))];
+    expect(await Promise.all(verdicts)).toMatchObject([
+      { kind: "rejected", reason: "workspace-not-in-key" },
+      { kind: "admitted" },
+    ]);
+  }
+  const version = await readVersion();
+  await setRole(scope, userId, "viewer");
+  expect(await readVersion()).toEqual(version);
+  for (const node of nodes) expect(await node.admit(secret, toManage(other))).toMatchObject({ kind: "admitted" });
+  await restrict([other.workspaceId, scope.workspaceId]);
+  for (const node of nodes) {
+    expect(await node.admit(secret, toManage(scope))).toMatchObject(noPermission);
+    expect(await node.admit(secret, toSee(scope))).toMatchObject({ kind: "admitted" });
   }
 });
 
