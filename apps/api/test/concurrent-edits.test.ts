@@ -54,9 +54,7 @@ test("a key that is given access to a workspace while its owner's role changes h
     return { origin, scope: openAsOperator(id) };
   };
   const [shared, own] = [await addWorkspace("Shared", owner.userId), await addWorkspace("Own", userId)];
-  await db
-    .transaction()
-    .execute((trx) => addMember(trx, shared, { userId, role: "admin" }, defaultQuotas));
+  await db.transaction().execute((trx) => addMember(trx, shared, { userId, role: "admin" }, defaultQuotas));
   const restrict = (workspaceIds: readonly (typeof own.scope.workspaceId)[]) =>
     db
       .transaction()
@@ -84,9 +82,12 @@ test("a key that is given access to a workspace while its owner's role changes h
   await Promise.all([changing, expanding]);
   const get = async (path: string) =>
     (
-      await fetch(`${app.baseUrl}/open/workspaces/${encodeId("workspace", shared.scope.workspaceId)}${path}`, {
-        headers: { Authorization: `Bearer ${secret}` },
-      })
+      await fetch(
+        `${app.baseUrl}/open/workspaces/${encodeId("workspace", shared.scope.workspaceId)}${path}`,
+        {
+          headers: { Authorization: `Bearer ${secret}` },
+        },
+      )
     ).status;
   expect([await get(""), await get("/audit-events")]).toEqual([200, 403]);
 });

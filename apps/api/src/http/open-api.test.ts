@@ -28,7 +28,7 @@ const decided: DecidedRequest = {
   path: "/open/global/config",
   verdict: {
     kind: "admitted",
-    presented: { keyId: "key" as KeyId, formerSecret: undefined },
+    presented: { keyId: "key" as KeyId, userId: "user" as UserId, formerSecret: undefined },
     principal: {
       keyId: "key" as KeyId,
       userId: "user" as UserId,

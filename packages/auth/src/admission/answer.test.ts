@@ -10,10 +10,11 @@ import type { Verdict } from "./verdict.ts";
 
 const workspaceId = "w" as WorkspaceId;
 const limit = { quota: 5, windowSeconds: 60 };
-const presented = { keyId: validFacts.keyId, formerSecret: undefined };
+const { keyId, userId } = validFacts;
+const presented = { keyId, userId, formerSecret: undefined };
 const principal = {
-  keyId: validFacts.keyId,
-  userId: validFacts.userId,
+  keyId,
+  userId,
   digest: "current",
   restrictions: undefined,
   isRestricted: false,
@@ -87,7 +88,7 @@ test("a rate limited key without an outcome is an error, and no request is allow
 
 test("distinguishes a former secret from the current one, and keeps its digest for the log", () => {
   const facts = { ...validFacts, isFormerSecret: true };
-  expect(presentedBy(facts, "former")).toEqual({ keyId: validFacts.keyId, formerSecret: "former" });
+  expect(presentedBy(facts, "former")).toEqual({ keyId, userId, formerSecret: "former" });
   expect(presentedBy(validFacts, "current")).toEqual(presented);
   expect(answer(facts, [{}])).toMatchObject([
     { presented: { formerSecret: "current" }, principal: { isByFormerSecret: true } },

@@ -19,8 +19,8 @@ export const malformed = {
 export const unavailable = { kind: "unavailable", retryAfterSeconds: 1 } as const satisfies Verdict;
 
 /** Identifies the key and secret that a request presented. */
-export function presentedBy({ keyId, isFormerSecret }: KeyFacts, digest: string): Presented {
-  return { keyId, formerSecret: isFormerSecret ? digest : undefined };
+export function presentedBy({ keyId, userId, isFormerSecret }: KeyFacts, digest: string): Presented {
+  return { keyId, userId, formerSecret: isFormerSecret ? digest : undefined };
 }
 
 /**

@@ -122,7 +122,7 @@ describe.each([
         });
       expect(await node.admit(key.secret)).toEqual({
         kind: "limited",
-        presented: { keyId: key.id, formerSecret: undefined },
+        presented: { keyId: key.id, userId: key.userId, formerSecret: undefined },
         limit: { ...limit, remaining: 0 },
       });
     });
@@ -339,9 +339,11 @@ describe.each([
         );
         expect(new Set(verdicts.map(({ kind }) => kind))).toEqual(new Set(["admitted"]));
         expect(verdicts[0]).toMatchObject({
-          presented: { keyId: key.id, formerSecret: expect.any(String) },
+          presented: { keyId: key.id, userId: key.userId, formerSecret: expect.any(String) },
         });
-        expect(verdicts[1]).toMatchObject({ presented: { keyId: key.id, formerSecret: undefined } });
+        expect(verdicts[1]).toMatchObject({
+          presented: { keyId: key.id, userId: key.userId, formerSecret: undefined },
+        });
       }
       expect(await countUses(key)).toBe(42);
       await advanceClock(key, 3_600);

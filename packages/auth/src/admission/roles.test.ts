@@ -189,7 +189,8 @@ test("a role change leaves keys that can't reach the workspace valid, and applie
   const version = await readVersion();
   await setRole(scope, userId, "viewer");
   expect(await readVersion()).toEqual(version);
-  for (const node of nodes) expect(await node.admit(secret, toManage(other))).toMatchObject({ kind: "admitted" });
+  for (const node of nodes)
+    expect(await node.admit(secret, toManage(other))).toMatchObject({ kind: "admitted" });
   await restrict([other.workspaceId, scope.workspaceId]);
   for (const node of nodes) {
     expect(await node.admit(secret, toManage(scope))).toMatchObject(noPermission);

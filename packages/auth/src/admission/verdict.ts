@@ -25,9 +25,10 @@ export interface LimitState {
   readonly resetsInSeconds: number;
 }
 
-/** The key that a request presented, and the digest of the secret if it is a former secret. */
+/** The key that a request presented, its owner, and the digest of the secret if it is a former secret. */
 export interface Presented {
   readonly keyId: KeyId;
+  readonly userId: UserId;
   readonly formerSecret: string | undefined;
 }
 

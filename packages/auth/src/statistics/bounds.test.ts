@@ -1,6 +1,6 @@
-import { createId, type KeyId } from "@latchkey/db/ids";
+import { createId, type KeyId, type UserId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
-import { HourCounters } from "./hour-counters.ts";
+import { type CountedKey, HourCounters } from "./hour-counters.ts";
 import { LastSeenRecorder } from "./last-seen-recorder.ts";
 import { RejectionLog } from "./rejection-log.ts";
 
@@ -10,35 +10,65 @@ function keyAt(place: number): KeyId {
   return `key ${place}` as KeyId; // Nothing here reads an id.
 }
 
+/** A key of a user who has 2,500 keys. */
+function ownedKeyAt(place: number): CountedKey {
+  return { keyId: keyAt(place), userId: `user ${Math.floor(place / 2_500)}` as UserId }; // Nothing here reads an id.
+}
+
 test("at most 50,000 counters wait; after they are written, requests are counted again", () => {
   const counters = new HourCounters(now);
-  for (let place = 0; place < 50_010; place += 1) counters.count(keyAt(place), undefined, "admitted");
-  counters.count(keyAt(0), undefined, "admitted");
+  for (let place = 0; place < 50_010; place += 1) counters.count(ownedKeyAt(place), undefined, "admitted");
+  counters.count(ownedKeyAt(0), undefined, "admitted");
   expect(counters.pendingCount).toBe(50_000);
   // Its counter was no longer in the index, and there was no room for another one.
   expect(counters.take(1)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
   counters.settle(counters.take(50_000));
   expect(counters.pendingCount).toBe(0);
-  counters.count(keyAt(0), undefined, "admitted");
+  counters.count(ownedKeyAt(0), undefined, "admitted");
   expect(counters.take(2)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
+});
+
+test("at most 5,000 counters of one user wait, and requests of other users are still counted", () => {
+  const counters = new HourCounters(now);
+  const userId = "busy user" as UserId; // Nothing here reads an id.
+  const countAll = (): void => {
+    for (let place = 0; place < 60_000; place += 1)
+      counters.count({ keyId: keyAt(place), userId }, undefined, "admitted");
+  };
+  countAll();
+  expect(counters.pendingCount).toBe(5_000);
+  const other = { keyId: keyAt(60_000), userId: "other user" as UserId }; // As above.
+  counters.count(other, undefined, "admitted");
+  expect(counters.take(10_000).at(-1)).toMatchObject({ keyId: other.keyId, count: 1 });
+  // A counter that is incremented while it is written still counts toward the user's share.
+  const taken = counters.take(2_000);
+  counters.count({ keyId: keyAt(0), userId }, undefined, "admitted");
+  counters.settle(taken);
+  countAll();
+  expect(counters.pendingCount).toBe(5_001);
+  counters.settle(counters.take(10_000));
+  expect(counters.pendingCount).toBe(0);
+  countAll();
+  expect(counters.pendingCount).toBe(5_000);
 });
 
 test("a counter that is no longer in the index keeps its count", () => {
   const counters = new HourCounters(now);
-  for (let place = 0; place < 40_000; place += 1) counters.count(keyAt(place), undefined, "admitted");
+  for (let place = 0; place < 40_000; place += 1) counters.count(ownedKeyAt(place), undefined, "admitted");
   counters.settle(counters.take(40_000));
-  counters.count(keyAt(0), undefined, "admitted");
-  for (let place = 40_000; place < 60_000; place += 1) counters.count(keyAt(place), undefined, "admitted");
-  counters.count(keyAt(0), undefined, "admitted");
+  counters.count(ownedKeyAt(0), undefined, "admitted");
+  for (let place = 40_000; place < 60_000; place += 1)
+    counters.count(ownedKeyAt(place), undefined, "admitted");
+  counters.count(ownedKeyAt(0), undefined, "admitted");
   const counts = counters.take(50_000).filter(({ keyId }) => keyId === keyAt(0));
   expect(counts.map(({ count }) => count)).toEqual([1, 1]);
 });
 
 test("a counter that is incremented while it is written waits behind the others", () => {
   const counters = new HourCounters(now);
-  for (const place of [0, 1, 2]) counters.count(keyAt(place), undefined, "admitted");
+  for (const place of [0, 1, 2]) counters.count(ownedKeyAt(place), undefined, "admitted");
   const taken = counters.take(2);
-  counters.count(keyAt(0), undefined, "admitted");
+  counters.count(ownedKeyAt(0), undefined, "admitted");
   counters.settle(taken);
   expect(counters.take(5).map(({ keyId }) => keyId)).toEqual([keyAt(2), keyAt(0)]);
 });

@@ -1,11 +1,20 @@
-import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
-import { HourCounters } from "./hour-counters.ts";
+import { type CountedKey, HourCounters } from "./hour-counters.ts";
 
 const now = new Date("2026-03-02T12:30:00Z");
 const hour = new Date("2026-03-02T12:00:00Z");
-const [key, otherKey] = ["key", "other key"] as unknown as [KeyId, KeyId];
+const [key, otherKey] = [keyOf("key", "user"), keyOf("other key", "user")];
 const workspaceId = "workspace" as WorkspaceId;
+
+function keyOf(keyId: string, userId: string): CountedKey {
+  return { keyId: keyId as KeyId, userId: userId as UserId }; // Nothing here reads an id.
+}
+
+/** A key of a user who has 2,500 keys. */
+function keyAt(place: number): CountedKey {
+  return keyOf(`key ${place}`, `user ${Math.floor(place / 2_500)}`);
+}
 
 function read(counters: HourCounters) {
   return counters.take(100).map(({ counter: _counter, ...count }) => count);
@@ -21,10 +30,10 @@ test("counts requests by key, workspace and outcome, in the hour of their arriva
   counters.count(key, workspaceId, "admitted");
   expect(counters.pendingCount).toBe(4);
   expect(read(counters)).toEqual([
-    { keyId: key, hour, workspaceId: null, outcome: "admitted", count: 4 },
-    { keyId: otherKey, hour, workspaceId: null, outcome: "admitted", count: 1 },
-    { keyId: key, hour, workspaceId, outcome: "admitted", count: 2 },
-    { keyId: key, hour, workspaceId: null, outcome: "limited", count: 1 },
+    { keyId: key.keyId, hour, workspaceId: null, outcome: "admitted", count: 4 },
+    { keyId: otherKey.keyId, hour, workspaceId: null, outcome: "admitted", count: 1 },
+    { keyId: key.keyId, hour, workspaceId, outcome: "admitted", count: 2 },
+    { keyId: key.keyId, hour, workspaceId: null, outcome: "limited", count: 1 },
   ]);
 });
 
@@ -43,22 +52,20 @@ test("a new hour has its own counters, and the same hour keeps its counters", ()
 
 test("counters that wait are still incremented while there is no room for others", () => {
   const counters = new HourCounters(now);
-  for (let place = 0; place < 50_000; place += 1)
-    counters.count(`key ${place}` as KeyId, undefined, "admitted");
-  counters.count("key 49999" as KeyId, undefined, "admitted");
-  counters.count("key 50000" as KeyId, undefined, "admitted");
+  for (let place = 0; place < 50_000; place += 1) counters.count(keyAt(place), undefined, "admitted");
+  counters.count(keyAt(49999), undefined, "admitted");
+  counters.count(keyAt(50000), undefined, "admitted");
   expect(counters.pendingCount).toBe(50_000);
   expect(counters.take(50_001).at(-1)).toMatchObject({ keyId: "key 49999", count: 2 });
 });
 
 test("the index is cleared when it would exceed 50,000 counters", () => {
   const counters = new HourCounters(now);
-  for (let place = 0; place < 50_000; place += 1)
-    counters.count(`key ${place}` as KeyId, undefined, "admitted");
+  for (let place = 0; place < 50_000; place += 1) counters.count(keyAt(place), undefined, "admitted");
   counters.settle(counters.take(50_000));
-  counters.count("key 0" as KeyId, undefined, "admitted");
-  counters.count("key 50000" as KeyId, undefined, "admitted");
-  counters.count("key 0" as KeyId, undefined, "admitted");
+  counters.count(keyAt(0), undefined, "admitted");
+  counters.count(keyAt(50000), undefined, "admitted");
+  counters.count(keyAt(0), undefined, "admitted");
   expect(counters.take(10).map(({ keyId, count }) => [keyId, count])).toEqual([
     ["key 0", 1],
     ["key 50000", 1],

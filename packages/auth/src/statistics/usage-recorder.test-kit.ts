@@ -21,17 +21,17 @@ export function admitted(keyId: KeyId, formerSecret?: string): Verdict {
     isRestricted: false,
     isByFormerSecret: false,
   };
-  const presented = { keyId, formerSecret };
+  const presented = { keyId, userId, formerSecret };
   return { kind: "admitted", presented, principal, access: undefined, limit: undefined };
 }
 
 export function rejected(keyId: KeyId, reason: RejectionReason, formerSecret?: string): Verdict {
-  return { kind: "rejected", reason, presented: { keyId, formerSecret } };
+  return { kind: "rejected", reason, presented: { keyId, userId, formerSecret } };
 }
 
 export function limited(keyId: KeyId): Verdict {
   const limit = { limit: { quota: 1, windowSeconds: 60 }, remaining: 0, resetsInSeconds: 60 };
-  return { kind: "limited", presented: { keyId, formerSecret: undefined }, limit };
+  return { kind: "limited", presented: { keyId, userId, formerSecret: undefined }, limit };
 }
 
 export const workspaceId = createId("workspace");

@@ -109,8 +109,9 @@ export class UsageRecorder {
   record(verdict: Verdict, request: RecordedRequest): void {
     switch (verdict.kind) {
       case "admitted": {
-        const { keyId, formerSecret } = verdict.presented;
-        this.#counters.count(keyId, request.workspaceId, "admitted");
+        const { presented } = verdict;
+        const { keyId, formerSecret } = presented;
+        this.#counters.count(presented, request.workspaceId, "admitted");
         if (request.address !== undefined) this.#addresses.record(keyId, request.address, this.#nowMs);
         if (formerSecret !== undefined) this.#secretUses.record(keyId, formerSecret, this.#nowMs);
         return;
@@ -147,9 +148,10 @@ export class UsageRecorder {
     await Promise.race([this.#db.destroy(), delay(disconnectMs, undefined, { ref: false })]);
   }
 
-  #recordRejection({ keyId, formerSecret }: Presented, reason: Outcome, request: RecordedRequest): void {
+  #recordRejection(presented: Presented, reason: Outcome, request: RecordedRequest): void {
+    const { keyId, formerSecret } = presented;
     const workspaceId = memberOutcomes.has(reason) ? request.workspaceId : undefined;
-    this.#counters.count(keyId, workspaceId, reason);
+    this.#counters.count(presented, workspaceId, reason);
     const { method, path, requestId } = request;
     const at = new Date(this.#clock.nowMs());
     const address = request.address ?? null;
