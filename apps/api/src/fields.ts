@@ -39,10 +39,14 @@ const name = (whenEmpty: string, length: number) =>
     .max(...maxLengthOf(length))
     .meta({ pattern: noControlsPattern });
 
-/** An email address, in lower case. */
+/**
+ * An email address, in lower case. A key is recognized before that, because the checksum of a key allows finding out
+ * which of its letters were capital.
+ */
 export const email = z
   .string()
   .trim()
+  .refine(hasNoKey, containsKey)
   .toLowerCase()
   .max(...maxLengthOf(maxLength.email))
   .pipe(z.email("Enter an email address, such as ada@example.com."));

@@ -2,6 +2,7 @@ import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
 
 // Keys in the wrong part of a request, and inputs that a response or table can't contain.
 
@@ -100,13 +101,25 @@ test.each([
   ["PATCH /api-keys/:id", "description"],
   ["POST /workspaces", "name"],
   ["POST /workspaces", "description"],
+  ["PATCH /workspaces/:workspace", "name"],
+  ["PATCH /workspaces/:workspace", "description"],
+  ["POST /workspaces/:workspace/invitations", "email"],
 ])("%s rejects an API key in the %s", async (request, member) => {
-  const [method = "", path = ""] = request.replace(":id", encodeId("key", key.id)).split(" ");
-  for (const text of [key.secret, `use ${key.secret}.`, key.secret.replace("_", "%5F")]) {
+  const workspace = request.includes(":workspace") ? (await createWorkspace({})).id : "";
+  const [method = "", path = ""] = request
+    .replace(":workspace", workspace)
+    .replace(":id", encodeId("key", key.id))
+    .split(" ");
+  const texts =
+    member === "email"
+      ? [`${key.secret}@example.com`]
+      : [key.secret, `use ${key.secret}.`, key.secret.replace("_", "%5F")];
+  const rest = path.endsWith("/invitations") ? { role: "viewer" } : method === "POST" ? { name: "CI" } : {};
+  for (const text of texts) {
     const response = await fetch(`${app.baseUrl}/open${path}`, {
       method,
       headers: { ...json, Authorization: `Bearer ${key.secret}` },
-      body: JSON.stringify({ ...(method === "POST" && { name: "CI" }), [member]: text }),
+      body: JSON.stringify({ ...rest, [member]: text }),
     });
     const { error } = (await response.json()) as { error: { issues: unknown } };
     expect([response.status, error.issues]).toEqual([
@@ -120,7 +133,32 @@ test.each([
       ],
     ]);
   }
-  expect(await readDatabase()).not.toContain(key.secret.slice(12));
+  const stored = await readDatabase();
+  for (const text of [key.secret, key.secret.toLowerCase()]) expect(stored).not.toContain(text.slice(12));
+});
+
+test("no procedure accepts an API key in a name, a description or an email address", async () => {
+  const { userId, email } = await app.addUser();
+  const { id, secret } = await app.addKey(userId);
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const workspace = await client.workspaces.create.mutate({ name: "Parcels" });
+  const [name, description] = [`CI ${secret}`, `Use ${secret}.`];
+  const [keyId, workspaceId] = [encodeId("key", id), workspace.id];
+  const calls = [
+    client.apiKeys.create.mutate({ name }),
+    client.apiKeys.create.mutate({ name: "CI", description }),
+    client.apiKeys.update.mutate({ id: keyId, name }),
+    client.apiKeys.update.mutate({ id: keyId, description }),
+    client.workspaces.create.mutate({ name }),
+    client.workspaces.create.mutate({ name: "CI", description }),
+    client.workspaces.update.mutate({ workspaceId, version: workspace.version, name }),
+    client.workspaces.update.mutate({ workspaceId, version: workspace.version, description }),
+    client.invitations.create.mutate({ workspaceId, email: `${secret}@example.com`, role: "viewer" }),
+  ];
+  for (const call of calls) await expect(call).rejects.toMatchObject({ data: { code: "BAD_REQUEST" } });
+  const stored = await readDatabase();
+  for (const text of [secret, secret.toLowerCase()]) expect(stored).not.toContain(text.slice(12));
 });
 
 describe("U+0000 in the input of a procedure", () => {
