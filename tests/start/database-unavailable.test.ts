@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { appendFile, chown, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { migrate } from "@latchkey/db/migrate";
@@ -7,7 +7,9 @@ import { findFreePort } from "@latchkey/db/testing/free-port";
 import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { statusOf } from "../support/open-call.ts";
-import { authSecret, spawnNode } from "../support/product.ts";
+import { eventually, findPostmaster } from "../support/postmaster.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
+import { authSecret, spawnCommand, spawnNode, type Variables } from "../support/product.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 
@@ -86,3 +88,37 @@ test("it stops on a signal while it waits", async () => {
   expect(await closed).toEqual([0, null]);
   expect(lines.join("\n")).not.toContain("cannot start");
 });
+
+test.each([
+  ["a node", (variables: Variables) => spawnNode(variables), [0, null]],
+  ["a command", (variables: Variables) => spawnCommand(["user", "list"], variables), [null, "SIGTERM"]],
+])(
+  "%s stops on a signal while the embedded Postgres recovers, and leaves no Postgres",
+  async (_what, spawnProcess, ending) => {
+    const prepared = await createPreparedInstance();
+    try {
+      const { cluster, dataDirectory } = prepared;
+      const { uid, gid } = await stat(cluster);
+      // Recovers until it is promoted, and accepts no connections.
+      await appendFile(join(cluster, "postgresql.conf"), "hot_standby = off\n");
+      await writeFile(join(cluster, "standby.signal"), "");
+      await chown(join(cluster, "standby.signal"), uid, gid);
+      const child = spawnProcess({ DATA_DIR: dataDirectory });
+      const closed = once(child, "close");
+      const output: Buffer[] = [];
+      for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => output.push(chunk));
+      const readLog = () => readFile(join(cluster, "postgres.log"), "utf8");
+      const isRecovering = async () => (await readLog()).includes("entering standby mode");
+      await eventually("Postgres recovers", isRecovering, 60_000);
+      const signaledAt = performance.now();
+      child.kill("SIGTERM");
+      expect(await closed).toEqual(ending);
+      // Within two seconds on a machine that isn't busy, and not only when the wait of 60 s has passed.
+      expect(performance.now() - signaledAt).toBeLessThan(20_000);
+      expect(await findPostmaster(cluster)).toBeUndefined();
+      expect(Buffer.concat(output).toString()).not.toContain("cannot start");
+    } finally {
+      await prepared.close();
+    }
+  },
+);

@@ -44,6 +44,7 @@ export async function prepareDatabase(
 ): Promise<PreparedDatabase> {
   const server = await openServer(env, options);
   try {
+    options.signal?.throwIfAborted();
     const notices: string[] = [];
     let isNewer = false;
     const onNotice = (notice: MigrationNotice): void => {

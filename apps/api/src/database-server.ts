@@ -30,7 +30,7 @@ export interface ServerOptions {
   readonly waitMs?: number;
   /** Called with a sentence when the wait begins, and when its reason changes. */
   readonly onWait?: (message: string) => void;
-  /** Ends the wait. */
+  /** Ends the wait, also for an embedded Postgres that is starting or recovering. */
   readonly signal?: AbortSignal;
 }
 
@@ -55,12 +55,16 @@ export async function openServer(
 
 async function openEmbedded(
   dataDirectory: string,
-  { mayCreate, onEvent = () => undefined }: ServerOptions,
+  { mayCreate, onEvent = () => undefined, signal }: ServerOptions,
 ): Promise<DatabaseServer> {
   try {
     if (!mayCreate && !(await hasEmbeddedPostgres(dataDirectory)))
       throw createNoInstanceError({ dataDirectory });
-    const { connection, location, close } = await openEmbeddedPostgres({ dataDirectory, onEvent });
+    const { connection, location, close } = await openEmbeddedPostgres({
+      dataDirectory,
+      onEvent,
+      ...(signal && { signal }),
+    });
     const locationNote =
       location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
     return { connection, isEmbedded: true, locationNote, close };

@@ -35,3 +35,10 @@ export async function untilInterrupted(work: (interrupted: Promise<never>) => Pr
     for (const signal of signals) process.off(signal, interrupt);
   }
 }
+
+/** An `AbortSignal` that aborts when the promise of `untilInterrupted` rejects, with the same reason. */
+export function toSignal(interrupted: Promise<never>): AbortSignal {
+  const stopping = new AbortController();
+  interrupted.catch((reason: unknown) => stopping.abort(reason));
+  return stopping.signal;
+}

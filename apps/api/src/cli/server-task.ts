@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import type { z } from "zod";
 import { type DatabaseServer, openServer } from "../database-server.ts";
 import type { Env } from "../env.ts";
-import { untilInterrupted } from "./interruption.ts";
+import { toSignal, untilInterrupted } from "./interruption.ts";
 import { parseInput } from "./parse-input.ts";
 import { print } from "./print.ts";
 import type { Result } from "./result.ts";
@@ -34,13 +34,11 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
     const input = parseInput(schema, line);
     const env = await loadEnv();
     await untilInterrupted(async (interrupted) => {
-      const stopping = new AbortController();
-      interrupted.catch((reason: unknown) => stopping.abort(reason));
-      const { signal } = stopping;
+      const signal = toSignal(interrupted);
       const work = async (): Promise<void> => {
         const prepared = await prepare(input, signal);
         signal.throwIfAborted();
-        const server = await openServer(env, { mayCreate });
+        const server = await openServer(env, { mayCreate, signal });
         try {
           await print(await perform({ server, env, stderr, signal }, prepared), line.isJson, stdout);
         } finally {

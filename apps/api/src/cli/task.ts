@@ -6,7 +6,7 @@ import { type PreparedDatabase, prepareDatabase } from "../boot.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { CommandIo } from "./command-io.ts";
 import type { CommandLine } from "./command-line.ts";
-import { untilInterrupted } from "./interruption.ts";
+import { toSignal, untilInterrupted } from "./interruption.ts";
 import { parseInput, type Secret } from "./parse-input.ts";
 import { print } from "./print.ts";
 import { readSecret } from "./read-secret.ts";
@@ -47,7 +47,11 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
     await validate?.(input);
     const env = await io.loadEnv();
     await untilInterrupted(async (interrupted) => {
-      const prepared = await prepareDatabase(env, { mayCreate, mayRepair: mayRepair?.(input) ?? false });
+      const prepared = await prepareDatabase(env, {
+        mayCreate,
+        mayRepair: mayRepair?.(input) ?? false,
+        signal: toSignal(interrupted),
+      });
       if (prepared.createdIn) io.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);
       const db = openDatabase(prepared.connection, {
         applicationName: "latchkey command",

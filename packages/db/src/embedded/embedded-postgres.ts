@@ -17,7 +17,7 @@ export interface EmbeddedPostgres extends Omit<OpenCluster, "superuser"> {
 
 /**
  * Opens the Postgres of a data directory, like `openCluster`, with a role that owns the application's database.
- * @throws EmbeddedPostgresError any kind except `stop-failed`
+ * @throws EmbeddedPostgresError any kind except `stop-failed`, and the reason of `signal`
  */
 export async function openEmbeddedPostgres(
   options: Parameters<typeof openCluster>[0],

@@ -25,16 +25,19 @@ export interface OpenCluster {
 
 /**
  * Opens the cluster of a data directory, with the application's database in it. Creates what is missing, joins a
- * running Postgres or starts one, and restarts it whenever it ends before `close`.
- * @throws EmbeddedPostgresError any kind except `stop-failed`
+ * running Postgres or starts one, and restarts it whenever it ends before `close`. `signal` ends the wait for it.
+ * @throws EmbeddedPostgresError any kind except `stop-failed`, and the reason of `signal`
  */
 export async function openCluster(options: {
   dataDirectory: string;
   onEvent?: (event: EmbeddedPostgresEvent) => void;
+  signal?: AbortSignal;
 }): Promise<OpenCluster> {
+  const { signal } = options;
   const { cluster, reason } = await prepareCluster(options.dataDirectory);
-  const membership = await joinCluster(cluster);
+  const membership = await joinCluster(cluster, signal);
   try {
+    signal?.throwIfAborted();
     await membership.presence.createDatabase(cluster.superuser.database);
   } catch (error) {
     await leaveCluster(cluster, membership);

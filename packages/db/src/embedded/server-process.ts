@@ -18,9 +18,12 @@ export interface ServerProcess {
   readonly exited: Promise<void>;
   /** Why it ended, from its log. */
   readonly findFailure: () => Promise<string>;
+  /** Requests a fast shutdown, also during recovery. */
+  readonly interrupt: () => void;
 }
 
-const stopWithinMilliseconds = 60_000;
+/** How long a fast shutdown may take. */
+export const stopWithinMilliseconds = 60_000;
 
 /**
  * Settings that apply whatever postgresql.conf says. Errors are sent only to the client and not logged, because their
@@ -79,20 +82,28 @@ export async function startServer(location: ClusterLocation, binaries: Binaries)
   );
   const hasExited = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   const findFailure = () => findLastFailure(log, { pid: child.pid, from: logStart });
-  return { pid: child.pid, hasExited, exited, findFailure };
+  // By its handle, because the pid file can be that of another process's Postgres.
+  const interrupt = () => void child.kill("SIGINT");
+  return { pid: child.pid, hasExited, exited, findFailure, interrupt };
 }
 
 /**
  * The process ID to ignore in the pid file. After a container was killed and started again, its process IDs are assigned
  * anew, and a stale pid file can name a thread or any other process, which Postgres would take for the owner of the
- * cluster. A running postmaster is a process called "postgres", and is never ignored.
+ * cluster. A running postmaster is a process called "postgres", and is never ignored. Neither is a process with the
+ * cluster on its command line: the shell of another start, which can have the ID in a stale pid file, is about to become
+ * the postmaster, and two postmasters must not run on one cluster. A zombie holds nothing.
  */
 async function findIgnoredPid(cluster: string): Promise<number> {
   const pid = (await readPidFile(cluster))?.pid;
   const status = pid && (await readFile(`/proc/${pid}/status`, "utf8").catch(() => undefined));
   if (!status) return process.ppid;
   const isThread = !status.includes(`\nTgid:\t${pid}\n`);
-  return isThread || !status.startsWith("Name:\tpostgres\n") ? pid : process.ppid;
+  const isZombie = status.includes("\nState:\tZ");
+  if (isThread || isZombie) return pid;
+  const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  const mayBePostmaster = status.startsWith("Name:\tpostgres\n") || command.split("\0").includes(cluster);
+  return mayBePostmaster ? process.ppid : pid;
 }
 
 /**
@@ -118,10 +129,13 @@ export async function stopServer({ account, cluster }: ClusterLocation): Promise
   );
 }
 
-/** Reads what Postgres wrote to its pid file. `status` is `ready`, `starting` or `stopping`. */
+/**
+ * Reads what Postgres wrote to its pid file. `status` is `ready`, `starting` or `stopping`. Returns undefined if there is
+ * no file, or as long as its first line isn't complete: a part of a process ID would be the ID of another process.
+ */
 export async function readPidFile(cluster: string): Promise<{ pid: number; status: string } | undefined> {
   const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => undefined);
-  if (!text) return undefined;
-  const lines = text.split("\n");
-  return { pid: Number(lines[0]), status: lines[7]?.trim() ?? "" };
+  const [, pid] = /^(\d+)\n/.exec(text ?? "") ?? [];
+  if (text === undefined || pid === undefined) return undefined;
+  return { pid: Number(pid), status: text.split("\n")[7]?.trim() ?? "" };
 }
