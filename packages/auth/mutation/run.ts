@@ -14,7 +14,14 @@ setTimeout(() => {
   process.exit(1);
 }, deadlineMs).unref();
 
-const modules = process.argv.slice(2);
+/** As the configuration and Stryker's results name them: `./src/ip-ranges.ts` is `src/ip-ranges.ts`. */
+const modules = process.argv.slice(2).map((module) => relative(process.cwd(), module));
+const unknown = modules.filter((module) => !config.mutate.includes(module));
+if (unknown.length > 0) {
+  process.stderr.write(`${unknown.join(", ")}: not in "mutate" of mutation/stryker.config.json.\n`);
+  process.exit(2);
+}
+
 const mutants = await new Stryker({
   configFile: "mutation/stryker.config.json",
   ...(modules.length > 0 ? { mutate: modules } : {}),

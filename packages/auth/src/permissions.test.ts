@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { listPermissions, permissionCatalog, permissions, roles } from "./permissions.ts";
+import {
+  isHigherRole,
+  listPermissions,
+  permissionCatalog,
+  permissions,
+  roles,
+  webAppPermissions,
+} from "./permissions.ts";
 
 test("each role has exactly its documented permissions", () => {
   expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
@@ -22,6 +29,16 @@ test("each role has all permissions of the roles after it", () => {
     for (const lesser of roles.slice(index))
       expect(listPermissions(role)).toEqual(expect.arrayContaining([...listPermissions(lesser)]));
   }
+});
+
+test("a role is higher than the roles after it, and not than itself", () => {
+  expect(roles).toEqual(["owner", "admin", "member", "viewer"]);
+  const table = roles.map((role) => roles.filter((other) => isHigherRole(role, other)));
+  expect(table).toEqual([["admin", "member", "viewer"], ["member", "viewer"], ["viewer"], []]);
+});
+
+test("only keys:read is a permission of the web app alone", () => {
+  expect([...webAppPermissions]).toEqual(["keys:read"]);
 });
 
 test("each permission is named noun:verb and has a description", () => {
