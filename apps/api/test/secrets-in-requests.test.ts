@@ -54,6 +54,26 @@ test("an Idempotency-Key that contains an API key works, and the API key isn't s
   for (const secret of [key.secret, other]) expect(stored).not.toContain(secret.slice(12));
 });
 
+test("no table contains a secret that a creation, a rotation or its retry issued", async () => {
+  const { id, secret } = await app.addKey();
+  const rotate = async (): Promise<{ key: string }> => {
+    const response = await fetch(`${app.baseUrl}/open/api-keys/${encodeId("key", id)}/rotate`, {
+      method: "POST",
+      headers: { ...json, Authorization: `Bearer ${secret}`, "Idempotency-Key": "rotate" },
+      body: "{}",
+    });
+    return (await response.json()) as { key: string };
+  };
+  const secrets = [secret, (await rotate()).key, (await rotate()).key];
+  expect(new Set(secrets).size).toBe(3);
+  const stored = await readDatabase();
+  expect(stored).toContain("key.secret-reissued");
+  for (const issued of secrets) {
+    expect(issued).toMatch(/^lk_\w{36}$/);
+    expect(stored).not.toContain(issued.slice(12));
+  }
+});
+
 test("a request ID that contains a key is replaced in the response and in the audit log", async () => {
   const { headers } = await createWorkspace({ "X-Request-Id": `id-${key.secret}` });
   expect(headers.get("x-request-id")).not.toContain("lk_");

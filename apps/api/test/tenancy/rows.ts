@@ -19,11 +19,23 @@ export interface Effect {
  */
 const ignoredTables = /^kysely_|^key_(counters|usage_hours|addresses|refusals)$|^throttle_buckets$/;
 
+/** The compared tables of each database. No test creates a table. */
+const comparedTables = new WeakMap<Db, Promise<readonly string[]>>();
+
+function listComparedTables(owner: Db): Promise<readonly string[]> {
+  const known = comparedTables.get(owner);
+  if (known) return known;
+  const listing = sql<{ name: string }>`
+    select tablename as name from pg_tables where schemaname = current_schema()`
+    .execute(owner)
+    .then(({ rows }) => rows.map(({ name }) => name).filter((name) => !ignoredTables.test(name)));
+  comparedTables.set(owner, listing);
+  return listing;
+}
+
 /** Reads the rows of all tenants, bypassing row-level security, so that changes to any tenant are found. */
 async function readRows(owner: Db): Promise<Rows> {
-  const { rows: tables } = await sql<{ name: string }>`
-    select tablename as name from pg_tables where schemaname = current_schema()`.execute(owner);
-  const compared = tables.map(({ name }) => name).filter((name) => !ignoredTables.test(name));
+  const compared = await listComparedTables(owner);
   // Reads all tables in one statement, because each of the hundreds of cases reads every row twice.
   const selections = compared.map(
     (name) => sql`select ${sql.lit(name)} as name, to_jsonb(t)::text as row from ${sql.table(name)} as t`,
