@@ -120,6 +120,32 @@ test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
   expect(unlocked).toEqual([{ key_id: last }]);
 });
 
+test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
+  ["without restrictions", { goodUntil: null, limit: null }],
+  ["that expire", { goodUntil: "2999-01-01T00:00:00Z", limit: null }],
+  ["with rate limits", { goodUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
+])(
+  "counting one or several keys %s doesn't move their last use back if the clock is set back",
+  async (_what, restrictions) => {
+    const last_used_at = new Date("2999-01-01T00:00:00Z");
+    for (const size of [1, 2]) {
+      const keyIds = Array.from({ length: size }, () => randomUUID() as KeyId);
+      await database.owner
+        .insertInto("key_counters")
+        .values(keyIds.map((key_id) => ({ key_id, last_used_at })))
+        .execute();
+      const increments = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, ...restrictions }));
+      expect(await countUses(client, increments)).toMatchObject({ uncounted: [] });
+      const counters = await database.owner
+        .selectFrom("key_counters")
+        .select(["last_used_at", "use_count"])
+        .where("key_id", "in", keyIds)
+        .execute();
+      expect(counters).toEqual(keyIds.map(() => ({ last_used_at, use_count: 1 })));
+    }
+  },
+);
+
 test.each([
   ["without a rate limit", countOneText],
   ["with a rate limit", countOneWithLimitText],
