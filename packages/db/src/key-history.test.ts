@@ -409,7 +409,7 @@ async function listHours(keyId: KeyId): Promise<Date[]> {
 
 test("prunes at most the given number of hours, oldest first, and keeps the rest", async () => {
   const keyId = await addKey(await addUser());
-  await database.owner.deleteFrom("key_usage_hours").execute();
+  await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);
   const hours = [ago(40), ago(33), ago(31), ago(30, 5), ago(30, -5), ago(1)];
   await write({ usage: hours.map((hour) => used(keyId, { hour })).toReversed() });
   const step = { keepDays: 30, maxHours: 3 };
@@ -422,7 +422,7 @@ test("prunes at most the given number of hours, oldest first, and keeps the rest
 
 test("only one node prunes at a time; another one changes nothing", async () => {
   const keyId = await addKey(await addUser());
-  await database.owner.deleteFrom("key_usage_hours").execute();
+  await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);
   await write({ usage: [ago(40), ago(39)].map((hour) => used(keyId, { hour })) });
   const release = await hold(
     "select from key_usage_hours where key_id = $1 order by hour limit 1 for update",

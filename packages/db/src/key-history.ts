@@ -66,17 +66,22 @@ export async function writeKeyHistory(db: Db, history: KeyHistory): Promise<void
     if (history.addresses.length > 0) await putAddresses(trx, history.addresses);
     if (history.rejections.length > 0) await putRejections(trx, history.rejections);
     if (history.secrets.length > 0) await markSecrets(trx, history.secrets);
+    if (history.usage.length > 0) await addWorkspaceUsage(trx, history.usage);
   });
 }
 
+const usageColumns = {
+  keyId: "uuid",
+  hour: "timestamptz",
+  workspaceId: "uuid",
+  outcome: "text",
+  count: "bigint",
+} as const;
+
 async function addUsage(trx: Trx, rows: KeyHistory["usage"]): Promise<void> {
-  const input = asTable(rows, {
-    keyId: "uuid",
-    hour: "timestamptz",
-    workspaceId: "uuid",
-    outcome: "text",
-    count: "bigint",
-  });
+  const input = asTable(rows, usageColumns);
+  // Prevents the triggers for earlier versions from adding the same rows to the rollups of workspaces.
+  await sql`select set_config('latchkey.adds_workspace_usage', 'on', true)`.execute(trx);
   await sql`
     insert into key_usage_hours as known (key_id, hour, workspace_id, outcome, count)
     select "keyId", hour, "workspaceId", outcome, sum(count) from ${input}
@@ -85,6 +90,16 @@ async function addUsage(trx: Trx, rows: KeyHistory["usage"]): Promise<void> {
     on conflict (key_id, hour, workspace_id, outcome) do update set count = known.count + excluded.count`.execute(
     trx,
   );
+}
+
+/**
+ * Adds the usage to the rollups of its workspaces. Runs last, because all nodes add to the same rows, which stay locked
+ * until the commit.
+ */
+async function addWorkspaceUsage(trx: Trx, rows: KeyHistory["usage"]): Promise<void> {
+  const inWorkspaces = rows.filter(({ workspaceId }) => workspaceId !== null);
+  if (inWorkspaces.length === 0) return;
+  await sql`select add_workspace_usage(${sql.join(asArrays(inWorkspaces, usageColumns))})`.execute(trx);
 }
 
 async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<void> {
@@ -166,14 +181,20 @@ async function markSecrets(trx: Trx, rows: KeyHistory["secrets"]): Promise<void>
     where hash = decode(digest, 'base64') and (refused_at is null or refused_at < latest.at)`.execute(trx);
 }
 
+type ColumnTypes<Row> = {
+  readonly [Column in keyof Row & string]: "uuid" | "text" | "timestamptz" | "bigint";
+};
+
 /** SQL for a table `items` with one row per item and columns of these types. */
-function asTable<Row extends object>(
-  rows: readonly Row[],
-  types: { readonly [Column in keyof Row & string]: "uuid" | "text" | "timestamptz" | "bigint" },
-): RawBuilder<unknown> {
+function asTable<Row extends object>(rows: readonly Row[], types: ColumnTypes<Row>): RawBuilder<unknown> {
+  const columns = Object.keys(types).map((name) => sql.ref(name));
+  return sql`unnest(${sql.join(asArrays(rows, types))}) as items (${sql.join(columns)})`;
+}
+
+/** SQL for one array per column of these types. */
+function asArrays<Row extends object>(rows: readonly Row[], types: ColumnTypes<Row>): RawBuilder<unknown>[] {
   const columns = Object.keys(types) as (keyof typeof types)[]; // The object has exactly these keys.
-  const arrays = columns.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(types[name])}[]`);
-  return sql`unnest(${sql.join(arrays)}) as items (${sql.join(columns.map((name) => sql.ref(name)))})`;
+  return columns.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(types[name])}[]`);
 }
 
 /** The number of requests with a key that had one outcome in the hour or day that starts at `startsAt`, in UTC. */
@@ -290,11 +311,11 @@ export interface PruneStep {
 }
 
 /**
- * Performs one step of pruning. Deletes the oldest hours. Of the next keys, deletes addresses and rejected requests
+ * Performs one step of pruning. Deletes the oldest hours, of keys and of workspaces, and the oldest days. Of the next keys, deletes addresses and rejected requests
  * that are too old, or all of them if the key was purged or deleted long ago. Skips rows that a node is writing,
  * because they are found in another order than they are written in, and waiting for them could deadlock.
  * @param db a connection in the admission role.
- * @returns the number of deleted hours, and the last key visited, undefined after the last key of all. While another
+ * @returns the number of deleted hours and days, and the last key visited, undefined after the last key of all. While another
  *   node prunes, changes nothing and returns 0 and `after`.
  */
 export async function pruneKeyHistory(
@@ -310,11 +331,34 @@ export async function pruneKeyHistory(
       delete from key_usage_hours where ctid = any(array(
         select ctid from key_usage_hours where hour < ${cutoff} order by hour limit ${maxHours}
       ))`.execute(trx);
+    const rollups = await pruneWorkspaceUsage(trx, { keepDays, limit: maxHours });
     const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(maxHours / 10) });
     await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { cutoff, ...visited });
     await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { cutoff, ...visited });
-    return { hours: Number(numAffectedRows), next: visited.next };
+    return { hours: Number(numAffectedRows) + rollups, next: visited.next };
   });
+}
+
+/**
+ * Deletes the oldest rows of the rollups of workspaces. A day is kept until its last hour is too old.
+ * @returns how many rows it deleted.
+ */
+async function pruneWorkspaceUsage(
+  trx: Trx,
+  { keepDays, limit }: { readonly keepDays: number; readonly limit: number },
+): Promise<number> {
+  const cutoff = sql`now() - make_interval(days => ${keepDays})`;
+  const hours = await sql`
+    delete from workspace_usage_hours where ctid = any(array(
+      select ctid from workspace_usage_hours where hour < ${cutoff}
+      order by hour limit ${limit} for update skip locked
+    ))`.execute(trx);
+  const days = await sql`
+    delete from workspace_key_days where ctid = any(array(
+      select ctid from workspace_key_days where day < ((${cutoff}) at time zone 'UTC')::date
+      order by day limit ${limit} for update skip locked
+    ))`.execute(trx);
+  return Number((hours.numAffectedRows ?? 0n) + (days.numAffectedRows ?? 0n));
 }
 
 interface VisitedKeys {

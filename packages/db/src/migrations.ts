@@ -14,6 +14,7 @@ import * as auditFilters from "./migrations/0014-audit-filters.ts";
 import * as accountSecurity from "./migrations/0015-account-security.ts";
 import * as invitations from "./migrations/0016-invitations.ts";
 import * as jobs from "./migrations/0017-jobs.ts";
+import * as workspaceUsageRollups from "./migrations/0018-workspace-usage-rollups.ts";
 import * as secondFactors from "./migrations/0020-second-factors.ts";
 import * as auditRetention from "./migrations/0024-audit-retention.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
@@ -47,6 +48,7 @@ export const migrations: Migrations = {
   "0015-account-security": accountSecurity,
   "0016-invitations": invitations,
   "0017-jobs": jobs,
+  "0018-workspace-usage-rollups": workspaceUsageRollups,
   "0020-second-factors": secondFactors,
   "0024-audit-retention": auditRetention,
   "0027-webhooks": webhooks,

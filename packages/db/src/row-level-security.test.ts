@@ -217,6 +217,19 @@ test("a query of key usage without its condition sees only one workspace, or onl
   expect(asOurs).toHaveLength(3);
 });
 
+test.each(["workspace_usage_hours", "workspace_key_days"] as const)(
+  "a query of %s without its condition sees only one workspace, and changes none",
+  async (table) => {
+    const read = (trx: Db) => trx.selectFrom(table).select("workspace_id").distinct().execute();
+    for (const { scope } of [ours, theirs])
+      expect(await inWorkspace(database.db, scope, read)).toEqual([{ workspace_id: scope.workspaceId }]);
+    expect(await asUser(database.db, ours.userId, read)).toEqual([]);
+    expect(await read(database.db)).toEqual([]);
+    const remove = inWorkspace(database.db, ours.scope, (trx) => trx.deleteFrom(table).execute());
+    await expect(remove).rejects.toThrow(/permission denied/);
+  },
+);
+
 test("every table with a workspace_id, and workspaces itself, has forced row-level security, a policy, and a policy for backups", async () => {
   const { rows } = await sql<{ name: string; isForced: boolean; policies: number; backups: number }>`
     select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as "isForced",
@@ -229,7 +242,7 @@ test("every table with a workspace_id, and workspaces itself, has forced row-lev
     )
     order by 1`.execute(database.owner);
   expect(rows).toEqual(
-    [...tables.map(([name]) => name), "key_usage_hours"]
+    [...tables.map(([name]) => name), "key_usage_hours", "workspace_key_days", "workspace_usage_hours"]
       .sort()
       .map((name) => ({ name, isForced: true, policies: 1, backups: 1 })),
   );

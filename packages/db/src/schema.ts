@@ -340,6 +340,25 @@ export interface KeyUsageHourTable {
   count: number;
 }
 
+/** The number of requests in a workspace that had one outcome in one hour, added up over all keys. */
+export interface WorkspaceUsageHourTable {
+  workspace_id: WorkspaceId;
+  hour: Date;
+  outcome: string;
+  count: number;
+}
+
+/** The number of requests with a key that were allowed in a workspace on one day. */
+export interface WorkspaceKeyDayTable {
+  workspace_id: WorkspaceId;
+  key_id: KeyId;
+  /** In UTC, as `YYYY-MM-DD`. */
+  day: ColumnType<never, string, never>;
+  use_count: number;
+  /** The beginning of the hour of the last of these requests. */
+  last_used_at: Date;
+}
+
 /** An address that a key was used from. */
 export interface KeyAddressTable {
   key_id: KeyId;
@@ -402,6 +421,8 @@ export interface Database {
   key_counters: KeyCounterTable;
   retired_secrets: RetiredSecretTable;
   key_usage_hours: KeyUsageHourTable;
+  workspace_usage_hours: WorkspaceUsageHourTable;
+  workspace_key_days: WorkspaceKeyDayTable;
   key_addresses: KeyAddressTable;
   key_refusals: KeyRejectionTable;
   audit_events: AuditEventTable;

@@ -29,6 +29,8 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     verifications: allRows,
     webhook_deliveries: allRows,
     webhooks: allRows,
+    workspace_key_days: "select",
+    workspace_usage_hours: "select",
     workspaces: allRows,
   },
   latchkey_admission: {
@@ -43,6 +45,8 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     retired_secrets:
       "select (good_until, hash, key_id, last_used_at, refused_at), update (last_used_at, refused_address, refused_at)",
     users: "select (disabled_at, id)",
+    workspace_key_days: allRows,
+    workspace_usage_hours: allRows,
   },
 };
 
@@ -84,6 +88,8 @@ export const policies: readonly PolicyRule[] = [
     "members",
     "webhook_deliveries",
     "webhooks",
+    "workspace_key_days",
+    "workspace_usage_hours",
     "workspaces",
   ].map((table) => {
     return {
@@ -167,6 +173,16 @@ export const policies: readonly PolicyRule[] = [
       using: "(workspace_id = named_workspace())",
     } as const;
   }),
+  ...["workspace_key_days", "workspace_usage_hours"].flatMap((table): PolicyRule[] => [
+    { table, name: "admission", role: "latchkey_admission", command: "all", using: "true" },
+    {
+      table,
+      name: "named_workspace",
+      role: "latchkey_tenant",
+      command: "select",
+      using: "(workspace_id = named_workspace())",
+    },
+  ]),
   {
     table: "workspaces",
     name: "named_workspace",
@@ -188,6 +204,8 @@ export const functions: Readonly<Record<string, string>> = {
   "add_job(text,json,text,integer)": "fd137a306aa27ce6b35f64076254e766e4903bf4ab7283f2f7b94c66e37a53e9",
   "add_queued_job(text,json,text,integer,text)":
     "2b6a0a08fa372f813a86fe5e0c2c63204b1fa0d7714c7ff866bbca7c15c578db",
+  "add_workspace_usage(uuid[],timestamptz[],uuid[],text[],bigint[])":
+    "7feee4200380ac426edc2c445c2e76db9c1ab02484d1dfce2f6455a9b4805635",
   "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
   "is_own_key(uuid)": "5341cecfb9a35cfd0922434de1283ffff72e8c7cd1a77b5ec4b10a79b0ae7299",
   "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
@@ -195,10 +213,14 @@ export const functions: Readonly<Record<string, string>> = {
   "named_user()": "ee9bf7796943630841b244a580a1eca01eb9f3643af1910fb54340c75e398766",
   "named_workspace()": "77161644bb223eaf4eb311c6958d4cc21c52826e0ed17db9c90908b94dd95b1a",
   "require_backup()": "f82b98b2342d95a42aca3bbb9834ecbaede624aa12579cd09c01f25465b6694c",
+  "roll_up_added_usage()": "b79dfcd286866f47a4a133fb703b20c4bfdc907c15caf64c4582b81059ce2ac8",
+  "roll_up_increased_usage()": "7f2b0eb2bb59532294c21e82a8abd9417eed965d9720854f6a753e0d772d1ab6",
 };
 
 /** The triggers by their names, with the table of each. */
 export const triggers: Readonly<Record<string, string>> = {
   delete_counters_of_keys: "api_keys",
   name_first_user_operator: "users",
+  roll_up_added_usage: "key_usage_hours",
+  roll_up_increased_usage: "key_usage_hours",
 };

@@ -48,22 +48,48 @@ export const workspaceKeySorts = [
 ] as const;
 export type WorkspaceKeySort = (typeof workspaceKeySorts)[number];
 
+const days30Ago = sql`(now() - ${days30})`;
+/** SQL for whether an hour of `key_usage_hours` is in the part of a day in UTC with which the last 30 days begin. */
+const isOnFirstDay = sql`
+  hour >= ${days30Ago} and hour < date_trunc('day', ${days30Ago}, 'UTC') + interval '24 hours'`;
+/** SQL for whether a day of `workspace_key_days` is after that day. */
+const isLaterDay = sql`day > (${days30Ago} at time zone 'UTC')::date`;
+
 /**
- * SQL expressions about a key in `api_keys`, within one workspace. Each reads the history of one key by its primary
+ * SQL expressions about a key in `api_keys`, within one workspace. Each reads the days or hours of one key by a primary
  * index.
  */
 function describeUse({ workspaceId }: WorkspaceScope) {
   const history = sql`key_usage_hours where key_id = api_keys.id and workspace_id = ${workspaceId}`;
+  const days = sql`workspace_key_days where workspace_id = ${workspaceId} and key_id = api_keys.id`;
+  const lastUsedAt = sql<Date | null>`(select last_used_at from ${days} order by day desc limit 1)`;
   return {
     recentUses: sql<number>`(
-      select coalesce(sum(count), 0)::bigint from ${history} and outcome = 'admitted' and hour >= now() - ${days30})`,
-    lastUsedAt: sql<Date | null>`(
-      select hour from ${history} and outcome = 'admitted' order by hour desc limit 1)`,
-    isUsed: sql<boolean>`exists (select from ${history} and outcome = 'admitted' and hour >= now() - ${days30})`,
+      (select coalesce(sum(use_count), 0) from ${days} and ${isLaterDay})
+      + (select coalesce(sum(count), 0) from ${history} and outcome = 'admitted' and ${isOnFirstDay})
+    )::bigint`,
+    lastUsedAt,
+    isUsed: sql<boolean>`coalesce(${lastUsedAt} >= ${days30Ago}, false)`,
     isLimited: sql<boolean>`exists (
       select from ${history} and outcome = 'limited'
         and hour >= ${lastHour})`,
   };
+}
+
+/**
+ * SQL for the allowed requests in the last 30 days with each key of a workspace. For a thousand keys, this takes half as
+ * long as `recentUses` for each of them.
+ */
+function recentUsesOfKeys({ workspaceId }: WorkspaceScope) {
+  return sql<{ keyId: KeyId; count: number }>`(
+    select key_id as "keyId", sum(count) as count from (
+      select key_id, use_count as count from workspace_key_days
+      where workspace_id = ${workspaceId} and ${isLaterDay}
+      union all
+      select key_id, count from key_usage_hours
+      where workspace_id = ${workspaceId} and outcome = 'admitted' and ${isOnFirstDay}
+    ) uses
+    group by key_id)`;
 }
 
 function hasStatus(status: KeyStatus, scope: WorkspaceScope): RawBuilder<boolean> {
@@ -82,8 +108,12 @@ function sortExpression(sort: WorkspaceKeySort, scope: WorkspaceScope): RawBuild
       return sql`api_keys.created_at`;
     case "expiresAt":
       return sql`api_keys.expires_at`;
+    case "recentUses":
+      return sql`coalesce(recent.count, 0)`;
+    case "lastUsedAt":
+      return describeUse(scope).lastUsedAt;
     default:
-      return describeUse(scope)[sort];
+      return sort satisfies never;
   }
 }
 
@@ -107,6 +137,8 @@ export async function listWorkspaceKeys(
     ${sortExpression(sort, scope)} ${sql.raw(direction)} nulls last, api_keys.id ${sql.raw(direction)}`;
   // Only the keys of the page are described, because that reads their history.
   const found = await selectReachingKeys(trx, scope)
+    // Postgres leaves out the join if the keys aren't sorted by it.
+    .leftJoin(recentUsesOfKeys(scope).as("recent"), (join) => join.onRef("recent.keyId", "=", "api_keys.id"))
     .select(["api_keys.id", sql<number>`count(*) over ()`.as("total")])
     .where(matches(query, scope))
     .orderBy(order)

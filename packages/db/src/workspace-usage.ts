@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { KeyId, UserId } from "./ids.ts";
 import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -22,7 +22,7 @@ export async function readWorkspaceUsage(
   const { startsAt, isInRange } = bucketsAsSql(buckets);
   const { rows } = await sql<WorkspaceUsage>`
     select ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
-    from key_usage_hours
+    from workspace_usage_hours
     where workspace_id = ${scope.workspaceId} and ${isInRange}
     group by 1, 2
     order by 1, 2`.execute(trx);
@@ -66,15 +66,43 @@ export async function listBusiestKeys(
   const { rows } = await sql<BusyKey>`
     select api_keys.id, case when ${canReach} then api_keys.name end as name,
       case when ${canReach} then api_keys.start end as start, api_keys.user_id as "ownerId",
-      users.name as "ownerName", (${canReach} and api_keys.deleted_at is not null) as "isDeleted", sum(count)::bigint as count
-    from key_usage_hours
-    join api_keys on api_keys.id = key_usage_hours.key_id
+      users.name as "ownerName", (${canReach} and api_keys.deleted_at is not null) as "isDeleted", used.count
+    from (
+      select key_id, sum(count)::bigint as count from (${usesBetween(scope, from, to)}) uses group by key_id
+    ) used
+    join api_keys on api_keys.id = used.key_id
     join users on users.id = api_keys.user_id
     left join members on members.user_id = api_keys.user_id and members.workspace_id = ${scope.workspaceId}
-    where key_usage_hours.workspace_id = ${scope.workspaceId} and hour >= ${from} and hour < ${to}
-      and outcome = 'admitted' and ${isOwn}
-    group by api_keys.id, users.id, members.user_id
-    order by count desc, api_keys.id
+    where ${isOwn}
+    order by used.count desc, api_keys.id
     limit ${limit}`.execute(trx);
   return rows;
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * SQL for how often each key was used in a workspace: rows of `key_id` and `count`. Reads whole days in UTC by day, and
+ * the other hours, at most 47 of them, by hour. Nothing is used in the future, so a period that ends there includes
+ * the whole current day.
+ */
+function usesBetween({ workspaceId }: WorkspaceScope, from: Date, to: Date): RawBuilder<unknown> {
+  const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
+  const lastDay = new Date(Math.floor(to.getTime() / dayMs) * dayMs);
+  const hours = (start: Date, end: Date) => sql`
+    select key_id, count from key_usage_hours
+    where workspace_id = ${workspaceId} and outcome = 'admitted' and hour >= ${start} and hour < ${end}`;
+  if (firstDay > lastDay) return hours(from, to);
+  return sql`
+    ${hours(from, firstDay)}
+    union all
+    select key_id, use_count from workspace_key_days
+    where workspace_id = ${workspaceId} and day >= ${toDate(firstDay)}
+      and (day < ${toDate(lastDay)} or ${to} > now())
+    union all
+    ${hours(lastDay, to)} and ${to} <= now()`;
+}
+
+function toDate(midnight: Date): RawBuilder<unknown> {
+  return sql`${midnight.toISOString().slice(0, 10)}::date`;
 }

@@ -25,6 +25,8 @@ export const backupTables = [
   "retired_secrets",
   "key_counters",
   "key_usage_hours",
+  "workspace_usage_hours",
+  "workspace_key_days",
   "key_addresses",
   "key_refusals",
 ] as const satisfies readonly (keyof Database)[];

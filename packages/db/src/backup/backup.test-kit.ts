@@ -107,6 +107,12 @@ export async function fill(db: Db): Promise<void> {
     insert into key_usage_hours (key_id, hour, outcome, count) select id, date_trunc('hour', now()), 'admitted', 3 from api_keys`.execute(
     db,
   );
+  // A trigger adds these to the rollups of workspaces.
+  await sql`
+    insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
+    select api_keys.id, date_trunc('hour', now()), workspaces.id, 'admitted', 5 from api_keys, workspaces`.execute(
+    db,
+  );
   await sql`insert into key_addresses (key_id, address, last_seen_at) select id, '192.0.2.1', now() from api_keys`.execute(
     db,
   );
