@@ -64,7 +64,7 @@ async function backdate(id: KeyId, days: number): Promise<void> {
 /** Inserts a request count, as the usage recorder of a node does. */
 async function record(
   keyId: KeyId,
-  workspaceId: WorkspaceId,
+  workspaceId: WorkspaceId | null,
   { outcome = "admitted", hoursAgo = 0, count = 1 } = {},
 ): Promise<void> {
   const hour = new Date(Math.floor(Date.now() / hourMs) * hourMs - hoursAgo * hourMs);
@@ -160,6 +160,36 @@ describe("the API keys of a workspace", () => {
     const text = JSON.stringify(items);
     for (const hidden of [encodeId("workspace", second), second, "workspaceIds", "hash"])
       expect(text).not.toContain(hidden);
+  });
+
+  test("don't depend on the uses of their keys in other workspaces or in none", async () => {
+    const { owner, member, id, workspaceId, keys } = await createTeam();
+    const elsewhere = await addWorkspace(owner.userId);
+    await join(elsewhere, member.userId, "member");
+    await record(keys.admin, workspaceId, { count: 3, hoursAgo: 5 });
+    for (const keyId of [keys.owner, keys.admin]) await backdate(keyId, 40);
+    const read = async () => {
+      const lists: unknown[] = [];
+      for (const sort of ["recentUses", "lastUsedAt"] as const)
+        lists.push(await owner.client.workspaceKeys.list.query({ workspaceId: id, sort }));
+      for (const status of ["limited", "unused"] as const)
+        lists.push(await owner.client.workspaceKeys.list.query({ workspaceId: id, status }));
+      lists.push(await owner.client.overview.keys.query({ workspaceId: id, ...lastDay() }));
+      lists.push(await owner.client.overview.usage.query({ workspaceId: id, ...lastDay() }));
+      return lists;
+    };
+    const before = await read();
+    await record(keys.owner, elsewhere, { count: 1_000 });
+    await record(keys.owner, elsewhere, { outcome: "limited", count: 1_000 });
+    await record(keys.member, elsewhere, { count: 500, hoursAgo: 1 });
+    await record(keys.owner, null, { count: 1_000, hoursAgo: 1 });
+    await app.owner
+      .updateTable("key_counters")
+      .set({ use_count: 1_000, last_used_at: new Date() })
+      .where("key_id", "=", keys.owner)
+      .execute();
+    expect(await read()).toEqual(before);
+    expect(names(before[0] as Parameters<typeof names>[0])[0]).toBe("Admin's"); // The first list of keys.
   });
 
   test("can be filtered by status", async () => {

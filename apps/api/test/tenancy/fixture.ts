@@ -56,6 +56,9 @@ const commandOrigin: Origin = { actor: { kind: "command" }, address: null, reque
 const passwordHash =
   "$argon2id$v=19$m=8,t=1,p=1$IxXWeiHhgFB5CpiJfNbcXw$cijKxEx2LpNc4flo/31JT5G9Fu6a1JAAD8BWCA5nNGs";
 
+/** The hour in which the key of the owner of `ours` was used seven times in that workspace: the hour before this one. */
+export const timeOfUse = new Date((Math.floor(Date.now() / 3_600_000) - 1) * 3_600_000);
+
 /** Fixtures that the last test of an app did not change. */
 const unchangedFixtures = new WeakMap<TestApp, TenantFixture>();
 
@@ -140,6 +143,16 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
       const { id: keyId, secret } = await db
         .transaction()
         .execute((trx) => createKey(trx, key, defaultQuotas));
+      await owner
+        .insertInto("key_usage_hours")
+        .values({
+          key_id: keyId,
+          hour: timeOfUse,
+          workspace_id: fixture.ours.workspaceId,
+          outcome: "admitted",
+          count: 7,
+        })
+        .execute();
       return { ...fixture, ownersKey: { id: encodeId("key", keyId), name, keyId, secret } };
     });
 }

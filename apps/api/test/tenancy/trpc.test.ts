@@ -4,7 +4,14 @@ import { type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { router } from "../../src/admin/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
-import { keepFixture, listHiddenText, type Person, prepareFixture, type TenantFixture } from "./fixture.ts";
+import {
+  keepFixture,
+  listHiddenText,
+  type Person,
+  prepareFixture,
+  type TenantFixture,
+  timeOfUse,
+} from "./fixture.ts";
 import { type Effect, expectEffect, isUnchanged, observe } from "./rows.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 
@@ -392,10 +399,17 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ people }) => ["member.added", people.removed.id],
     showsKeys: true,
   },
-  "overview.usage": { input: createWorkspaceInput(() => anyDay), shows: () => ['{"data":[]}'] },
+  // Every member sees the totals of the workspace, and only owners and admins see which key they come from.
+  "overview.usage": {
+    input: createWorkspaceInput(() => dayOfUse),
+    shows: () => ['"outcome":"admitted","count":7'],
+  },
   "overview.keys": {
-    input: createWorkspaceInput(() => anyDay),
-    shows: (_fixture, caller) => [seesAllKeys(caller) ? '"isOwn":false,"total":1' : '"isOwn":true,"total":0'],
+    input: createWorkspaceInput(() => dayOfUse),
+    shows: ({ ownersKey }, caller) =>
+      seesAllKeys(caller)
+        ? ['"isOwn":false,"total":1', ownersKey.id, '"count":7']
+        : ['"isOwn":true,"total":0,"busiest":[]'],
     showsKeys: true,
   },
   "workspaceKeys.list": {
@@ -459,6 +473,12 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: ({ webhooks }) => [webhooks.ours.deliveryId],
   }),
+};
+
+/** The day before and after the use of the owner's key, in seconds since 1970. */
+const dayOfUse = {
+  starts: [timeOfUse.getTime() / 1_000 - 86_400],
+  to: timeOfUse.getTime() / 1_000 + 86_400,
 };
 
 /** In seconds since 1970-01-01T00:00:00Z. */
