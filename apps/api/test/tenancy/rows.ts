@@ -17,7 +17,8 @@ export interface Effect {
  * The tables that are not compared: Kysely's migration tables, and the counters that every request with a key
  * and every sign-in attempt changes, whether it succeeds or not.
  */
-const ignoredTables = /^kysely_|^key_(counters|usage_hours|addresses|refusals)$|^throttle_buckets$/;
+const ignoredTables =
+  /^kysely_|^key_(counters|usage_hours|addresses|refusals)$|^workspace_(usage_hours|key_days)$|^throttle_buckets$/;
 
 /** The compared tables of each database. No test creates a table. */
 const comparedTables = new WeakMap<Db, Promise<readonly string[]>>();
