@@ -55,10 +55,14 @@ export default defineConfig({
               name: "security",
               test: /features\/security\/(security-page|sessions-section|factor|use-factors|describe)/,
             },
+            {
+              name: "service-account",
+              test: /service-accounts\/(service-account-page|service-account-keys|service-account-danger)/,
+            },
             { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
             {
               name: "key-page",
-              test: /features\/api-keys\/(key-page|use-key-|\w+-section|restrictions\/describe-restrictions|try-it\/try-it\.)/,
+              test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/describe-restrictions|try-it\/try-it\.)/,
             },
             {
               name: "key-forms",

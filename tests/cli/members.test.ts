@@ -82,7 +82,14 @@ test("member add and member remove apply to a user's key from the next request",
   expect(await callOpen(node.baseUrl, key, path)).toMatchObject({ status: 403, code: "FORBIDDEN" });
 
   const added = await perform(add(workspaceId, guest, "viewer"));
-  const member = { userId: guest.userId, email: guest.email, role: "viewer", isDisabled: false, version: 1 };
+  const member = {
+    userId: guest.userId,
+    kind: "person",
+    email: guest.email,
+    role: "viewer",
+    isDisabled: false,
+    version: 1,
+  };
   const told = { ...member, name: "Somebody", joinedAt: expect.stringMatching(/Z$/) };
   expect(added).toEqual({ workspaceId, ...told });
   const inside = await callOpen(node.baseUrl, key, path);
@@ -90,7 +97,7 @@ test("member add and member remove apply to a user's key from the next request",
   expect(JSON.parse(inside.body)).toMatchObject({ id: workspaceId, role: "viewer" });
 
   const removed = await perform(remove(workspaceId, guest));
-  expect(removed).toEqual({ workspaceId, userId: guest.userId });
+  expect(removed).toEqual({ workspaceId, userId: guest.userId, stoppedKeys: 1 });
   expect(await callOpen(node.baseUrl, key, path)).toMatchObject({ status: 403, code: "FORBIDDEN" });
   // The users' own workspaces don't change.
   expect(await callOpen(node.baseUrl, key, `/open/workspaces/${guest.workspaceId}`)).toMatchObject({
@@ -128,7 +135,7 @@ test("without --json the output is aligned lines", async () => {
     "Status        active",
   ]);
   const removed = await instance.command(remove(workspaceId, guest));
-  expect(expectText(removed)).toBe(`Removed  ${guest.userId} from ${workspaceId}\n`);
+  expect(expectText(removed)).toBe(`Removed       ${guest.userId} from ${workspaceId}\nKeys stopped  0\n`);
 });
 
 test("accepts a user ID instead of an email address", async () => {
@@ -136,7 +143,7 @@ test("accepts a user ID instead of an email address", async () => {
   const byId = { email: guest.userId };
   expect(await perform(add(workspaceId, byId, "viewer"))).toMatchObject({ email: guest.email });
   expect(await perform(changeRole(workspaceId, byId, "admin"))).toMatchObject({ role: "admin" });
-  expect(await perform(remove(workspaceId, byId))).toEqual({ workspaceId, userId: guest.userId });
+  expect(await perform(remove(workspaceId, byId))).toMatchObject({ workspaceId, userId: guest.userId });
 });
 
 test("member role applies to the next request, and is in the audit log", async () => {
@@ -176,7 +183,7 @@ test("member list prints all members in the order in which they joined, as in th
   const shown = JSON.parse(body).data as object[]; // The open API's own shape.
   expect(data).toEqual(shown.map((member) => ({ workspaceId, ...member })));
   const text = expectText(await instance.command(["member", "list", "--workspace", workspaceId]));
-  expect(text.split("\n")[0]).toMatch(/^USER ID +ROLE +STATUS +JOINED +EMAIL +NAME$/);
+  expect(text.split("\n")[0]).toMatch(/^USER ID +ROLE +STATUS +JOINED +KIND +EMAIL +NAME$/);
 });
 
 test("member list continues beyond one page", async () => {

@@ -10,7 +10,9 @@ const environment = prepareEnvironment();
 test("each page loads with at most 20 requests and 300 kB", async () => {
   const { page: visitor } = await environment.browser.open();
   await enter(visitor, environment.baseUrl);
-  const { id: workspaceId, slug } = await getWorkspace(visitor);
+  const { slug, id: workspaceId } = await getWorkspace(visitor);
+  const account = { workspaceId, name: "Deploys", role: "member" } as const;
+  const { userId } = await proceduresOf(visitor).serviceAccounts.create.mutate(account);
   const { id: keyId } = await proceduresOf(visitor).apiKeys.create.mutate({ name: "CI" });
   const { id: webhookId } = await proceduresOf(visitor).webhooks.create.mutate({
     workspaceId,
@@ -28,6 +30,8 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
     `/w/${slug}/api-keys`,
     `/w/${slug}/members`,
     `/w/${slug}/members/invitations`,
+    `/w/${slug}/members/service-accounts`,
+    `/w/${slug}/members/service-accounts/${userId}`,
     `/w/${slug}/audit`,
     `/w/${slug}/webhooks`,
     `/w/${slug}/webhooks/${webhookId}`,

@@ -10,6 +10,8 @@ import { prepareEnvironment } from "./environment.ts";
 let page: Page;
 let slug: string;
 let keyId: string;
+/** The service account. */
+let userId: string;
 let webhookId: string;
 
 const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
@@ -21,7 +23,7 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   const name = "Margaret Elaine Heafield Hamilton of Draper Laboratory";
   await command(["user", "create", "--email", email, "--name", name, "--password-stdin"], visitor.password);
   await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "admin"]);
-  const { apiKeys, invitations, webhooks } = proceduresOf(page);
+  const { apiKeys, invitations, serviceAccounts, webhooks } = proceduresOf(page);
   for (const invited of ["grace@example.com", `invited.${email}`]) {
     await invitations.create.mutate({ workspaceId: workspace.id, email: invited, role: "viewer" });
   }
@@ -33,6 +35,13 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   });
   webhookId = webhook.id;
   await webhooks.test.mutate({ workspaceId: workspace.id, id: webhookId });
+  const account = await serviceAccounts.create.mutate({
+    workspaceId: workspace.id,
+    name: "Deploys of the services that Margaret Hamilton is responsible for",
+    role: "admin",
+  });
+  ({ userId } = account);
+  await serviceAccounts.createKey.mutate({ workspaceId: workspace.id, userId, name: "Pipeline" });
   await apiKeys.create.mutate({
     name: "A key with a name that is much longer than the column for it",
     description: "Described at length, for a table with little room",
@@ -94,6 +103,8 @@ const lists = [
   ["the keys of a workspace", (): string => `/w/${slug}/api-keys`, "Rotating"],
   ["members", (): string => `/w/${slug}/members`, "Ada Lovelace"],
   ["invitations", (): string => `/w/${slug}/members/invitations`, "grace@example.com"],
+  ["service accounts", (): string => `/w/${slug}/members/service-accounts`, "Deploys of"],
+  ["a service account", (): string => `/w/${slug}/members/service-accounts/${userId}`, "Pipeline"],
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
   ["webhooks", (): string => `/w/${slug}/webhooks`, "The archive"],
   ["the deliveries to a webhook", (): string => `/w/${slug}/webhooks/${webhookId}`, "Test message"],

@@ -137,6 +137,39 @@ test("changes by the web app apply to the next request", async () => {
   }
 });
 
+test("a status and the deletion of a service account apply to its keys on the next request", async () => {
+  const { workspaceId } = belonging;
+  const call = async (path: string, input: object) => {
+    const mutation = { path: `serviceAccounts.${path}`, kind: "mutation", cookie: owner.cookie } as const;
+    const { status, data } = await callProcedure(nodes.left.baseUrl, {
+      ...mutation,
+      input: { workspaceId, ...input },
+    });
+    expect(status).toBe(200);
+    return data as { readonly userId: string; readonly key: string }; // Of `create` and `createKey`.
+  };
+  for (let round = 0; round < 5; round += 1) {
+    const { userId } = await call("create", { name: "Deploys", role: "viewer" });
+    const { key } = await call("createKey", { userId, name: "Pipeline" });
+    const expectStatus = async (expected: number) => {
+      const statuses = await Promise.all(
+        connections.map(async ({ open }) => {
+          const headers = { Authorization: `Bearer ${key}` };
+          return (await open.ask(`/open/workspaces/${workspaceId}/members`, { headers })).status;
+        }),
+      );
+      expect(statuses).toEqual([expected, expected]);
+    };
+    await expectStatus(200);
+    await call("change", { userId, isDisabled: true });
+    await expectStatus(403);
+    await call("change", { userId, isDisabled: false });
+    await expectStatus(200);
+    await call("delete", { userId });
+    await expectStatus(403);
+  }
+});
+
 test("the deletion of a workspace applies to the next request", async () => {
   const { baseUrl } = nodes.right;
   const headers = { Authorization: `Bearer ${owner.key}`, "Content-Type": "application/json" };

@@ -127,6 +127,7 @@ const schema = z.object({
   MAX_KEYS_PER_USER: maxStored,
   MAX_WORKSPACES_PER_USER: maxStored,
   MAX_MEMBERS_PER_WORKSPACE: maxStored,
+  MAX_SERVICE_ACCOUNTS_PER_WORKSPACE: maxStored,
   MAX_INVITATIONS_PER_WORKSPACE: maxStored,
   MAX_WEBHOOKS_PER_WORKSPACE: maxStored,
   MAX_INVITATIONS_PER_HOUR: maxStored,
@@ -170,6 +171,8 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
       keysPerUser: data.MAX_KEYS_PER_USER ?? defaultQuotas.keysPerUser,
       workspacesPerUser: data.MAX_WORKSPACES_PER_USER ?? defaultQuotas.workspacesPerUser,
       membersPerWorkspace: data.MAX_MEMBERS_PER_WORKSPACE ?? defaultQuotas.membersPerWorkspace,
+      serviceAccountsPerWorkspace:
+        data.MAX_SERVICE_ACCOUNTS_PER_WORKSPACE ?? defaultQuotas.serviceAccountsPerWorkspace,
       invitationsPerWorkspace: data.MAX_INVITATIONS_PER_WORKSPACE ?? defaultQuotas.invitationsPerWorkspace,
       webhooksPerWorkspace: data.MAX_WEBHOOKS_PER_WORKSPACE ?? defaultQuotas.webhooksPerWorkspace,
       invitationsPerHour: data.MAX_INVITATIONS_PER_HOUR ?? defaultQuotas.invitationsPerHour,

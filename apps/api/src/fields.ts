@@ -2,6 +2,7 @@ import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { roles } from "@latchkey/auth/permissions";
 import { redactKeys } from "@latchkey/auth/redact-keys";
 import { decodeId } from "@latchkey/db/ids";
+import { userKinds } from "@latchkey/db/user-kind";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { customIssue } from "./issues.ts";
@@ -149,6 +150,15 @@ export function decodeTargetId(text: string): string | undefined {
 
 /** A role in a workspace, from most to least powerful. */
 export const role = z.enum(roles);
+
+/** The name of a service account. */
+export const serviceAccountName = name("Enter a name.", maxLength.serviceAccountName);
+
+/** The role of a service account, which can't be an owner. */
+export const serviceAccountRole = role.exclude(["owner"]);
+
+/** Whether a user is a person or a service account. */
+export const userKind = z.enum(userKinds);
 
 function idOf<Kind extends "key" | "workspace" | "user" | "session" | "invitation" | "webhook" | "delivery">(
   kind: Kind,

@@ -33,7 +33,7 @@ export const overlapSeconds = z
   .max(maxOverlapSeconds, `Use at most ${maxOverlapSeconds}, which is 30 days.`);
 
 /** When a key expires, at a time or after a duration; null for never. */
-export const requestedExpiry = z
+const requestedExpiry = z
   .union(
     [expiryTime, z.strictObject({ inSeconds: lifetimeSeconds })],
     "Enter a time in ISO 8601, in UTC, or a number of seconds from now.",
@@ -89,6 +89,12 @@ export const keySettings = {
     .meta({ description: "The rate limit; null for none." })
     .exactOptional(),
 };
+
+/** Restrictions of a key in the web app. An expiry may be a duration too, because a browser's clock may be wrong. */
+export const requestedSettings = z.strictObject({
+  ...keySettings,
+  expiresAt: requestedExpiry.exactOptional(),
+});
 
 /** The last second of the year 9999, in seconds since 1970. */
 const maxTime = 253_402_300_799;

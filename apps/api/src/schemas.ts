@@ -34,6 +34,16 @@ export const shownEmail = z
   .string()
   .meta({ format: "email", maxLength: maxLength.email, example: "ada@example.com" });
 
+/** The email address of a user in a response. */
+export const shownUserEmail = shownEmail.nullable().meta({ description: "Null for a service account." });
+
+/** The kind of a user in a response. */
+export const shownUserKind = fields.userKind.meta({
+  description:
+    "`service_account`: a member that is not a person. It can't sign in, and belongs to one workspace.",
+  example: "person",
+});
+
 /** The version of a resource, which an edit can require with `If-Match`. */
 export const version = z.int().min(1).meta({
   description: "Increases with every change. In quotes, `If-Match` accepts it instead of an `ETag`.",
@@ -98,6 +108,12 @@ export const webhookParams = z.strictObject({
 /** The parameters of a path to a delivery. */
 export const deliveryParams = webhookParams.extend({
   deliveryId: fields.deliveryId.meta({ ...describeIds("delivery"), description: "The ID of the delivery." }),
+});
+
+/** The parameters of a path to a service account. */
+export const serviceAccountParams = z.strictObject({
+  workspaceId,
+  userId: userId.meta({ description: "The ID of the service account." }),
 });
 
 /** The parameters of a path to a member. */

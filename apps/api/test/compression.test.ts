@@ -102,6 +102,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "getApiKeyUsage",
     "listWorkspaces",
     "listMembers",
+    "listServiceAccounts",
     "listInvitations",
     "listWebhooks",
     "listWebhookDeliveries",

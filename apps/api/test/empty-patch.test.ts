@@ -1,4 +1,7 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId } from "@latchkey/db/ids";
+import { insertServiceAccount } from "@latchkey/db/service-accounts";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../src/open/endpoints.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -32,6 +35,14 @@ test.each(patches)(
       userId: encodeId("user", userId),
       workspaceId: encodeId("workspace", workspaceId),
     };
+    if (path.includes("/service-accounts/")) {
+      const scope = openAsOperator(workspaceId);
+      const account = { name: "Deploys", role: "viewer" } as const;
+      const created = await inWorkspace(app.instance.db, scope, (trx) =>
+        insertServiceAccount(trx, scope, account),
+      );
+      ids.userId = encodeId("user", created);
+    }
     const url = `${app.baseUrl}/open${path.replace(/:(\w+)/g, (_match, name: string) => ids[name] ?? "")}`;
     const readVersion = async () =>
       ((await (await fetch(url, { headers })).json()) as { version: number }).version;

@@ -71,7 +71,7 @@ test("/me returns the key, its user and the user's workspaces", async () => {
       lastUsedAt: expect.stringMatching(/Z$/),
       usageCount: 2,
     },
-    user: { id: expect.stringMatching(/^usr_/), name: "Ada", email },
+    user: { id: expect.stringMatching(/^usr_/), name: "Ada", kind: "person", email },
     workspaces: [
       {
         id: expect.stringMatching(/^ws_/),

@@ -173,6 +173,8 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     createWorkspace: { name: "Payments", description: "Keys of the payment services." },
     renameWorkspace: { name: "Payments", description: "Keys of the payment services." },
     changeMemberRole: { role: "member" },
+    createServiceAccount: { name: "Deploys", role: "member" },
+    changeServiceAccount: { name: "Deploys", role: "viewer" },
     createInvitation: { email: "grace@example.com", role: "member" },
     createWebhook: {
       url: "https://example.com/webhooks",

@@ -66,7 +66,7 @@ test("the lint finds duplicate operation IDs and invalid examples", async () => 
       '"operationId":"listMembers"',
     ),
   );
-  broken.paths["/me"].get.responses["200"].content["application/json"].example.user.email = 3;
+  broken.paths["/me"].get.responses["200"].content["application/json"].example.user.name = 3;
   expect((await lint(broken)).toSorted()).toEqual([
     expect.stringContaining("no-invalid-media-type-examples"),
     expect.stringContaining("operation-operationId-unique"),

@@ -15,6 +15,7 @@ const quotas: Quotas = {
   keysPerUser: 5,
   workspacesPerUser: 4,
   membersPerWorkspace: 6,
+  serviceAccountsPerWorkspace: 3,
   invitationsPerWorkspace: 10,
   webhooksPerWorkspace: 2,
   invitationsPerHour: 10,

@@ -6,7 +6,8 @@ export const permissionCatalog = {
   "workspace:update": "Edit the name and description.",
   "workspace:delete": "Delete the workspace with everything in it.",
   "members:read": "See the members and their roles.",
-  "members:manage": "Invite and remove members, and change their roles.",
+  "members:manage":
+    "Invite and remove members, change their roles, and manage service accounts and their API keys.",
   "audit:read": "See who changed what in the workspace.",
   "keys:read": "See every API key that can reach the workspace.",
   "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",

@@ -25,11 +25,22 @@ export interface WorkspaceAccess {
  */
 export async function requireWorkspaceAccess(
   db: Db,
-  { userId, workspaceId }: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
+  membership: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
   permission: Permission,
 ): Promise<WorkspaceAccess> {
+  const access = await findWorkspaceAccess(db, membership, permission);
+  if (!access) throw new AppError("FORBIDDEN");
+  return access;
+}
+
+/** As {@link requireWorkspaceAccess}, but returns undefined if the user doesn't have the permission. */
+export async function findWorkspaceAccess(
+  db: Db,
+  { userId, workspaceId }: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
+  permission: Permission,
+): Promise<WorkspaceAccess | undefined> {
   const role = await asUser(db, userId, (trx) => findRole(trx, { userId, workspaceId }));
-  if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
+  if (!role || !roleHolds(role, permission)) return undefined;
   return { scope: mintWorkspaceScope(workspaceId), userId, role };
 }
 

@@ -9,6 +9,7 @@ import {
 } from "./audit-actions.ts";
 import { type AuditEventId, createId, type KeyId, type UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
+import { selectUserKind, type UserKind } from "./user-kind.ts";
 import { addDeliveries } from "./webhook-deliveries.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -20,11 +21,14 @@ export interface AuditEvent {
   readonly actorUserId: UserId | null;
   /** The current name of that user; null for the command. */
   readonly actorName: string | null;
+  readonly actorUserKind: UserKind | null;
   readonly actorKeyId: KeyId | null;
   readonly targetKind: (typeof auditActions)[AuditAction];
   readonly targetId: string;
   /** The current name of the target if it is a user or an API key that still exists; null otherwise. */
   readonly targetName: string | null;
+  /** The kind of the target if it is a user. */
+  readonly targetUserKind: UserKind | null;
   readonly before: Details | null;
   readonly after: Details | null;
   readonly address: string | null;
@@ -134,10 +138,12 @@ function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
         "audit_events.actor_kind as actorKind",
         "audit_events.actor_user_id as actorUserId",
         "users.name as actorName",
+        selectUserKind().$castTo<UserKind | null>().as("actorUserKind"),
         "audit_events.actor_key_id as actorKeyId",
         "audit_events.target_kind as targetKind",
         "audit_events.target_id as targetId",
         (eb) => eb.fn.coalesce("target.name", "target_key.name").as("targetName"),
+        selectUserKind("target").$castTo<UserKind | null>().as("targetUserKind"),
         "audit_events.before",
         "audit_events.after",
         "audit_events.address",

@@ -81,6 +81,19 @@ export async function renewInvitation(
     .execute();
 }
 
+/** Lists the invitations that a user has sent, oldest first. */
+export async function listInvitationsBy(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  userId: UserId,
+): Promise<Invitation[]> {
+  const rows = await selectInvitations(trx, scope)
+    .where("invitations.invited_by", "=", userId)
+    .orderBy("invitations.id")
+    .execute();
+  return rows.map(toInvitation);
+}
+
 /** Deletes an invitation. Returns false if there is none. */
 export async function deleteInvitation(
   trx: WorkspaceTrx,

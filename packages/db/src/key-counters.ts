@@ -28,14 +28,17 @@ export async function bumpKeyVersions(
         readonly windowSeconds?: number | undefined;
         readonly hasNewSecret?: true;
       }
+    | { readonly keyIds: readonly KeyId[] }
     | { readonly userIds: readonly UserId[]; readonly workspaceId?: WorkspaceId },
 ): Promise<void> {
   const chosen =
     "keyId" in keys
       ? sql`select ${keys.keyId}::uuid as id`
-      : sql`
-        select id from api_keys
-        where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null and ${canReach(keys.workspaceId)}`;
+      : "keyIds" in keys
+        ? sql`select unnest(${keys.keyIds}::uuid[]) as id`
+        : sql`
+          select id from api_keys
+          where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null and ${canReach(keys.workspaceId)}`;
   const seconds = "keyId" in keys ? keys.windowSeconds : undefined;
   const latest = sql`clock_timestamp() + ${seconds}::integer * interval '1 second'`;
   const window = seconds

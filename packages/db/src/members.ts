@@ -1,21 +1,24 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { UserId, WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Role, Trx } from "./schema.ts";
+import { isPerson, searchableUser, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { UserTrx, WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** A user in a workspace. */
 export interface Member {
   readonly userId: UserId;
+  readonly kind: UserKind;
   readonly name: string;
-  readonly email: string;
+  /** Null for a service account. */
+  readonly email: string | null;
   readonly role: Role;
   readonly joinedAt: Date;
   readonly isDisabled: boolean;
-  /** Incremented with every change of the role. */
+  /** Incremented with every change of the role, and of a service account. */
   readonly version: number;
 }
 
@@ -27,6 +30,7 @@ export const memberOrders = {
 
 export interface MemberFilter {
   readonly role?: Role | undefined;
+  readonly kind?: UserKind | undefined;
   /** Part of a name or an address, in any letter case. */
   readonly search?: string | undefined;
 }
@@ -61,12 +65,13 @@ export async function countMembers(
   return count;
 }
 
-function matches({ role, search }: MemberFilter) {
-  const hasRole = role === undefined ? sql<boolean>`true` : sql<boolean>`members.role = ${role}`;
-  if (search === undefined || search === "") return hasRole;
-  // A search can't contain the separator.
-  const text = sql`users.name || chr(31) || users.email`;
-  return sql<boolean>`(${hasRole} and ${containsText(text, search)})`;
+function matches({ role, kind, search = "" }: MemberFilter): RawBuilder<boolean> {
+  const conditions = [
+    ...(role ? [sql`members.role = ${role}`] : []),
+    ...(kind ? [sql`${isPerson()} = ${kind === "person"}`] : []),
+    ...(search === "" ? [] : [containsText(searchableUser(), search)]),
+  ];
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }
 
 export async function findMember(
@@ -79,7 +84,10 @@ export async function findMember(
 
 /** Whether a workspace has a member with this email address, which must be in lower case. */
 export async function isMember(trx: WorkspaceTrx, scope: WorkspaceScope, email: string): Promise<boolean> {
-  const row = await selectMembers(trx, scope).where("users.email", "=", email).executeTakeFirst();
+  const row = await selectMembers(trx, scope)
+    .where("users.email", "=", email)
+    .where(isPerson())
+    .executeTakeFirst();
   return row !== undefined;
 }
 
@@ -119,7 +127,7 @@ export async function findSoleOwner(trx: WorkspaceTrx, scope: WorkspaceScope): P
   return rows.length === 1 ? rows[0]?.user_id : undefined;
 }
 
-/** Whether a workspace has a member other than this user. */
+/** Whether a workspace has a person other than this user as a member. */
 export async function hasOtherMember(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -127,9 +135,11 @@ export async function hasOtherMember(
 ): Promise<boolean> {
   const row = await trx
     .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
     .select("user_id")
     .where("workspace_id", "=", scope.workspaceId)
     .where("user_id", "!=", userId)
+    .where(isPerson())
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -255,8 +265,9 @@ function selectMembers(trx: WorkspaceTrx, scope: WorkspaceScope) {
     .innerJoin("users", "users.id", "members.user_id")
     .select([
       "members.user_id as userId",
+      selectUserKind().as("kind"),
       "users.name",
-      "users.email",
+      selectEmail().as("email"),
       "members.role",
       "members.created_at as joinedAt",
       "members.version",

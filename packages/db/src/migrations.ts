@@ -16,6 +16,7 @@ import * as invitations from "./migrations/0016-invitations.ts";
 import * as jobs from "./migrations/0017-jobs.ts";
 import * as workspaceUsageRollups from "./migrations/0018-workspace-usage-rollups.ts";
 import * as secondFactors from "./migrations/0020-second-factors.ts";
+import * as serviceAccounts from "./migrations/0021-service-accounts.ts";
 import * as auditRetention from "./migrations/0024-audit-retention.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
 
@@ -50,6 +51,7 @@ export const migrations: Migrations = {
   "0017-jobs": jobs,
   "0018-workspace-usage-rollups": workspaceUsageRollups,
   "0020-second-factors": secondFactors,
+  "0021-service-accounts": serviceAccounts,
   "0024-audit-retention": auditRetention,
   "0027-webhooks": webhooks,
 };

@@ -21,10 +21,10 @@ export type Role = "owner" | "admin" | "member" | "viewer";
 /** A time that the database sets when the row is inserted and that never changes. */
 type CreatedAt = ColumnType<Date, never, never>;
 
-/** A person who can sign in. Later, also a service account. */
+/** A person who can sign in, or a service account. */
 export interface UserTable {
   id: UserId;
-  /** In lower case. One account per address. */
+  /** In lower case. One account per address. For a service account, a placeholder that no query returns. */
   email: string;
   email_verified: Generated<boolean>;
   name: string;
@@ -32,6 +32,8 @@ export interface UserTable {
   /** Whether the user is the instance's operator. A trigger sets it for the first account, under a lock. */
   is_operator: ColumnType<boolean, never, never>;
   disabled_at: Date | null;
+  /** The only workspace of a service account; null for a person. */
+  service_workspace_id: ColumnType<WorkspaceId | null, WorkspaceId | undefined, never>;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
 }

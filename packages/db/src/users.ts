@@ -1,10 +1,12 @@
 import { sql } from "kysely";
-import { createId, type UserId } from "./ids.ts";
+import { createId, type UserId, type WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { withSavepoint } from "./savepoint.ts";
 import type { Db, Trx } from "./schema.ts";
 import { isUniqueViolation } from "./sqlstate.ts";
+import { isPerson, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
 
+/** A person who can sign in. */
 export interface User {
   readonly id: UserId;
   readonly email: string;
@@ -59,6 +61,31 @@ export async function listUsers(
 ): Promise<User[]> {
   const query = selectUsers(db).orderBy("id").limit(limit);
   return await (after ? query.where("id", ">", after) : query).execute();
+}
+
+/** The owner of an API key: a person or a service account. */
+export interface KeyHolder {
+  readonly id: UserId;
+  readonly kind: UserKind;
+  readonly name: string;
+  /** Null for a service account. */
+  readonly email: string | null;
+  /** The workspace of a service account; null for a person. */
+  readonly serviceWorkspaceId: WorkspaceId | null;
+}
+
+export async function findKeyHolder(db: Db, id: UserId): Promise<KeyHolder | undefined> {
+  return await db
+    .selectFrom("users")
+    .select([
+      "id",
+      selectUserKind().as("kind"),
+      "name",
+      selectEmail().as("email"),
+      "service_workspace_id as serviceWorkspaceId",
+    ])
+    .where("id", "=", id)
+    .executeTakeFirst();
 }
 
 /** @throws {Error} if the user does not exist, which is a bug, because user IDs come from the database. */
@@ -203,5 +230,6 @@ function selectUsers(db: Db) {
       "is_operator as isOperator",
       "created_at as createdAt",
       (eb) => eb("disabled_at", "is not", null).$castTo<boolean>().as("isDisabled"),
-    ]);
+    ])
+    .where(isPerson());
 }

@@ -4,6 +4,7 @@ import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
 import { days30, hasKeyStatus, isRotating, type KeyStatus, lastHour } from "./key-status.ts";
 import type { Role } from "./schema.ts";
+import { searchableUser, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** An API key that can reach a workspace, as a member of that workspace sees it. */
@@ -15,7 +16,9 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
   readonly createdAt: Date;
   readonly ownerId: UserId;
   readonly ownerName: string;
-  readonly ownerEmail: string;
+  readonly ownerKind: UserKind;
+  /** Null for a service account. */
+  readonly ownerEmail: string | null;
   readonly ownerRole: Role;
   readonly isOwnerDisabled: boolean;
   /** Whether the key is restricted to selected workspaces. The other workspaces are not shown. */
@@ -33,6 +36,8 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
 export interface WorkspaceKeyFilter {
   /** Only keys of this user. */
   readonly ownerId?: UserId | undefined;
+  /** Only these keys. */
+  readonly ids?: readonly KeyId[] | undefined;
   /** Part of a key's name or first characters, or of its owner's name or email address, in any letter case. */
   readonly search?: string | undefined;
   readonly status?: KeyStatus | undefined;
@@ -172,13 +177,14 @@ export async function countWorkspaceKeys(
 }
 
 function matches(
-  { ownerId, search = "", status }: WorkspaceKeyFilter,
+  { ownerId, ids, search = "", status }: WorkspaceKeyFilter,
   scope: WorkspaceScope,
 ): RawBuilder<boolean> {
   // A search can't contain the separator.
-  const text = sql`api_keys.name || chr(31) || api_keys.start || chr(31) || users.name || chr(31) || users.email`;
+  const text = sql`api_keys.name || chr(31) || api_keys.start || chr(31) || ${searchableUser()}`;
   const conditions = [
     ...(ownerId ? [sql`api_keys.user_id = ${ownerId}`] : []),
+    ...(ids ? [sql`api_keys.id = any(${ids}::uuid[])`] : []),
     ...(search === "" ? [] : [containsText(text, search)]),
     ...(status ? [hasStatus(status, scope)] : []),
   ];
@@ -204,7 +210,8 @@ function describeKeys(query: ReturnType<typeof selectReachingKeys>, scope: Works
     "api_keys.created_at as createdAt",
     "users.id as ownerId",
     "users.name as ownerName",
-    "users.email as ownerEmail",
+    selectUserKind().as("ownerKind"),
+    selectEmail().as("ownerEmail"),
     "members.role as ownerRole",
     sql<boolean>`users.disabled_at is not null`.as("isOwnerDisabled"),
     ...selectSettings.filter(isShown),

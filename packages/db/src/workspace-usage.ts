@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { KeyId, UserId } from "./ids.ts";
 import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
+import { selectUserKind, type UserKind } from "./user-kind.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** How many requests in a workspace had one outcome in one bucket. */
@@ -38,6 +39,7 @@ export interface BusyKey {
   readonly start: string | null;
   readonly ownerId: UserId;
   readonly ownerName: string;
+  readonly ownerKind: UserKind;
   /** False for a key that can no longer reach the workspace. */
   readonly isDeleted: boolean;
   readonly count: number;
@@ -66,7 +68,7 @@ export async function listBusiestKeys(
   const { rows } = await sql<BusyKey>`
     select api_keys.id, case when ${canReach} then api_keys.name end as name,
       case when ${canReach} then api_keys.start end as start, api_keys.user_id as "ownerId",
-      users.name as "ownerName", (${canReach} and api_keys.deleted_at is not null) as "isDeleted", used.count
+      users.name as "ownerName", ${selectUserKind()} as "ownerKind", (${canReach} and api_keys.deleted_at is not null) as "isDeleted", used.count
     from (
       select key_id, sum(count)::bigint as count from (${usesBetween(scope, from, to)}) uses group by key_id
     ) used

@@ -5,6 +5,7 @@ import { bumpKeyVersions } from "./key-counters.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role, Trx } from "./schema.ts";
+import { deleteServiceAccounts } from "./service-accounts.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { NewWorkspaceFields, WorkspaceFieldChanges, WorkspaceFields } from "./workspace-fields.ts";
 import { enterWorkspace, type UserTrx, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
@@ -213,5 +214,6 @@ export async function deleteWorkspace(
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
   await bumpKeyVersions(trx, { userIds: deletion.memberIds, workspaceId: scope.workspaceId });
+  await deleteServiceAccounts(trx, scope);
   return true;
 }

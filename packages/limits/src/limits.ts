@@ -7,6 +7,7 @@
 export const maxLength = {
   email: 254,
   personName: 100,
+  serviceAccountName: 100,
   workspaceName: 100,
   workspaceDescription: 500,
   keyName: 100,

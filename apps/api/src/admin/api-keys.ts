@@ -11,29 +11,15 @@ import {
   rotateKey,
   updateKey,
 } from "../domain/api-keys.ts";
-import { keyDescription, keyId, keyName, searchText } from "../fields.ts";
-import { keySettings, overlapSeconds, requestedExpiry } from "../key-fields.ts";
-import { presentKey } from "../presenters/api-key.ts";
+import { keyDescription, keyName, searchText } from "../fields.ts";
+import { overlapSeconds, requestedSettings } from "../key-fields.ts";
+import { presentListedKey, presentManagedKey } from "../presenters/api-key.ts";
+import { keyInput, managedKeyProcedure, readableKeyProcedure } from "./key-procedures.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 const maxPage = 100_000;
 
-/** Restrictions of a key. An expiry may be a duration too, because a browser's clock may be wrong. */
-const requestedSettings = z.strictObject({ ...keySettings, expiresAt: requestedExpiry.exactOptional() });
-
-/** Changes one of the user's own keys. */
-const keyProcedure = sessionProcedure.input(z.object({ id: keyId })).use(({ ctx, input, next }) => {
-  const userId = ctx.user.id;
-  const edit = { userId, id: input.id, origin: originOf(ctx, userId) };
-  return next({ ctx: { ...ctx, edit } });
-});
-
-/** The input of a change of a key: its ID, which the procedure has already decoded, and further members. */
-function keyInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  return z.strictObject({ id: z.string(), ...shape });
-}
-
-/** The user's own API keys. */
+/** The user's own API keys. `get` and the changes also accept keys of service accounts that the user may manage. */
 export const apiKeysRouter = createRouter({
   list: sessionProcedure
     .input(
@@ -49,7 +35,7 @@ export const apiKeysRouter = createRouter({
     .query(async ({ ctx, input }) => {
       const { items, total } = await ctx.read((db) => listKeys(db, ctx.user.id, input));
       return {
-        items: items.map((key) => ({ ...presentKey(key), isRateLimited: key.isRateLimited })),
+        items: items.map((key) => presentListedKey(key, { userId: ctx.user.id })),
         total,
       };
     }),
@@ -59,8 +45,9 @@ export const apiKeysRouter = createRouter({
     return { keyCount, usageCount, lastUsedAt: lastUsedAt?.toISOString() ?? null };
   }),
 
-  get: sessionProcedure.input(z.strictObject({ id: keyId })).query(async ({ ctx, input: { id } }) => {
-    return presentKey(await ctx.read((db) => getKey(db, { userId: ctx.user.id, id })));
+  get: readableKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
+    const key = { userId: ctx.owner.userId, id: ctx.keyId };
+    return presentManagedKey(await ctx.read((db) => getKey(db, key)), ctx.owner);
   }),
 
   /** The only response that contains the secret. */
@@ -83,7 +70,7 @@ export const apiKeysRouter = createRouter({
    * out keep their value. An edit that expands the key's access is rejected with UNPROCESSABLE_CONTENT and an issue
    * per setting, unless `mayWiden` is true.
    */
-  update: keyProcedure
+  update: managedKeyProcedure
     .input(
       keyInput({
         name: keyName.optional(),
@@ -99,11 +86,12 @@ export const apiKeysRouter = createRouter({
         mayExpand: mayWiden,
         versions: version === undefined ? undefined : [version],
       };
-      return presentKey(await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.instance.quotas)));
+      const changed = await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.instance.quotas));
+      return presentManagedKey(changed, ctx.owner);
     }),
 
   /** The only response that contains the new secret. */
-  rotate: keyProcedure
+  rotate: managedKeyProcedure
     .input(keyInput({ overlapSeconds }))
     .mutation(async ({ ctx, input: { overlapSeconds } }) => {
       const { quotas } = ctx.instance;
@@ -112,11 +100,13 @@ export const apiKeysRouter = createRouter({
     }),
 
   /** Ends the overlap of the key's former secrets. */
-  endOverlap: keyProcedure
+  endOverlap: managedKeyProcedure
     .input(keyInput({}))
-    .mutation(async ({ ctx }) => presentKey(await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit)))),
+    .mutation(async ({ ctx }) =>
+      presentManagedKey(await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit)), ctx.owner),
+    ),
 
-  delete: keyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
+  delete: managedKeyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
     await ctx.transact((trx) => deleteKey(trx, ctx.edit));
     return null;
   }),

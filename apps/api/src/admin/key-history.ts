@@ -13,7 +13,6 @@ import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
 import { readOwnKeyUsage } from "../domain/key-usage.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
-import { keyId } from "../fields.ts";
 import type { Explanation } from "../http/explain-request.ts";
 import { customIssue } from "../issues.ts";
 import {
@@ -25,6 +24,7 @@ import {
   usagePeriod,
 } from "../key-fields.ts";
 import { presentUsage, presentUsageBucket } from "../presenters/usage-bucket.ts";
+import { readableKeyProcedure } from "./key-procedures.ts";
 import { type Context, createRouter, sessionProcedure } from "./trpc.ts";
 
 /** A request to evaluate. */
@@ -46,43 +46,41 @@ const triedRequest = {
     .optional(),
 };
 
-/** Reads about one of the user's own keys. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
-const ownKeyProcedure = sessionProcedure
-  .input(z.object({ id: keyId }))
-  .use(async ({ ctx, input: { id }, next }) => {
-    await ctx.read((db) => getKey(db, { userId: ctx.user.id, id }));
-    return await next({ ctx: { ...ctx, keyId: id } });
-  });
+/** Reads about a key that isn't deleted. @throws {AppError} NOT_FOUND if it is deleted or the user may not see it. */
+const keyProcedure = readableKeyProcedure.use(async ({ ctx, next }) => {
+  await ctx.read((db) => getKey(db, { userId: ctx.owner.userId, id: ctx.keyId }));
+  return await next({ ctx });
+});
 
-/** The history of the user's own keys: their usage, and the reasons for rejections. */
+/** The history of keys that the user may see: their usage, and the reasons for rejections. */
 export const keyHistoryRouter = createRouter({
   /** The number of requests per outcome, workspace (null for none), and hour or day in UTC. */
-  usage: ownKeyProcedure
+  usage: keyProcedure
     .input(z.strictObject({ id: z.string(), ...usagePeriod }).refine(isValidPeriod, invalidPeriod))
     .query(async ({ ctx, input: { from, to, bucket } }) => {
       const period = { keyId: ctx.keyId, from, to, bucket };
-      const rows = await ctx.read((db) => readOwnKeyUsage(db, ctx.user.id, period));
+      const rows = await ctx.read((db) => readOwnKeyUsage(db, ctx.owner.userId, period));
       return rows.map(presentUsageBucket);
     }),
 
   /** The number of requests per outcome and bucket, in all workspaces. */
-  usageInBuckets: ownKeyProcedure
+  usageInBuckets: keyProcedure
     .input(z.strictObject({ id: z.string(), ...usageBuckets }).refine(areValidBuckets, invalidBuckets))
     .query(async ({ ctx, input: { starts, to } }) => {
       const rows = await ctx.read((db) =>
-        asUser(db, ctx.user.id, (trx) => readKeyUsageInBuckets(trx, ctx.keyId, { starts, to })),
+        asUser(db, ctx.owner.userId, (trx) => readKeyUsageInBuckets(trx, ctx.keyId, { starts, to })),
       );
       return rows.map(presentUsage);
     }),
 
   /** The last 100 rejected requests, newest first. */
-  refusals: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
+  refusals: keyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
     const rejections = await ctx.read((db) => listKeyRejections(db, ctx.keyId));
     return rejections.map(presentRejection);
   }),
 
   /** The last five distinct addresses, newest first, with times accurate to a minute. */
-  addresses: ownKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
+  addresses: keyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
     const addresses = await ctx.read((db) => listKeyAddresses(db, ctx.keyId));
     return addresses.map(({ address, lastSeenAt }) => ({ address, lastSeenAt: lastSeenAt.toISOString() }));
   }),
@@ -110,10 +108,11 @@ export const keyHistoryRouter = createRouter({
     }),
 
   /** Evaluates a request with the current secret of one of the user's own keys, without needing the secret. */
-  evaluate: ownKeyProcedure
+  evaluate: keyProcedure
     .input(z.strictObject({ id: z.string(), ...triedRequest }))
     .mutation(async ({ ctx, input: { id: _id, ...request } }) => {
-      return presentVerdict(await ctx.explain(toTriedRequest(ctx, { keyId: ctx.keyId }, request)));
+      const tried = toTriedRequest(ctx, { keyId: ctx.keyId }, request);
+      return presentVerdict(await ctx.explain(tried, ctx.owner.userId));
     }),
 });
 

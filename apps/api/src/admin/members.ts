@@ -5,7 +5,7 @@ import { countMembers, findSoleOwner, listMembers } from "@latchkey/db/members";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { changeMemberRole, removeMember } from "../domain/members.ts";
-import { role, searchText, userId } from "../fields.ts";
+import { role, searchText, userId, userKind } from "../fields.ts";
 import { listQuery, readPage, toPage } from "../lists.ts";
 import { presentMember } from "../presenters/member.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
@@ -24,13 +24,14 @@ export const membersRouter = createRouter({
       workspaceInput({
         search: searchText.default(""),
         role: role.optional(),
+        kind: userKind.optional(),
         sort: order.sort,
         cursor: order.cursor,
       }),
     )
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
-      const filter = { role: input.role, search: input.search };
+      const filter = { role: input.role, kind: input.kind, search: input.search };
       const query = { ...input, limit: pageSize };
       return await read((db) =>
         inWorkspace(db, scope, async (trx) => {

@@ -115,10 +115,10 @@ async function listFirst(
   return { items: items.map(presentWorkspaceKey), total };
 }
 
-function presentBusyKey({ id, ownerId, ownerName, ...key }: BusyKey) {
+function presentBusyKey({ id, ownerId, ownerName, ownerKind, ...key }: BusyKey) {
   return {
     ...key,
     id: encodeId("key", id),
-    owner: { id: encodeId("user", ownerId), name: ownerName },
+    owner: { id: encodeId("user", ownerId), name: ownerName, kind: ownerKind },
   };
 }

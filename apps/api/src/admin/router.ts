@@ -6,8 +6,10 @@ import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
+import { offboardingRouter } from "./offboarding.ts";
 import { overviewRouter, workspaceKeysRouter } from "./overview.ts";
 import { securityLogRouter } from "./security-log.ts";
+import { serviceAccountsRouter } from "./service-accounts.ts";
 import { sessionRouter } from "./session.ts";
 import { createRouter } from "./trpc.ts";
 import { webhooksRouter } from "./webhooks.ts";
@@ -23,7 +25,9 @@ export const router = createRouter({
   keyHistory: keyHistoryRouter,
   workspaces: workspacesRouter,
   members: membersRouter,
+  offboarding: offboardingRouter,
   invitations: invitationsRouter,
+  serviceAccounts: serviceAccountsRouter,
   audit: auditRouter,
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,

@@ -135,9 +135,9 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
       instance.db.transaction().execute(work),
     );
   };
-  const explain = (request: Omit<TriedRequest, "userId">): Promise<Explanation> =>
+  const explain = (request: Omit<TriedRequest, "userId">, ownerId: UserId = user.id): Promise<Explanation> =>
     ctx.reads.run(user.id, performance.now() + startWithinMs, () =>
-      ctx.explain({ ...request, userId: user.id }),
+      ctx.explain({ ...request, userId: ownerId }),
     );
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;

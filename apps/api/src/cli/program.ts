@@ -9,6 +9,7 @@ import { addHelpCommands } from "./help-command.ts";
 import { addInvitationCommands } from "./invitations/invitation-commands.ts";
 import { addKeyCommands } from "./keys/key-commands.ts";
 import { addMemberCommands } from "./members/member-commands.ts";
+import { addServiceAccountCommands } from "./service-accounts/service-account-commands.ts";
 import { addUserCommands } from "./users/user-commands.ts";
 import { addWebhookCommands } from "./webhooks/webhook-commands.ts";
 import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
@@ -21,7 +22,7 @@ import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
 export function createProgram(io: CommandIo): Command {
   const program = new Command("latchkey")
     .description(
-      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members, invitations, webhooks and audit logs.",
+      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members, service accounts, invitations, webhooks and audit logs.",
     )
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
@@ -57,6 +58,7 @@ export function createProgram(io: CommandIo): Command {
   addKeyCommands(program, createAction);
   addWorkspaceCommands(program, createAction);
   addMemberCommands(program, createAction);
+  addServiceAccountCommands(program, createAction);
   addInvitationCommands(program, createAction);
   addWebhookCommands(program, createAction);
   addAuditCommands(program, createAction);

@@ -24,6 +24,11 @@ export const webhookId = idOf(
   "Expected the ID of a webhook, such as whk_01h455vb4pex5vsknk084sn02q.",
 );
 
+export const serviceAccountId = idOf(
+  "user",
+  "Expected the ID of a service account, such as usr_01h455vb4pex5vsknk084sn02q.",
+);
+
 /** A user, by ID or by email address in any letter case. */
 export const userReference = z.string().transform((text, context): UserReference => {
   const id = decodeId("user", text);
@@ -60,6 +65,11 @@ export const time = z.string().transform((text, context) => {
 
 export const role = z.enum(roles, `Expected ${listOf(roles)}.`);
 
+/** The role of a service account, which can't be an owner. */
+export const serviceAccountRole = role.exclude(["owner"], {
+  error: `Expected ${listOf(roles.filter((name) => name !== "owner"))}.`,
+});
+
 export const permission = z.enum(permissions, `Expected ${listOf(permissions)}.`);
 
 export const ipRange = z
@@ -76,7 +86,10 @@ export const duration = z
     (text) => Number(text.slice(0, -1)) * secondsByUnit[text.slice(-1) as keyof typeof secondsByUnit], // The pattern has checked the unit.
   );
 
-function idOf<Kind extends "key" | "workspace" | "invitation" | "webhook">(kind: Kind, message: string) {
+function idOf<Kind extends "key" | "workspace" | "invitation" | "webhook" | "user">(
+  kind: Kind,
+  message: string,
+) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;

@@ -7,9 +7,11 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import {
   disableUser,
   enableUser,
+  findKeyHolder,
   findUser,
   findUserByEmail,
   insertUserWithPassword,
+  type KeyHolder,
   listUsers,
   type User,
 } from "@latchkey/db/users";
@@ -150,8 +152,18 @@ export type UserReference = { readonly id: UserId } | { readonly email: string }
 export async function getAccount(db: Db, user: UserReference): Promise<User> {
   const found = await ("id" in user ? findUser(db, user.id) : findUserByEmail(db, user.email));
   if (found) return found;
+  if ("id" in user && (await findKeyHolder(db, user.id))) {
+    const message = `${encodeId("user", user.id)} is a service account, not a person.`;
+    throw new AppError("NOT_FOUND", { message });
+  }
   const name = "id" in user ? encodeId("user", user.id) : user.email;
   throw new AppError("NOT_FOUND", { message: `There is no user ${name}.` });
+}
+
+/** Finds the owner of API keys: a person, or a service account by its ID. @throws {AppError} NOT_FOUND */
+export async function getKeyHolder(db: Db, user: UserReference): Promise<KeyHolder> {
+  const holder = "id" in user ? await findKeyHolder(db, user.id) : undefined;
+  return holder ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
 }
 
 /** How many users {@link listAccounts} keeps in memory at a time. */

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { isHigherRole } from "@latchkey/auth/permissions";
 import { canGrantRole } from "@latchkey/auth/restrictions";
 import { invitationSubject, openAsOperator, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
 import { isUserActing } from "@latchkey/db/acting";
@@ -9,7 +8,6 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import type { InvitationId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import {
   countInvitations,
-  deleteInvitation,
   deleteOldInvitations,
   findInvitation,
   type Invitation,
@@ -32,14 +30,14 @@ import {
 } from "@latchkey/db/workspace-scope";
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { endInvitation } from "./end-invitation.ts";
+import { enterToGrant } from "./enter-to-grant.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
-import { requireFresh } from "./require-fresh.ts";
-import { type Edit, enterForEdit, getWorkspace, requireStillActing } from "./workspaces.ts";
+import { type Edit, getWorkspace } from "./workspaces.ts";
 
 const purpose = "invitation";
-const permission = "members:manage";
 
 /** How long an invitation is valid, in seconds: seven days. */
 export const invitationLifetimeSeconds = 604_800;
@@ -84,7 +82,7 @@ export async function createInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireGrant } = await enterToInvite(trx, edit);
+  const { workspaceTrx, requireGrant } = await enterToGrant(trx, edit);
   requireGrant(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
@@ -118,7 +116,7 @@ export async function resendInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireGrant } = await enterToInvite(trx, edit);
+  const { workspaceTrx, requireGrant } = await enterToGrant(trx, edit);
   const { email, role } = await getInvitation(workspaceTrx, scope, id);
   requireGrant(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
@@ -169,7 +167,7 @@ export async function* listEveryInvitation(db: Db, scope: WorkspaceScope): Async
 /** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't grant the role. */
 export async function revokeInvitation(trx: Trx, edit: Edit, id: InvitationId): Promise<void> {
   const { scope, origin } = edit;
-  const { workspaceTrx, canGrant } = await enterToInvite(trx, edit);
+  const { workspaceTrx, canGrant } = await enterToGrant(trx, edit);
   const { email, role } = await getInvitation(workspaceTrx, scope, id);
   if (!canGrant(role)) throw new AppError("FORBIDDEN");
   await endInvitation(workspaceTrx, scope, id);
@@ -247,7 +245,8 @@ export async function acceptInvitation(
     throw new AppError("CONFLICT", { message: "You are already a member of this workspace." });
   }
   await endInvitation(workspaceTrx, scope, id);
-  requireQuota(quotas, "membersPerWorkspace", (await countMembers(workspaceTrx, scope, {})) - 1);
+  const people = await countMembers(workspaceTrx, scope, { kind: "person" });
+  requireQuota(quotas, "membersPerWorkspace", people - 1);
   if (role === "owner") await requireOwnershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (invitation.isEmailed) await markEmailVerified(workspaceTrx, userId);
   const origin = { ...from, actor: { kind: "session", userId, isFresh: true } } as const;
@@ -266,26 +265,6 @@ export async function getInvitation(
   const invitation = await findInvitation(trx, scope, { id });
   if (!invitation) throw new AppError("NOT_FOUND", { message: "There is no such invitation." });
   return invitation;
-}
-
-async function endInvitation(trx: WorkspaceTrx, scope: WorkspaceScope, id: InvitationId): Promise<void> {
-  await deleteVerifications(trx, { purpose, subject: invitationSubject(scope, id) });
-  await deleteInvitation(trx, scope, { id });
-}
-
-/** Enters a workspace to invite somebody, and checks the actor under the lock. */
-async function enterToInvite(trx: Trx, edit: Edit) {
-  const { scope, origin } = edit;
-  const { workspaceTrx, role: ownRole } = await enterForEdit(trx, edit, permission);
-  const requirement = { workspaceId: scope.workspaceId, permission } as const;
-  const { restrictions } = (await requireStillActing(workspaceTrx, origin, { requirement })) ?? {};
-  const canGrant = (role: Role): boolean => canGrantRole(ownRole, restrictions, role);
-  /** @throws {AppError} FORBIDDEN. A role that manages members also needs a recent password. */
-  const requireGrant = (role: Role): void => {
-    if (!canGrant(role)) throw new AppError("FORBIDDEN");
-    if (isHigherRole(role, "member")) requireFresh(origin);
-  };
-  return { workspaceTrx, canGrant, requireGrant };
 }
 
 function inviterOf({ actor }: Origin): UserId | null {

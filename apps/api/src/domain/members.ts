@@ -28,6 +28,7 @@ import {
 import { AppError } from "@latchkey/errors";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireFresh } from "./require-fresh.ts";
+import { retireServiceAccount } from "./retire-service-account.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
@@ -59,7 +60,7 @@ export async function* listEveryMember(db: Db, scope: WorkspaceScope): AsyncGene
 /**
  * Changes a member's role. Once this is committed, it applies to their keys and sessions on every node.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if either role has permissions that the actor's role
- *   doesn't have, CONFLICT for the last owner, UNPROCESSABLE_CONTENT if the new owner already owns as many workspaces
+ *   doesn't have, CONFLICT for the last owner and if a service account would become an owner, UNPROCESSABLE_CONTENT if the new owner already owns as many workspaces
  *   as the quota allows.
  */
 export async function changeMemberRole(
@@ -72,6 +73,9 @@ export async function changeMemberRole(
   const { userId, role, versions } = change;
   const { workspaceTrx, member, canGrant } = await lockMember(trx, edit, userId);
   if (!canGrant(member.role) || !canGrant(role)) throw new AppError("FORBIDDEN");
+  if (role === "owner" && member.kind === "service_account") {
+    throw new AppError("CONFLICT", { message: "A service account can’t own a workspace." });
+  }
   if (isHigherRole(role, member.role)) requireFresh(origin);
   if (member.role === role && (versions?.includes(member.version) ?? true)) return member;
   if (!(await updateMemberRole(workspaceTrx, scope, change))) throw new AppError("PRECONDITION_FAILED");
@@ -90,7 +94,8 @@ export async function changeMemberRole(
 
 /**
  * Removes a member from a workspace. Any member may leave, but a key needs the permission to manage members. Once this
- * is committed, neither their keys nor their sessions reach the workspace.
+ * is committed, neither their keys nor their sessions reach the workspace. A service account, which belongs to one
+ * workspace, is deleted, and can't leave by itself.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if the member's role has permissions that the actor's
  *   role doesn't have, CONFLICT for the last owner.
  */
@@ -104,6 +109,7 @@ export async function removeMember(
   const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId);
   if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
   if (!(await deleteMember(workspaceTrx, scope, removal))) throw new AppError("PRECONDITION_FAILED");
+  if (member.kind === "service_account") return await retireServiceAccount(workspaceTrx, edit, member);
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   const before = { role: member.role, email: member.email };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
@@ -130,7 +136,8 @@ export async function addMember(
     throw new AppError("CONFLICT", { message: "This user is already a member." });
   }
   // The lock on the workspace prevents concurrent additions between the insert and the count.
-  requireQuota(quotas, "membersPerWorkspace", (await countMembers(workspaceTrx, scope, {})) - 1);
+  const people = await countMembers(workspaceTrx, scope, { kind: "person" });
+  requireQuota(quotas, "membersPerWorkspace", people - 1);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
   await appendAudit(workspaceTrx, scope, origin, {
     action: "member.added",
@@ -138,7 +145,7 @@ export async function addMember(
     after: { role },
   });
   const added = await getMember(workspaceTrx, scope, userId);
-  await deleteInvitation(workspaceTrx, scope, { email: added.email }); // Its link becomes invalid.
+  if (added.email) await deleteInvitation(workspaceTrx, scope, { email: added.email }); // Its link becomes invalid.
   return added;
 }
 
@@ -155,7 +162,7 @@ async function lockMember(trx: Trx, edit: Edit, userId: UserId) {
   const { restrictions } =
     (await requireStillActing(workspaceTrx, origin, { others: [userId], requirement })) ?? {};
   const isSelf = origin.actor.kind !== "command" && origin.actor.userId === userId;
-  const canLeave = isSelf && allowsPermission(restrictions, "members:manage");
+  const canLeave = isSelf && member.kind === "person" && allowsPermission(restrictions, "members:manage");
   const canGrant = (granted: Role): boolean => canGrantRole(role, restrictions, granted);
   return { workspaceTrx, member, canGrant, canLeave };
 }

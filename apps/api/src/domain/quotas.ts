@@ -6,7 +6,9 @@ export interface Quotas {
   readonly keysPerUser: number;
   /** Workspaces that the user owns. */
   readonly workspacesPerUser: number;
+  /** People; service accounts have their own quota. */
   readonly membersPerWorkspace: number;
+  readonly serviceAccountsPerWorkspace: number;
   /** Invitations that nobody has accepted yet, including expired ones. */
   readonly invitationsPerWorkspace: number;
   readonly webhooksPerWorkspace: number;
@@ -20,6 +22,7 @@ export const defaultQuotas: Quotas = {
   keysPerUser: 1_000,
   workspacesPerUser: 100,
   membersPerWorkspace: 1_000,
+  serviceAccountsPerWorkspace: 100,
   invitationsPerWorkspace: 500,
   webhooksPerWorkspace: 10,
   invitationsPerHour: 100,
@@ -41,6 +44,11 @@ const quotaTexts = {
     subject: "members per workspace",
     variable: "MAX_MEMBERS_PER_WORKSPACE",
     remedy: "Remove a member",
+  },
+  serviceAccountsPerWorkspace: {
+    subject: "service accounts per workspace",
+    variable: "MAX_SERVICE_ACCOUNTS_PER_WORKSPACE",
+    remedy: "Delete a service account that is no longer used",
   },
   invitationsPerWorkspace: {
     subject: "invitations per workspace",

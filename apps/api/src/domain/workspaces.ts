@@ -17,6 +17,7 @@ import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/d
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
+import { findKeyHolder } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import {
   type NewWorkspaceFields,
@@ -56,7 +57,7 @@ const slugAttempts = 5;
 
 /**
  * Creates a workspace with its first owner.
- * @throws {AppError} CONFLICT if every slug tried is taken, FORBIDDEN if the user is disabled,
+ * @throws {AppError} CONFLICT if every slug tried is taken, FORBIDDEN if the user is disabled or a service account,
  *   UNPROCESSABLE_CONTENT at the quota.
  */
 export async function createWorkspace(
@@ -67,6 +68,7 @@ export async function createWorkspace(
   const { ownerId, origin, ...fields } = workspace;
   // The lock on the owner serializes their creations, so that each one counts the others.
   await requireStillActing(trx, origin, { others: [ownerId], requirement: "unrestricted" });
+  if ((await findKeyHolder(trx, ownerId))?.kind !== "person") throw new AppError("FORBIDDEN"); // Service accounts own nothing.
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, ownerId), ownerId);
   requireQuota(quotas, "workspacesPerUser", owned.length);
   let slug = createSlug(fields.name);

@@ -18,6 +18,11 @@ import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
 import { listMembers } from "./members/list-members.ts";
 import { removeMember } from "./members/remove-member.ts";
+import { changeServiceAccount } from "./service-accounts/change-service-account.ts";
+import { createServiceAccount } from "./service-accounts/create-service-account.ts";
+import { deleteServiceAccount } from "./service-accounts/delete-service-account.ts";
+import { getServiceAccount } from "./service-accounts/get-service-account.ts";
+import { listServiceAccounts } from "./service-accounts/list-service-accounts.ts";
 import { createWebhook } from "./webhooks/create-webhook.ts";
 import { deleteWebhook } from "./webhooks/delete-webhook.ts";
 import { getWebhook } from "./webhooks/get-webhook.ts";
@@ -53,6 +58,11 @@ export const endpoints: readonly Endpoint[] = [
   getMember,
   changeMemberRole,
   removeMember,
+  listServiceAccounts,
+  createServiceAccount,
+  getServiceAccount,
+  changeServiceAccount,
+  deleteServiceAccount,
   listInvitations,
   createInvitation,
   resendInvitation,

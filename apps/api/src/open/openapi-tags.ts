@@ -18,6 +18,10 @@ const tags: Readonly<Record<string, Tag>> = {
     description: "The unit of tenancy. Each workspace has its own members, and each member has a role.",
   },
   members: { name: "Members", description: "Members of a workspace, and their roles." },
+  "service-accounts": {
+    name: "Service accounts",
+    description: "Members of a workspace that aren't people, for integrations.",
+  },
   invitations: {
     name: "Invitations",
     description: "Invitations to a workspace that nobody has accepted yet.",

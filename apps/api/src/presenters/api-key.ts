@@ -5,6 +5,8 @@ import type { ApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { maxLength, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
+import type { ListedKey } from "../domain/api-keys.ts";
+import type { ManagedOwner } from "../domain/service-accounts.ts";
 import { keyId as anyKeyId } from "../fields.ts";
 import { shownAddress, shownId, shownIdentifier, shownText, timestamp, version } from "../schemas.ts";
 
@@ -138,4 +140,23 @@ export function presentKey(key: ApiKey): z.input<typeof apiKey> {
     },
     version: key.version,
   };
+}
+
+/** An API key for the web app, with the service account that owns it; null if the user does. */
+export function presentManagedKey(key: ApiKey, { userId, serviceAccount }: ManagedOwner) {
+  return {
+    ...presentKey(key),
+    serviceAccount: serviceAccount
+      ? {
+          userId: encodeId("user", userId),
+          name: serviceAccount.name,
+          workspaceId: encodeId("workspace", serviceAccount.scope.workspaceId),
+        }
+      : null,
+  };
+}
+
+/** An API key in a list of the web app. */
+export function presentListedKey(key: ListedKey, owner: ManagedOwner) {
+  return { ...presentManagedKey(key, owner), isRateLimited: key.isRateLimited };
 }

@@ -11,7 +11,15 @@ import {
 import { shorten } from "@latchkey/errors";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { shownAddress, shownId, shownIdentifier, shownPersonName, shownText, timestamp } from "../schemas.ts";
+import {
+  shownAddress,
+  shownId,
+  shownIdentifier,
+  shownPersonName,
+  shownText,
+  shownUserKind,
+  timestamp,
+} from "../schemas.ts";
 
 /** The actions in a workspace's audit log. */
 export const auditAction = z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]); // The keys of the table.
@@ -38,6 +46,7 @@ export const auditEvent = z
       name: shownPersonName
         .nullable()
         .meta({ description: "The current name of the user.", example: "Ada Lovelace" }),
+      userKind: shownUserKind.nullable().meta({ description: "Null for the command." }),
       keyId: shownId("key").nullable(),
     }),
     target: z.object({
@@ -51,6 +60,7 @@ export const auditEvent = z
           "The current name of the user or the API key. Null for a workspace, an invitation, a webhook and a purged key.",
         example: "Grace Hopper",
       }),
+      userKind: shownUserKind.nullable().meta({ description: "Null if the target is not a user." }),
     }),
     before: details.meta({
       description: changedValues("before"),
@@ -74,9 +84,15 @@ export function presentAuditEvent(event: AuditEvent): z.input<typeof auditEvent>
       kind: event.actorKind,
       userId: event.actorUserId && encodeId("user", event.actorUserId),
       name: event.actorName,
+      userKind: event.actorUserKind,
       keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
     },
-    target: { kind: event.targetKind, id: encodeTarget(event), name: event.targetName },
+    target: {
+      kind: event.targetKind,
+      id: encodeTarget(event),
+      name: event.targetName,
+      userKind: event.targetUserKind,
+    },
     before: event.before && presentDetails(event.before),
     after: event.after && presentDetails(event.after),
     address: event.address,

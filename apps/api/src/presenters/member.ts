@@ -2,14 +2,15 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Member } from "@latchkey/db/members";
 import { z } from "zod";
 import { role } from "../fields.ts";
-import { shownEmail, shownId, shownPersonName, timestamp, version } from "../schemas.ts";
+import { shownId, shownPersonName, shownUserEmail, shownUserKind, timestamp, version } from "../schemas.ts";
 
 /** A user in a workspace. */
 export const member = z
   .object({
     userId: shownId("user"),
     name: shownPersonName.meta({ example: "Ada Lovelace" }),
-    email: shownEmail,
+    kind: shownUserKind,
+    email: shownUserEmail,
     role: role.meta({ example: "member" }),
     isDisabled: z.boolean().meta({
       description:
@@ -24,6 +25,7 @@ export function presentMember(shown: Member): z.input<typeof member> {
   return {
     userId: encodeId("user", shown.userId),
     name: shown.name,
+    kind: shown.kind,
     email: shown.email,
     role: shown.role,
     isDisabled: shown.isDisabled,

@@ -2,8 +2,8 @@ import { encodeId } from "@latchkey/db/ids";
 import type { WorkspaceKey } from "@latchkey/db/workspace-keys";
 
 /** An API key as the members of a workspace see it, for the web app. */
-export function presentWorkspaceKey(key: WorkspaceKey) {
-  const { id, ownerId, ownerName, ownerEmail, ownerRole, isOwnerDisabled, ...rest } = key;
+export function presentWorkspaceKey<Key extends WorkspaceKey>(key: Key) {
+  const { id, ownerId, ownerName, ownerKind, ownerEmail, ownerRole, isOwnerDisabled, ...rest } = key;
   return {
     ...rest,
     id: encodeId("key", id),
@@ -13,6 +13,7 @@ export function presentWorkspaceKey(key: WorkspaceKey) {
     owner: {
       id: encodeId("user", ownerId),
       name: ownerName,
+      kind: ownerKind,
       email: ownerEmail,
       role: ownerRole,
       isDisabled: isOwnerDisabled,

@@ -10,6 +10,7 @@ import { createKey } from "../../src/domain/api-keys.ts";
 import { createInvitation } from "../../src/domain/invitations.ts";
 import { addMember, removeMember } from "../../src/domain/members.ts";
 import { defaultQuotas } from "../../src/domain/quotas.ts";
+import { createServiceAccount } from "../../src/domain/service-accounts.ts";
 import { createWorkspace, type Edit } from "../../src/domain/workspaces.ts";
 import { password, type TestApp } from "../test-app.ts";
 import type { Caller } from "./table.ts";
@@ -41,6 +42,10 @@ export interface TenantFixture {
     readonly keyId: KeyId;
     readonly secret: string;
   };
+  /** Service accounts of the workspaces, with their names as `email`. */
+  readonly serviceAccounts: Readonly<Record<"ours" | "theirs", Person>>;
+  /** A key of our service account. Only owners and admins see it. */
+  readonly serviceKey: { readonly id: string; readonly name: string; readonly keyId: KeyId };
   /** Invitations to the workspaces. Only admins and owners see them. */
   readonly invitations: Readonly<Record<"ours" | "theirs", { readonly id: string; readonly email: string }>>;
   /** A webhook of each workspace, with one delivery. Only admins and owners see them. */
@@ -77,13 +82,13 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
   if (!reused) return await createFixture(app);
   // Deletes the sessions and keys of the previous test.
   await app.owner.deleteFrom("sessions").execute();
-  const { keyId } = reused.ownersKey;
-  await app.owner.deleteFrom("api_keys").where("id", "!=", keyId).execute();
-  await app.owner.deleteFrom("security_events").where("key_id", "!=", keyId).execute();
+  const keyIds = [reused.ownersKey.keyId, reused.serviceKey.keyId];
+  await app.owner.deleteFrom("api_keys").where("id", "not in", keyIds).execute();
+  await app.owner.deleteFrom("security_events").where("key_id", "not in", keyIds).execute();
   await app.owner
     .deleteFrom("audit_events")
     .where("target_kind", "=", "key")
-    .where("target_id", "!=", keyId)
+    .where("target_id", "not in", keyIds)
     .execute();
   return reused;
 }
@@ -134,26 +139,42 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
         ours: await addWebhook(trx, oursEdit, `https://ours-${suffix}.example.com/`),
         theirs: await addWebhook(trx, theirsEdit, `https://theirs-${suffix}.example.com/`),
       };
-      const fixture = { ours, theirs, people, invitations, webhooks };
+      const addServiceAccount = async (edit: Edit, name: string): Promise<Person> => {
+        const account = { name, role: "member" } as const;
+        const { userId } = await createServiceAccount(trx, edit, account, defaultQuotas);
+        return { userId, id: encodeId("user", userId), email: name };
+      };
+      const serviceAccounts = {
+        ours: await addServiceAccount(oursEdit, `Deploys ${suffix}`),
+        theirs: await addServiceAccount(theirsEdit, `Their deploys ${suffix}`),
+      };
+      const fixture = { ours, theirs, people, invitations, webhooks, serviceAccounts };
       return { ...fixture, identifiers: listIdentifiers(fixture) };
     })
     .then(async (fixture) => {
-      const name = `Owner’s ${suffix}`;
-      const key = { userId: fixture.people.owner.userId, name, description: "", origin: commandOrigin };
-      const { id: keyId, secret } = await db
-        .transaction()
-        .execute((trx) => createKey(trx, key, defaultQuotas));
+      const addKey = async (userId: UserId, name: string) => {
+        const key = { userId, name, description: "", origin: commandOrigin };
+        const { id: keyId, secret } = await db
+          .transaction()
+          .execute((trx) => createKey(trx, key, defaultQuotas));
+        return { id: encodeId("key", keyId), name, keyId, secret };
+      };
+      const ownersKey = await addKey(fixture.people.owner.userId, `Owner’s ${suffix}`);
       await owner
         .insertInto("key_usage_hours")
         .values({
-          key_id: keyId,
+          key_id: ownersKey.keyId,
           hour: timeOfUse,
           workspace_id: fixture.ours.workspaceId,
           outcome: "admitted",
           count: 7,
         })
         .execute();
-      return { ...fixture, ownersKey: { id: encodeId("key", keyId), name, keyId, secret } };
+      return {
+        ...fixture,
+        ownersKey,
+        serviceKey: await addKey(fixture.serviceAccounts.ours.userId, `Deploy key ${suffix}`),
+      };
     });
 }
 
@@ -190,9 +211,10 @@ function listIdentifiers({
   people,
   invitations,
   webhooks,
+  serviceAccounts,
 }: Pick<
   TenantFixture,
-  "ours" | "theirs" | "people" | "invitations" | "webhooks"
+  "ours" | "theirs" | "people" | "invitations" | "webhooks" | "serviceAccounts"
 >): TenantFixture["identifiers"] {
   const { stranger, foreigner, removed: _removed, ...members } = people;
   const list = (workspace: FixtureWorkspace, persons: readonly Person[]): readonly string[] => [
@@ -203,12 +225,12 @@ function listIdentifiers({
   const listInvitation = ({ id, email }: { readonly id: string; readonly email: string }) => [id, email];
   return {
     ours: [
-      ...list(ours, Object.values(members)),
+      ...list(ours, [...Object.values(members), serviceAccounts.ours]),
       ...listInvitation(invitations.ours),
       ...Object.values(webhooks.ours),
     ],
     theirs: [
-      ...list(theirs, [stranger, foreigner]),
+      ...list(theirs, [stranger, foreigner, serviceAccounts.theirs]),
       ...listInvitation(invitations.theirs),
       ...Object.values(webhooks.theirs),
     ],
@@ -221,11 +243,11 @@ function listIdentifiers({
  */
 export function listHiddenText(
   caller: Caller,
-  { identifiers, ownersKey }: TenantFixture,
+  { identifiers, ownersKey, serviceKey }: TenantFixture,
   { showsKeys = false }: { readonly showsKeys?: boolean | undefined } = {},
 ): readonly string[] {
   const seesKey = caller === "owner" || (caller === "admin" && showsKeys);
-  const hiddenKey = seesKey ? [] : [ownersKey.name, ownersKey.id];
+  const hiddenKey = seesKey ? [] : [ownersKey.name, ownersKey.id, serviceKey.name, serviceKey.id];
   switch (caller) {
     case "nobody":
       return [...identifiers.ours, ...identifiers.theirs, ...hiddenKey];

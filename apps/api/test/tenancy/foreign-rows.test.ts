@@ -57,15 +57,17 @@ test("a search treats the wildcards of SQL patterns as literal characters", asyn
 test("a list contains exactly the rows of its tenant, in every order and with every filter", async () => {
   const members = `/workspaces/${fixture.ours.id}/members`;
   for (const sort of ["joinedAt", "-joinedAt", "name", "-name", "email", "-email"])
-    expect((await list(members, { sort })).data).toHaveLength(6);
+    expect((await list(members, { sort })).data).toHaveLength(7);
   expect((await list(members, { role: "viewer" })).data).toHaveLength(2);
+  expect((await list(members, { kind: "service_account" })).data).toHaveLength(1);
+  expect((await list(`/workspaces/${fixture.ours.id}/service-accounts`, {})).data).toHaveLength(1);
   for (const sort of ["createdAt", "-createdAt", "name", "-name"])
     expect((await list("/workspaces", { sort })).data).toHaveLength(1);
   expect((await list("/workspaces", { role: "viewer" })).data).toEqual([]);
   for (const sort of ["occurredAt", "-occurredAt"]) {
     const { data } = await list(`/workspaces/${fixture.ours.id}/audit-events`, { sort });
-    // Includes the creation of both keys of the owner.
-    expect(data).toHaveLength(11);
+    // Includes the creation of both keys of the owner, and of the key of the service account.
+    expect(data).toHaveLength(13);
   }
 });
 
@@ -118,18 +120,18 @@ test("the web app's lists, counts and searches contain only the user's own rows"
   });
   const input = { workspaceId: ours.id };
   const all = await client.members.list.query(input);
-  expect([all.items.length, all.total]).toEqual([6, 6]);
+  expect([all.items.length, all.total]).toEqual([7, 7]);
   for (const search of [people.foreigner.email, fixture.people.owner.email, "%", "heirs"])
     expect(await client.members.list.query({ ...input, search })).toMatchObject({ items: [], total: 0 });
   const events = await client.audit.list.query(input);
-  expect(events.items).toHaveLength(10);
+  expect(events.items).toHaveLength(12);
   for (const { id } of [people.stranger, fixture.people.owner])
     expect((await client.audit.list.query({ ...input, actorId: id })).items).toEqual([]);
   const { workspaces } = (await client.session.current.query()) ?? { workspaces: [] };
   expect(workspaces.map(({ id }) => id)).toEqual([ours.id]);
   expect((await client.apiKeys.list.query({})).total).toBe(1);
   await app.addKey(people.stranger.userId);
-  expect(await client.workspaceKeys.list.query(input)).toMatchObject({ total: 1, items: [{}] });
+  expect(await client.workspaceKeys.list.query(input)).toMatchObject({ total: 2, items: [{}, {}] });
   for (const search of [people.stranger.email, "%", "heirs"])
     expect(await client.workspaceKeys.list.query({ ...input, search })).toMatchObject({
       total: 0,

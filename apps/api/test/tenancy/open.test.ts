@@ -35,6 +35,15 @@ const table = readTable(`
   removeMember, oneself                   401     403       403      204     204     204    204
   removeMember, an owner                  401     403       403      403     403     403    204
   removeMember, of another workspace      401     403       403      404     404     404    404
+  listServiceAccounts                     401     403       403      200     200     200    200
+  createServiceAccount                    401     403       403      403     403     201    201
+  getServiceAccount                       401     403       403      200     200     200    200
+  getServiceAccount, of another one       401     403       403      404     404     404    404
+  changeServiceAccount                    401     403       403      403     403     200    200
+  changeServiceAccount, of another one    401     403       403      403     403     404    404
+  deleteServiceAccount                    401     403       403      403     403     204    204
+  deleteServiceAccount, of another one    401     403       403      403     403     404    404
+  deleteServiceAccount, of a person       401     403       403      403     403     404    404
   listInvitations                         401     403       403      403     403     200    200
   createInvitation                        401     403       403      403     403     201    201
   createInvitation, for an owner          401     403       403      403     403     403    201
@@ -158,15 +167,16 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ["Renamed", "Described"],
   },
   deleteWorkspace: {
-    effect: ({ ours: { workspaceId } }) => ({
+    effect: ({ ours: { workspaceId }, serviceAccounts }) => ({
       removed: {
         workspaces: [{ id: workspaceId }],
-        members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
+        members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
         invitations: [{ workspace_id: workspaceId }],
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
         // Includes the creation of the key that makes the request.
-        audit_events: Array.from({ length: 11 }, () => ({ workspace_id: workspaceId })),
+        audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
+        ...listServiceAccountRows(serviceAccounts.ours),
       },
     }),
   },
@@ -206,6 +216,64 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: ({ people }, actor) => createRemoval(people.coOwner, actor),
   },
   "removeMember, of another workspace": { user: ({ people }) => people.foreigner },
+  listServiceAccounts: {
+    shows: ({ serviceAccounts }) => [serviceAccounts.ours.id, serviceAccounts.ours.email],
+  },
+  createServiceAccount: {
+    body: { name: "Backups", role: "viewer" },
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        users: [{ name: "Backups", service_workspace_id: workspaceId }],
+        members: [{ workspace_id: workspaceId, role: "viewer" }],
+        audit_events: [
+          { workspace_id: workspaceId, action: "service-account.created", ...actorColumns(actor) },
+        ],
+      },
+    }),
+    shows: () => ["Backups"],
+  },
+  getServiceAccount: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    shows: ({ serviceAccounts }) => [serviceAccounts.ours.id],
+  },
+  "getServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
+  changeServiceAccount: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    body: { name: "Releases", role: "member" },
+    effect: ({ serviceAccounts: { ours } }, actor) => ({
+      removed: {
+        users: [{ id: ours.userId, name: ours.email }],
+        members: [{ user_id: ours.userId, version: 1 }],
+      },
+      added: {
+        users: [{ id: ours.userId, name: "Releases" }],
+        members: [{ user_id: ours.userId, version: 2 }],
+        audit_events: [{ action: "service-account.renamed", target_id: ours.userId, ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Releases"],
+  },
+  "changeServiceAccount, of another one": {
+    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+    body: { name: "Releases" },
+  },
+  deleteServiceAccount: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    effect: ({ serviceAccounts: { ours }, serviceKey: { keyId } }, actor) => ({
+      removed: {
+        users: [{ id: ours.userId, disabled_at: null }],
+        members: [{ user_id: ours.userId }],
+        api_keys: [{ id: keyId, deleted_at: null }],
+      },
+      added: {
+        users: [{ id: ours.userId, disabled_at: expect.any(String) }],
+        api_keys: [{ id: keyId, deleted_at: expect.any(String) }],
+        audit_events: [{ action: "service-account.deleted", target_id: ours.userId, ...actorColumns(actor) }],
+      },
+    }),
+  },
+  "deleteServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
+  "deleteServiceAccount, of a person": { user: ({ people }) => people.target },
   listInvitations: { shows: ({ invitations }) => [invitations.ours.email] },
   createInvitation: createInvitationPlan("member"),
   "createInvitation, for an owner": createInvitationPlan("owner"),
@@ -310,6 +378,12 @@ function createKeyEvents(
           audit_events: [{ workspace_id: workspaceId, action, target_kind: "key", ...actorColumns(actor) }],
         }),
   };
+}
+
+/** The rows of a service account and its key, which are deleted with the workspace. */
+function listServiceAccountRows({ userId }: Person): NonNullable<Effect["removed"]> {
+  const rows = [{ user_id: userId }];
+  return { users: [{ id: userId }], api_keys: rows, security_events: rows };
 }
 
 function createInvitationPlan(role: string): Plan {

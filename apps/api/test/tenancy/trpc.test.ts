@@ -46,18 +46,28 @@ const table = readTable(`
   apiKeys.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.summary                         UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.get                             UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.get, a service                  UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.create                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.update                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.update, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.rotate                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.rotate, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.endOverlap                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.endOverlap, a service           UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.delete                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.delete, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   keyHistory.usage                        UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.usage, a service             UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   keyHistory.usageInBuckets               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.usageInBuckets, a service    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   keyHistory.refusals                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.refusals, a service          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   keyHistory.addresses                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.addresses, a service         UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   keyHistory.explainRequest               UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   keyHistory.tryOut                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   keyHistory.evaluate                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  keyHistory.evaluate, a service          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   workspaces.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaces.create                       UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   workspaces.update                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -72,6 +82,22 @@ const table = readTable(`
   members.remove, oneself                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   members.remove, an owner                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.remove, a foreigner             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  serviceAccounts.get                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  serviceAccounts.get, a foreign one      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  serviceAccounts.create                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  serviceAccounts.change                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  serviceAccounts.change, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  serviceAccounts.keys                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  serviceAccounts.keys, of a person       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  serviceAccounts.createKey               UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  serviceAccounts.createKey, of a person  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  serviceAccounts.createKey, a foreigner  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  serviceAccounts.delete                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  serviceAccounts.delete, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  offboarding.preview                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  offboarding.preview, a foreigner        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  offboarding.replaceKeys                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  offboarding.replaceKeys, of another     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   invitations.list                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   invitations.create                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   invitations.create, an owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
@@ -216,6 +242,11 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
     shows: ({ ownersKey }) => [ownersKey.id],
   },
+  "apiKeys.get, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id }),
+    shows: ({ serviceKey, serviceAccounts }) => [serviceKey.id, serviceAccounts.ours.id],
+    showsKeys: true,
+  },
   "apiKeys.create": {
     input: () => ({ name: "Made" }),
     effect: (fixture, actor) => ({
@@ -235,6 +266,17 @@ const plans: Readonly<Record<string, Plan>> = {
       },
     }),
   },
+  "apiKeys.update, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id, name: "Changed", version: 1 }),
+    effect: (fixture, actor) => ({
+      removed: { api_keys: [{ id: fixture.serviceKey.keyId, name: fixture.serviceKey.name }] },
+      added: {
+        api_keys: [{ id: fixture.serviceKey.keyId, name: "Changed" }],
+        ...createServiceKeyEvents(fixture, actor, "key.renamed"),
+      },
+    }),
+    showsKeys: true,
+  },
   "apiKeys.rotate": {
     input: ({ ownersKey }) => ({ id: ownersKey.id, overlapSeconds: 3_600 }),
     effect: (fixture, actor) => ({
@@ -247,9 +289,27 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: () => ['"key":"lk_'],
   },
+  "apiKeys.rotate, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id, overlapSeconds: 3_600 }),
+    effect: (fixture, actor) => ({
+      removed: { api_keys: [{ id: fixture.serviceKey.keyId, version: 1 }] },
+      added: {
+        api_keys: [{ id: fixture.serviceKey.keyId, version: 2 }],
+        retired_secrets: [{ key_id: fixture.serviceKey.keyId }],
+        ...createServiceKeyEvents(fixture, actor, "key.rotated"),
+      },
+    }),
+    shows: () => ['"key":"lk_'],
+    showsKeys: true,
+  },
   "apiKeys.endOverlap": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
     shows: ({ ownersKey }) => [ownersKey.id],
+  },
+  "apiKeys.endOverlap, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id }),
+    shows: ({ serviceKey }) => [serviceKey.id],
+    showsKeys: true,
   },
   "apiKeys.delete": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
@@ -258,6 +318,16 @@ const plans: Readonly<Record<string, Plan>> = {
       added: {
         api_keys: [{ id: fixture.ownersKey.keyId, deleted_at: expect.any(String) }],
         ...createKeyEvents(fixture, actor, "key.deleted"),
+      },
+    }),
+  },
+  "apiKeys.delete, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id }),
+    effect: (fixture, actor) => ({
+      removed: { api_keys: [{ id: fixture.serviceKey.keyId, deleted_at: null }] },
+      added: {
+        api_keys: [{ id: fixture.serviceKey.keyId, deleted_at: expect.any(String) }],
+        ...createServiceKeyEvents(fixture, actor, "key.deleted"),
       },
     }),
   },
@@ -270,16 +340,37 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: () => ['{"data":[]}'],
   },
+  "keyHistory.usage, a service": {
+    input: ({ serviceKey }) => ({
+      id: serviceKey.id,
+      from: "2026-03-01T00:00:00Z",
+      to: "2026-03-02T00:00:00Z",
+      bucket: "hour",
+    }),
+    shows: () => ['{"data":[]}'],
+  },
   "keyHistory.usageInBuckets": {
     input: ({ ownersKey }) => ({ id: ownersKey.id, ...anyDay }),
+    shows: () => ['{"data":[]}'],
+  },
+  "keyHistory.usageInBuckets, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id, ...anyDay }),
     shows: () => ['{"data":[]}'],
   },
   "keyHistory.refusals": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
     shows: () => ['{"data":[]}'],
   },
+  "keyHistory.refusals, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id }),
+    shows: () => ['{"data":[]}'],
+  },
   "keyHistory.addresses": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
+    shows: () => ['{"data":[]}'],
+  },
+  "keyHistory.addresses, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id }),
     shows: () => ['{"data":[]}'],
   },
   "keyHistory.explainRequest": { input: () => ({ requestId: "some" }), shows: () => ['{"data":[]}'] },
@@ -291,6 +382,11 @@ const plans: Readonly<Record<string, Plan>> = {
   "keyHistory.evaluate": {
     input: ({ ownersKey }) => ({ id: ownersKey.id, method: "GET", path: "/open/me" }),
     shows: ({ ownersKey }) => ['"outcome":"admitted"', ownersKey.id],
+  },
+  "keyHistory.evaluate, a service": {
+    input: ({ serviceKey }) => ({ id: serviceKey.id, method: "GET", path: "/open/me" }),
+    shows: ({ serviceKey }) => ['"outcome":"admitted"', serviceKey.id],
+    showsKeys: true,
   },
   "workspaces.get": { input: createWorkspaceInput(), shows: ({ ours }) => [ours.id, ours.name] },
   "workspaces.create": {
@@ -330,20 +426,23 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "workspaces.delete": {
     input: createWorkspaceInput(),
-    effect: ({ ours: { workspaceId } }) => ({
+    effect: ({ ours: { workspaceId }, serviceAccounts }) => ({
       removed: {
         workspaces: [{ id: workspaceId }],
-        members: Array.from({ length: 6 }, () => ({ workspace_id: workspaceId })),
+        members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
         invitations: [{ workspace_id: workspaceId }],
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
-        audit_events: Array.from({ length: 10 }, () => ({ workspace_id: workspaceId })),
+        audit_events: Array.from({ length: 12 }, () => ({ workspace_id: workspaceId })),
+        users: [{ id: serviceAccounts.ours.userId }],
+        api_keys: [{ user_id: serviceAccounts.ours.userId }],
+        security_events: [{ user_id: serviceAccounts.ours.userId }],
       },
     }),
   },
   "members.list": {
     input: createWorkspaceInput(),
-    shows: ({ people }) => [people.viewer.email, people.coOwner.email, '"total":6'],
+    shows: ({ people }) => [people.viewer.email, people.coOwner.email, '"total":7'],
   },
   "members.changeRole": createRoleChange(({ target }) => target, { from: "viewer", to: "member" }),
   "members.changeRole, to owner": createRoleChange(({ target }) => target, { from: "viewer", to: "owner" }),
@@ -359,6 +458,116 @@ const plans: Readonly<Record<string, Plan>> = {
   "members.remove, oneself": createRemoval(({ target }, actor) => actor ?? target),
   "members.remove, an owner": createRemoval(({ coOwner }) => coOwner),
   "members.remove, a foreigner": createRemoval(({ foreigner }) => foreigner),
+  "serviceAccounts.get": {
+    input: createServiceAccountInput(),
+    shows: ({ serviceAccounts }) => [serviceAccounts.ours.id, serviceAccounts.ours.email],
+  },
+  "serviceAccounts.get, a foreign one": { input: createServiceAccountInput("theirs") },
+  "serviceAccounts.create": {
+    input: createWorkspaceInput(() => ({ name: "Backups", role: "viewer" })),
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        users: [{ name: "Backups", service_workspace_id: workspaceId }],
+        members: [{ workspace_id: workspaceId, role: "viewer" }],
+        audit_events: [
+          { workspace_id: workspaceId, action: "service-account.created", ...actorColumns(actor) },
+        ],
+      },
+    }),
+  },
+  "serviceAccounts.change": {
+    input: createServiceAccountInput("ours", { role: "member", isDisabled: true, version: 1 }),
+    effect: ({ serviceAccounts: { ours } }, actor) => ({
+      removed: { users: [{ id: ours.userId }], members: [{ user_id: ours.userId, version: 1 }] },
+      added: {
+        users: [{ id: ours.userId, disabled_at: expect.any(String) }],
+        members: [{ user_id: ours.userId, version: 2 }],
+        audit_events: [
+          { action: "service-account.disabled", target_id: ours.userId, ...actorColumns(actor) },
+        ],
+      },
+    }),
+  },
+  "serviceAccounts.change, a foreign one": {
+    input: createServiceAccountInput("theirs", { isDisabled: true }),
+  },
+  "serviceAccounts.keys": {
+    input: createServiceAccountInput(),
+    shows: ({ serviceKey }) => [serviceKey.id, '"total":1'],
+    showsKeys: true,
+  },
+  "serviceAccounts.keys, of a person": {
+    input: createWorkspaceInput(({ people }) => ({ userId: people.owner.id })),
+  },
+  "serviceAccounts.createKey": {
+    input: createServiceAccountInput("ours", { name: "Made" }),
+    effect: (fixture, actor) => ({
+      added: {
+        api_keys: [{ name: "Made", user_id: fixture.serviceAccounts.ours.userId }],
+        ...createServiceKeyEvents(fixture, actor, "key.created"),
+      },
+    }),
+    shows: () => ['"key":"lk_'],
+  },
+  "serviceAccounts.createKey, of a person": {
+    input: createWorkspaceInput(({ people }) => ({ userId: people.viewer.id, name: "Made" })),
+  },
+  "serviceAccounts.createKey, a foreigner": {
+    input: createServiceAccountInput("theirs", { name: "Made" }),
+  },
+  "serviceAccounts.delete": {
+    input: createServiceAccountInput(),
+    effect: ({ serviceAccounts: { ours }, serviceKey: { keyId } }, actor) => ({
+      removed: {
+        users: [{ id: ours.userId, disabled_at: null }],
+        members: [{ user_id: ours.userId }],
+        api_keys: [{ id: keyId, deleted_at: null }],
+      },
+      added: {
+        users: [{ id: ours.userId, disabled_at: expect.any(String) }],
+        api_keys: [{ id: keyId, deleted_at: expect.any(String) }],
+        audit_events: [{ action: "service-account.deleted", target_id: ours.userId, ...actorColumns(actor) }],
+      },
+    }),
+  },
+  "serviceAccounts.delete, a foreign one": { input: createServiceAccountInput("theirs") },
+  "offboarding.preview": {
+    input: createWorkspaceInput(({ people }) => ({ userId: people.owner.id, role: "viewer" })),
+    shows: ({ ownersKey }) => [ownersKey.id, '"replacementRole":"admin"', "members:manage"],
+    showsKeys: true,
+  },
+  "offboarding.preview, a foreigner": {
+    input: createWorkspaceInput(({ people }) => ({ userId: people.foreigner.id })),
+  },
+  "offboarding.replaceKeys": {
+    input: createWorkspaceInput(({ people, ownersKey }) => ({
+      userId: people.owner.id,
+      keyIds: [ownersKey.id],
+      name: "Integrations",
+    })),
+    effect: ({ ours: { workspaceId }, ownersKey }, actor) => ({
+      added: {
+        users: [{ name: "Integrations", service_workspace_id: workspaceId }],
+        members: [{ workspace_id: workspaceId, role: "admin" }],
+        api_keys: [{ name: ownersKey.name }],
+        security_events: [{ action: "key.created", actor_kind: "session" }],
+        audit_events: ["service-account.created", "key.created"].map((action) => ({
+          ...{ workspace_id: workspaceId, action },
+          ...actorColumns(actor),
+        })),
+      },
+    }),
+    shows: ({ ownersKey }) => [ownersKey.id, '"key":"lk_'],
+    showsKeys: true,
+  },
+  // The key isn't the member's.
+  "offboarding.replaceKeys, of another": {
+    input: createWorkspaceInput(({ people, ownersKey }) => ({
+      userId: people.target.id,
+      keyIds: [ownersKey.id],
+      name: "Integrations",
+    })),
+  },
   "invitations.list": {
     input: createWorkspaceInput(),
     shows: ({ invitations }) => [invitations.ours.email, '"total":1'],
@@ -408,14 +617,14 @@ const plans: Readonly<Record<string, Plan>> = {
     input: createWorkspaceInput(() => dayOfUse),
     shows: ({ ownersKey }, caller) =>
       seesAllKeys(caller)
-        ? ['"isOwn":false,"total":1', ownersKey.id, '"count":7']
+        ? ['"isOwn":false,"total":2', ownersKey.id, '"count":7']
         : ['"isOwn":true,"total":0,"busiest":[]'],
     showsKeys: true,
   },
   "workspaceKeys.list": {
     input: createWorkspaceInput(),
     shows: ({ ownersKey }, caller) =>
-      seesAllKeys(caller) ? [ownersKey.id, '"total":1'] : ['"items":[],"total":0'],
+      seesAllKeys(caller) ? [ownersKey.id, '"total":2'] : ['"items":[],"total":0'],
     showsKeys: true,
   },
   "securityLog.list": {
@@ -504,6 +713,28 @@ function createKeyEvents(
           audit_events: [{ workspace_id: workspaceId, action, target_kind: "key", ...actorColumns(actor) }],
         }),
   };
+}
+
+/** The events of a change of our service account's key by a user of the web app. */
+function createServiceKeyEvents(
+  { ours: { workspaceId }, serviceAccounts, serviceKey }: TenantFixture,
+  actor: Actor,
+  action: string,
+): NonNullable<Effect["added"]> {
+  const target = action === "key.created" ? {} : { target_id: serviceKey.keyId };
+  return {
+    security_events: [{ user_id: serviceAccounts.ours.userId, action, actor_kind: "session" }],
+    audit_events: [
+      { workspace_id: workspaceId, action, target_kind: "key", ...target, ...actorColumns(actor) },
+    ],
+  };
+}
+
+function createServiceAccountInput(
+  whose: "ours" | "theirs" = "ours",
+  change: object = {},
+): NonNullable<Plan["input"]> {
+  return createWorkspaceInput(({ serviceAccounts }) => ({ userId: serviceAccounts[whose].id, ...change }));
 }
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {

@@ -15,6 +15,8 @@ export const pagePaths = [
   "/w/$slug/api-keys",
   "/w/$slug/members",
   "/w/$slug/members/invitations",
+  "/w/$slug/members/service-accounts",
+  "/w/$slug/members/service-accounts/$userId",
   "/w/$slug/audit",
   "/w/$slug/webhooks",
   "/w/$slug/webhooks/$webhookId",

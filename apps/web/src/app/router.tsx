@@ -198,6 +198,24 @@ const invitationsRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/members/invitations-page.tsx"), "InvitationsPage"),
 });
 
+const serviceAccountsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members/service-accounts",
+  component: lazyRouteComponent(
+    () => import("../features/api-keys/service-accounts/service-accounts-page.tsx"),
+    "ServiceAccountsPage",
+  ),
+});
+
+const serviceAccountRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members/service-accounts/$userId",
+  component: lazyRouteComponent(
+    () => import("../features/api-keys/service-accounts/service-account-page.tsx"),
+    "ServiceAccountPage",
+  ),
+});
+
 const auditLogRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/audit",
@@ -290,6 +308,8 @@ const routeTree = rootRoute.addChildren([
       workspaceKeysRoute,
       membersRoute,
       invitationsRoute,
+      serviceAccountsRoute,
+      serviceAccountRoute,
       auditLogRoute,
       webhooksRoute,
       webhookRoute,

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { describeActor, describeEvent, describeKeyEvent } from "./describe-event.ts";
 import type { AuditEvent } from "./trpc.ts";
 
-const ada = { kind: "session", userId: "user_1", name: "Ada", keyId: null } as const;
-const command = { kind: "command", userId: null, name: null, keyId: null } as const;
+const ada = { kind: "session", userId: "user_1", name: "Ada", userKind: "person", keyId: null } as const;
+const command = { kind: "command", userId: null, name: null, userKind: null, keyId: null } as const;
 const baseEvent: AuditEvent = {
   id: "evt_1",
   occurredAt: "2026-03-15T12:00:00Z",
   action: "member.role-changed",
   actor: ada,
-  target: { kind: "member", id: "user_2", name: "Grace" },
+  target: { kind: "member", id: "user_2", name: "Grace", userKind: "person" },
   before: { role: "member" },
   after: { role: "admin" },
   address: null,
@@ -21,9 +21,32 @@ function sentence(event: Partial<AuditEvent>): string {
   return pieces.map((piece) => (typeof piece === "string" ? piece : piece.name)).join("");
 }
 
+test("describes changes of service accounts by name", () => {
+  const target = { kind: "member", id: "user_3", name: "Deploys", userKind: "service_account" } as const;
+  const event = { target, before: null, after: null };
+  const after = { name: "Deploys", role: "admin" };
+  expect(sentence({ ...event, action: "service-account.created", after })).toBe(
+    "created the service account “Deploys” as an admin",
+  );
+  const renaming = { before: { name: "CI" }, after: { name: "Deploys" } };
+  expect(sentence({ ...event, action: "service-account.renamed", ...renaming })).toBe(
+    "renamed the service account “CI” to “Deploys”",
+  );
+  expect(sentence({ ...event, action: "service-account.disabled" })).toBe(
+    "disabled the service account Deploys",
+  );
+  expect(sentence({ ...event, action: "service-account.enabled" })).toBe(
+    "enabled the service account Deploys",
+  );
+  const before = { name: "Deploys", role: "admin", keys: 2 };
+  expect(sentence({ ...event, action: "service-account.deleted", before })).toBe(
+    "deleted the service account “Deploys” with 2 API keys",
+  );
+});
+
 test("describes changes of members by name", () => {
   expect(sentence({})).toBe("changed Grace’s role from member to admin");
-  expect(sentence({ target: { kind: "member", id: "user_1", name: "Ada" } })).toBe(
+  expect(sentence({ target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" } })).toBe(
     "changed their own role from member to admin",
   );
   expect(sentence({ action: "member.added", actor: command, before: null })).toBe("added Grace as an admin");
@@ -44,13 +67,16 @@ test("describes changes of members by name", () => {
     "revoked the invitation of grace@example.com",
   );
   expect(sentence({ action: "member.removed" })).toBe("removed Grace, who was a member");
-  expect(sentence({ action: "member.removed", target: { kind: "member", id: "user_1", name: "Ada" } })).toBe(
-    "left the workspace; was a member",
-  );
+  expect(
+    sentence({
+      action: "member.removed",
+      target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" },
+    }),
+  ).toBe("left the workspace; was a member");
 });
 
 test("describes changes of the workspace with both names", () => {
-  const target = { kind: "workspace", id: "ws_1", name: null } as const;
+  const target = { kind: "workspace", id: "ws_1", name: null, userKind: null } as const;
   expect(sentence({ action: "workspace.created", target, before: null, after: { name: "Acme" } })).toBe(
     "created the workspace “Acme”",
   );
@@ -78,7 +104,7 @@ test("describes the actor of a change", () => {
 });
 
 test("describes changes of API keys", () => {
-  const key = { kind: "key", id: "key_1", name: "CI" } as const;
+  const key = { kind: "key", id: "key_1", name: "CI", userKind: null } as const;
   const keyText = (event: Partial<AuditEvent>) =>
     sentence({ target: key, before: null, after: null, ...event });
   expect(keyText({ action: "key.created", after: { name: "CI" } })).toBe(

@@ -1,3 +1,4 @@
+import { countOf } from "../ui/count.ts";
 import { describeLimit } from "../ui/describe-limits.ts";
 import { describeDuration, describeExactly } from "../ui/elapsed.ts";
 import type { Piece } from "../ui/event-sentence.tsx";
@@ -31,6 +32,16 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
         : ["removed ", person, `, who was ${role(before?.role)}`];
     case "member.joined":
       return [`joined as ${role(after?.role)}`, ...describeInviter(after?.invitedBy)];
+    case "service-account.created":
+      return ["created the service account ", quote(after?.name), ` as ${role(after?.role)}`];
+    case "service-account.renamed":
+      return ["renamed the service account ", quote(before?.name), " to ", quote(after?.name)];
+    case "service-account.disabled":
+      return ["disabled the service account ", person];
+    case "service-account.enabled":
+      return ["enabled the service account ", person];
+    case "service-account.deleted":
+      return ["deleted the service account ", quote(before?.name), ...describeKeyCount(before?.keys)];
     case "invitation.created":
       return ["invited ", { name: text(after?.email) }, ` as ${role(after?.role)}`];
     case "invitation.resent":
@@ -52,6 +63,10 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
     default:
       return [action satisfies never];
   }
+}
+
+function describeKeyCount(count: Detail): readonly Piece[] {
+  return typeof count === "number" && count > 0 ? [` with ${countOf(count, "API key", "API keys")}`] : [];
 }
 
 function describeInviter(name: Detail): readonly Piece[] {

@@ -36,6 +36,12 @@ export type PermissionRow = Outputs["instance"]["permissions"][number];
 export type Permission = PermissionRow["name"];
 export type Workspace = Outputs["workspaces"]["get"];
 export type Member = Outputs["members"]["list"]["items"][number];
+/** A member that is not a person. */
+export type ServiceAccount = Outputs["serviceAccounts"]["get"];
+/** A key of a member who is to be removed or given another role. */
+export type AffectedKey = Outputs["offboarding"]["preview"]["keys"][number];
+/** A service account that replaces keys of a member, with the new secrets. */
+export type Replacement = Outputs["offboarding"]["replaceKeys"];
 export type Invitation = Outputs["invitations"]["list"]["items"][number];
 /** An invitation that was just sent, with its link. */
 export type SentInvitation = Outputs["invitations"]["create"];

@@ -7,6 +7,8 @@ import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
 export interface ConfirmActionsProps {
   /** The label of the button that confirms. */
   readonly action: ReactNode;
+  /** The label of the button that changes nothing; "Cancel" by default. */
+  readonly cancelLabel?: string;
   /** The failure of the last attempt. */
   readonly failure: FormFailureProps | undefined;
   readonly isBusy: boolean;
@@ -18,7 +20,7 @@ export interface ConfirmActionsProps {
 
 /** The buttons of a confirmation dialog. The focus starts on Cancel, which changes nothing. */
 export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
-  const { action, failure, isBusy, isDangerous = true, onCancel, onConfirm } = props;
+  const { action, cancelLabel = "Cancel", failure, isBusy, isDangerous = true, onCancel, onConfirm } = props;
   return (
     <>
       {failure && (
@@ -28,7 +30,7 @@ export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
       )}
       <Group justify="flex-end" gap={8}>
         <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
-          Cancel
+          {cancelLabel}
         </Button>
         <BusyButton {...(isDangerous && { className: classes.danger })} loading={isBusy} onClick={onConfirm}>
           {action}

@@ -6,8 +6,13 @@ export function addKeyCommands(program: Command, createAction: CreateAction): vo
   const key = program.command("key").description("API keys");
   const create = key
     .command("create")
-    .description("create an API key for a user; the key is printed once and can't be shown again")
-    .requiredOption("--user <user>", "the owner of the key: an email address or a user ID")
+    .description(
+      "create an API key for a user or a service account; the key is printed once and can't be shown again",
+    )
+    .requiredOption(
+      "--user <user>",
+      "the owner of the key: an email address, or the ID of a user or service account",
+    )
     .requiredOption("--name <name>", "the name of the key")
     .option("--description <text>", "what the key is used for", "");
   addRestrictions(create, "(default: unrestricted)");

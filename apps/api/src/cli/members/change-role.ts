@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
-import { getAccount } from "../../domain/accounts.ts";
+import { getKeyHolder } from "../../domain/accounts.ts";
 import { changeMemberRole } from "../../domain/members.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
@@ -11,7 +11,7 @@ import { memberView, presentMemberOf } from "./member-view.ts";
 export const changeRoleTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, user: userReference, role }),
   perform: async ({ db, quotas }, { workspace, user, role }) => {
-    const { id: userId } = await getAccount(db, user);
+    const { id: userId } = await getKeyHolder(db, user);
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const change = { userId, role, versions: undefined };
     const changed = await db.transaction().execute((trx) => changeMemberRole(trx, edit, change, quotas));

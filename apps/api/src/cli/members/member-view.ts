@@ -17,6 +17,7 @@ export const memberView: View<PresentedMember> = [
   { label: "Role", text: ({ role }) => role },
   { label: "Status", text: ({ isDisabled }) => (isDisabled ? "disabled" : "active") },
   { label: "Joined", text: ({ joinedAt }) => formatTime(joinedAt) },
-  { label: "Email", text: ({ email }) => email },
+  { label: "Kind", text: ({ kind }) => (kind === "person" ? "person" : "service account") },
+  { label: "Email", text: ({ email }) => email ?? "none" },
   { label: "Name", text: ({ name }) => name },
 ];

@@ -1,8 +1,7 @@
 import { readableWorkspaces } from "@latchkey/auth/restrictions";
 import { type ApiKey, findApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
-import type { User } from "@latchkey/db/users";
-import { getUser } from "@latchkey/db/users";
+import { findKeyHolder, type KeyHolder } from "@latchkey/db/users";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
@@ -10,7 +9,14 @@ import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
-import { shownEmail, shownId, shownPersonName, shownText, timestamp } from "../../schemas.ts";
+import {
+  shownId,
+  shownPersonName,
+  shownText,
+  shownUserEmail,
+  shownUserKind,
+  timestamp,
+} from "../../schemas.ts";
 
 /** The maximum number of workspaces in the response; `/open/workspaces` lists all. */
 const maxWorkspaces = 100;
@@ -30,7 +36,8 @@ const identity = z
     user: z.object({
       id: shownId("user"),
       name: shownPersonName.meta({ example: "Ada Lovelace" }),
-      email: shownEmail,
+      kind: shownUserKind,
+      email: shownUserEmail,
     }),
     workspaces: z.array(workspace).meta({
       description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` has all.`,
@@ -52,7 +59,7 @@ export const getMe = defineEndpoint({
   handle: async (_input, { read, principal: { userId, keyId, restrictions } }) => {
     const { key, user, workspaces } = await read(async (db) => ({
       key: await findApiKey(db, { userId, id: keyId }),
-      user: await getUser(db, userId),
+      user: await findKeyHolder(db, userId),
       workspaces: await asUser(db, userId, (trx) =>
         listMemberships(trx, userId, {
           limit: maxWorkspaces,
@@ -62,7 +69,7 @@ export const getMe = defineEndpoint({
       ),
     }));
     // Deleted since admission: the same response as for the next request.
-    if (!key) throw new AppError("FORBIDDEN");
+    if (!key || !user) throw new AppError("FORBIDDEN");
     return { key: presentKey(key), user: presentUser(user), workspaces: workspaces.map(presentWorkspace) };
   },
 });
@@ -77,6 +84,6 @@ function presentKey(key: ApiKey): z.input<typeof identity>["key"] {
   };
 }
 
-function presentUser(user: User): z.input<typeof identity>["user"] {
-  return { id: encodeId("user", user.id), name: user.name, email: user.email };
+function presentUser({ id, name, kind, email }: KeyHolder): z.input<typeof identity>["user"] {
+  return { id: encodeId("user", id), name, kind, email };
 }

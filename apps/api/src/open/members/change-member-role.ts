@@ -11,7 +11,7 @@ export const changeMemberRole = defineEndpoint({
   operationId: "changeMemberRole",
   summary: "Change a member's role",
   description:
-    "Takes effect on the next request, for the member's keys and sessions. You can't grant or revoke a role with more permissions than your own, and the last owner keeps the role. With `If-Match`, the request is rejected if the role has changed since you read it.",
+    "Takes effect on the next request, for the member's keys and sessions. You can't grant or revoke a role with more permissions than your own, and the last owner keeps the role. A service account can't become an owner. With `If-Match`, the request is rejected if the role has changed since you read it.",
   access: { workspace: "members:manage" },
   request: {
     params: memberParams,

@@ -31,6 +31,8 @@ interface ApiKeyFormProps {
   readonly restrictions?: RestrictionForm;
   /** The control that selects the template of a new key. */
   readonly template?: ReactNode;
+  /** Whether the key belongs to a service account, which has only one workspace. */
+  readonly hasOneWorkspace?: boolean;
   /** Returns the message for a failure. Defaults to the failure's own message. */
   readonly describe?: (failure: Failure) => string;
 }
@@ -38,7 +40,7 @@ interface ApiKeyFormProps {
 /** Edits the name and description of a new or existing key. */
 export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
   const { initialValues, restrictions, template, onSave, onCancel, onDirty } = props;
-  const { describe = ({ message }) => message } = props;
+  const { describe = ({ message }) => message, hasOneWorkspace = false } = props;
   const [isSaving, setIsSaving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
   const isTyped = useRef(false);
@@ -117,8 +119,8 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
         <>
           {template}
           <ExpiryField form={restrictions} expiresAt={null} />
-          <RestrictionDisclosure form={restrictions} />
-          <KeyReview values={restrictions.values} />
+          <RestrictionDisclosure form={restrictions} hasOneWorkspace={hasOneWorkspace} />
+          <KeyReview values={restrictions.values} hasOneWorkspace={hasOneWorkspace} />
         </>
       )}
       <Group justify="flex-end" gap={8} className={classes.foot}>

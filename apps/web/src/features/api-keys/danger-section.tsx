@@ -10,6 +10,7 @@ import { Section } from "../../ui/section.tsx";
 import classes from "./danger-section.module.css";
 import { DisableDialog } from "./disable-dialog.tsx";
 import { EnableDialog } from "./enable-dialog.tsx";
+import { useServiceAccount } from "./key-owner-link.tsx";
 
 const deleteApiKeyDialog = {
   load: () => import("./delete-api-key-dialog.tsx").then((module) => module.DeleteApiKeyDialog),
@@ -19,6 +20,7 @@ const deleteApiKeyDialog = {
 /** The actions that disable, enable and delete a key. */
 export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const navigate = useNavigate();
+  const account = useServiceAccount(apiKey);
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
   const [isEnableOpen, enabling] = useDisclosure(false);
@@ -58,7 +60,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
         props={{
           apiKey: isDeleteOpen ? apiKey : undefined,
           onClose: deletion.close,
-          onDeleted: () => void navigate({ to: "/account/api-keys" }),
+          onDeleted: () => void navigate(account?.page ?? { to: "/account/api-keys" }),
         }}
       />
       <EnableDialog apiKey={apiKey} isOpen={isEnableOpen} onClose={enabling.close} />

@@ -54,7 +54,10 @@ function Confirmation({ apiKey, onClose, onDeleted }: ConfirmationProps): ReactE
   return (
     <>
       <p className={classes.words}>
-        Requests with this key are rejected immediately. Your other keys and your session are not affected.
+        Requests with this key are rejected immediately.{" "}
+        {apiKey.serviceAccount
+          ? "The other keys of the service account are not affected."
+          : "Your other keys and your session are not affected."}{" "}
         This can’t be undone.
       </p>
       <LastUse apiKey={apiKey} />
@@ -79,6 +82,7 @@ function useDelete(apiKey: ApiKey, onDeleted: () => void) {
     );
     void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.list.pathKey() });
     void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.summary.pathKey() });
+    void queryClient.invalidateQueries({ queryKey: trpc.serviceAccounts.keys.pathKey() });
     onDeleted();
     notifications.show({
       message: (

@@ -13,6 +13,7 @@ import { AddressesSection } from "./addresses-section.tsx";
 import { DangerSection } from "./danger-section.tsx";
 import { DetailsSection } from "./details-section.tsx";
 import { KeyBanner } from "./key-banner.tsx";
+import { KeyOwnerLink } from "./key-owner-link.tsx";
 import { KeyStatusBadges } from "./key-status-badges.tsx";
 import { RejectedRequestsSection } from "./rejected-requests-section.tsx";
 import { RestrictionsSection } from "./restrictions-section.tsx";
@@ -68,7 +69,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       <PageHeader
         title={apiKey.name}
         titleRef={title}
-        parent={<Link to="/account/api-keys">Your API keys</Link>}
+        parent={<KeyOwnerLink apiKey={apiKey} />}
         tags={<KeyStatusBadges apiKey={apiKey} />}
         explanation={<bdi>{apiKey.description || "Restrictions, usage and secrets of this key."}</bdi>}
         action={
@@ -124,7 +125,8 @@ function KeyNotFound(): ReactElement {
       <section className={emptyClasses.panel}>
         <h2 className={emptyClasses.title}>Key not found</h2>
         <p className={emptyClasses.words}>
-          The key was deleted, or the URL is incomplete. Only the owner of a key can see its page.
+          The key was deleted, or the URL is incomplete. Only the owner of a key, and admins for keys of
+          service accounts, can see its page.
         </p>
         <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
           Go to your API keys

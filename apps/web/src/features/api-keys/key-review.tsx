@@ -15,7 +15,13 @@ import { type RestrictionValues, restrictionRules, toSettings } from "./restrict
 const app = getRouteApi("/app");
 
 /** Summarizes what the key will be able to do with the current values of the form. */
-export function KeyReview({ values }: { readonly values: RestrictionValues }): ReactElement {
+export function KeyReview({
+  values,
+  hasOneWorkspace,
+}: {
+  readonly values: RestrictionValues;
+  readonly hasOneWorkspace: boolean;
+}): ReactElement {
   const { workspaces } = app.useRouteContext().session;
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const { workspaceIds = null, ipRanges = null, limit = null, expiresAt = null } = readSettings(values);
@@ -31,10 +37,14 @@ export function KeyReview({ values }: { readonly values: RestrictionValues }): R
             ? describePermissions({ permissions: null, isReadOnly: values.isReadOnly })
             : describeSelection(values.permissions.length, table.length, values.isReadOnly)}
         </dd>
-        <dt>Workspaces</dt>
-        <dd>
-          <bdi>{describeWorkspaces(workspaceIds, workspaces) || "None selected"}</bdi>
-        </dd>
+        {!hasOneWorkspace && (
+          <>
+            <dt>Workspaces</dt>
+            <dd>
+              <bdi>{describeWorkspaces(workspaceIds, workspaces) || "None selected"}</bdi>
+            </dd>
+          </>
+        )}
         <dt>IP addresses</dt>
         <dd>{isInvalid("ipRanges") ? "Invalid IP ranges" : describeRanges(ipRanges)}</dd>
         <dt>Rate limit</dt>

@@ -15,23 +15,29 @@ import { useRestrictionForm } from "./restrictions/use-restriction-form.ts";
 import { SecretDialog, type SecretFormProps } from "./secret-dialog.tsx";
 
 interface NewApiKeyDialogProps {
+  /** The service account that owns the key; undefined for the user. */
+  readonly serviceAccount?: { readonly workspaceId: string; readonly userId: string } | undefined;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
 const app = getRouteApi("/app");
+/** A service account has one workspace, so that these have no use. */
+const workspaceTemplates: ReadonlySet<string> = new Set<TemplateName>(["one-workspace", "ci-job"]);
 const empty = { name: "", description: "" };
 
 /** Asks for a name and restrictions, then shows the new key once. */
-export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): ReactElement {
-  const isSaving = useIsMutating({ mutationKey: trpc.apiKeys.create.mutationKey() }) > 0;
+export function NewApiKeyDialog({ serviceAccount, isOpen, onClose }: NewApiKeyDialogProps): ReactElement {
+  const isSavingOwn = useIsMutating({ mutationKey: trpc.apiKeys.create.mutationKey() }) > 0;
+  const isSaving =
+    useIsMutating({ mutationKey: trpc.serviceAccounts.createKey.mutationKey() }) > 0 || isSavingOwn;
   return (
     <SecretDialog
       isOpen={isOpen}
       isBusy={isSaving}
       title="New API key"
       onClose={onClose}
-      form={(formProps) => <NewApiKeyForm {...formProps} />}
+      form={(formProps) => <NewApiKeyForm {...formProps} serviceAccount={serviceAccount} />}
     />
   );
 }
@@ -40,7 +46,11 @@ export function NewApiKeyDialog({ isOpen, onClose }: NewApiKeyDialogProps): Reac
  * Unmounts when the key is created. Its mutation, whose response contains the secret, is then
  * garbage collected.
  */
-function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
+function NewApiKeyForm({
+  onCreated,
+  serviceAccount,
+  ...props
+}: SecretFormProps & Pick<NewApiKeyDialogProps, "serviceAccount">): ReactElement {
   const queryClient = useQueryClient();
   const restrictions = useRestrictionForm(suggestedRestrictions);
   const { workspaces } = app.useRouteContext().session;
@@ -53,32 +63,41 @@ function NewApiKeyForm({ onCreated, ...props }: SecretFormProps): ReactElement {
     restrictions.clearErrors();
     setTemplate(name);
   };
-  const create = useMutation(
-    trpc.apiKeys.create.mutationOptions({
-      // The response contains the secret and must not stay in the mutation cache.
-      gcTime: 0,
-      onSuccess: ({ key }, { name }) => {
-        onCreated({ name, secret: key });
-        void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
-      },
-    }),
-  );
+  // The response contains the secret and must not stay in the mutation cache.
+  const handlers = {
+    gcTime: 0,
+    onSuccess: ({ key }: { readonly key: string }, { name }: { readonly name: string }) => {
+      onCreated({ name, secret: key });
+      void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
+      void queryClient.invalidateQueries({ queryKey: trpc.serviceAccounts.keys.pathKey() });
+    },
+  };
+  const create = useMutation(trpc.apiKeys.create.mutationOptions(handlers));
+  const createForAccount = useMutation(trpc.serviceAccounts.createKey.mutationOptions(handlers));
   return (
     <ApiKeyForm
       {...props}
       initialValues={empty}
       restrictions={restrictions}
+      hasOneWorkspace={serviceAccount !== undefined}
       template={
         <Select
           label="Template"
           description="Fills in restrictions for a common use. Values that you entered are kept."
           allowDeselect={false}
-          data={Object.entries(templates).map(([value, { label }]) => ({ value, label }))}
+          data={Object.entries(templates)
+            .filter(([value]) => !serviceAccount || !workspaceTemplates.has(value))
+            .map(([value, { label }]) => ({ value, label }))}
           value={template}
           onChange={(name) => applyTemplate(name as TemplateName)} // One of the options.
         />
       }
-      onSave={(values, settings) => create.mutateAsync({ ...values, ...(settings && { settings }) })}
+      onSave={(values, settings) => {
+        const key = { ...values, ...(settings && { settings }) };
+        return serviceAccount
+          ? createForAccount.mutateAsync({ ...key, ...serviceAccount })
+          : create.mutateAsync(key);
+      }}
     />
   );
 }

@@ -61,10 +61,14 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
           <dd>{describeExpiry(apiKey.expiresAt)}</dd>
           <dt>Permissions</dt>
           <dd>{describePermissions(apiKey)}</dd>
-          <dt>Workspaces</dt>
-          <dd>
-            <bdi>{describeWorkspaces(apiKey.workspaceIds, workspaces)}</bdi>
-          </dd>
+          {!apiKey.serviceAccount && (
+            <>
+              <dt>Workspaces</dt>
+              <dd>
+                <bdi>{describeWorkspaces(apiKey.workspaceIds, workspaces)}</bdi>
+              </dd>
+            </>
+          )}
           <dt>IP ranges</dt>
           <dd>{describeRanges(apiKey.ipRanges)}</dd>
           <dt>Rate limit</dt>

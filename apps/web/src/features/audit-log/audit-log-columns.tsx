@@ -6,6 +6,7 @@ import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { EventSentence } from "../../ui/event-sentence.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RequestId } from "../../ui/request-id.tsx";
+import { Tag } from "../../ui/tag.tsx";
 import classes from "./audit-log-columns.module.css";
 
 /** The columns of the audit log of a workspace. */
@@ -58,10 +59,18 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
 ];
 
 function ActorCell({ event }: { readonly event: AuditEvent }): ReactElement {
-  const { keyId } = event.actor;
+  const { keyId, userKind } = event.actor;
   return (
     <span className={classes.who}>
-      <bdi>{describeActor(event)}</bdi>
+      <span>
+        <bdi>{describeActor(event)}</bdi>
+        {userKind === "service_account" && (
+          <>
+            {" "}
+            <Tag>Service account</Tag>
+          </>
+        )}
+      </span>
       {keyId && (
         <span className={classes.via} title={keyId}>
           via key <code className={classes.mono}>{keyId}</code>

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 import type { Member } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./member-columns.module.css";
@@ -20,14 +21,15 @@ export function memberColumns({
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 180,
+      minWidth: 208,
       rank: 0,
-      cell: ({ userId, name, isDisabled }) => (
+      cell: ({ userId, kind, name, isDisabled }) => (
         <span className={classes.person}>
           <span className={classes.name} title={name}>
             {name}
           </span>
           {userId === ownId && <Tag>You</Tag>}
+          {kind === "service_account" && <Tag>Service account</Tag>}
           {isDisabled && <Tag>Disabled</Tag>}
         </span>
       ),
@@ -39,11 +41,14 @@ export function memberColumns({
       minWidth: 180,
       isWide: true,
       rank: 2,
-      cell: ({ email }) => (
-        <span className={classes.email} title={email}>
-          {email}
-        </span>
-      ),
+      cell: ({ email }) =>
+        email === null ? (
+          <EmptyCell />
+        ) : (
+          <span className={classes.email} title={email}>
+            {email}
+          </span>
+        ),
     },
     { id: "role", label: "Role", minWidth: 140, grow: 0, rank: 1, cell: roleField },
     {

@@ -95,6 +95,14 @@ export function MembersPage(): ReactElement {
               <Button
                 variant="default"
                 renderRoot={(props) => (
+                  <Link {...props} to="/w/$slug/members/service-accounts" params={{ slug: workspace.slug }} />
+                )}
+              >
+                Service accounts
+              </Button>
+              <Button
+                variant="default"
+                renderRoot={(props) => (
                   <Link {...props} to="/w/$slug/members/invitations" params={{ slug: workspace.slug }} />
                 )}
               >
@@ -206,7 +214,7 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
         roleField: (member) => (
           <RoleField
             member={member}
-            choices={roles.includes(member.role) ? roles : noRoles}
+            choices={choicesFor(member, roles)}
             blockedReason={member.userId === soleOwnerId ? soleOwnerReason : undefined}
             onChoose={(role) => onRole({ member, role })}
           />
@@ -237,6 +245,12 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
     [ownId, soleOwnerId, roles, onRemove],
   );
   return { columns, actions };
+}
+
+/** A service account can't be an owner. */
+function choicesFor({ kind, role }: Member, roles: readonly Role[]): readonly Role[] {
+  if (!roles.includes(role)) return noRoles;
+  return kind === "person" ? roles : roles.filter((granted) => granted !== "owner");
 }
 
 function describeResults(isStale: boolean, total: number | undefined): string {

@@ -1,7 +1,7 @@
 import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { roleTitles } from "../../server/roles.ts";
 import { type Member, type SessionWorkspace, trpc } from "../../server/trpc.ts";
@@ -12,6 +12,7 @@ import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
+import { KeyImpact } from "./key-impact.tsx";
 
 interface RemoveMemberDialogProps {
   readonly workspace: SessionWorkspace;
@@ -36,7 +37,7 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
           </>
         ) : (
           <>
-            Remove <Quoted>{member.name}</Quoted>?
+            {member.kind === "person" ? "Remove" : "Delete"} <Quoted>{member.name}</Quoted>?
           </>
         ))
       }
@@ -58,6 +59,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const queryClient = useQueryClient();
   const now = useNow();
   const joinedAt = new Date(member.joinedAt);
+  const [isReplaced, setIsReplaced] = useState(false);
   const closeAndNotify = async (outcome: string) => {
     await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
     onClose();
@@ -73,7 +75,12 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   };
   const remove = useMutation(
     trpc.members.remove.mutationOptions({
-      onSuccess: () => closeAndNotify("is no longer a member. Their keys no longer reach the workspace."),
+      onSuccess: () =>
+        closeAndNotify(
+          member.kind === "person"
+            ? "is no longer a member. Their keys no longer reach the workspace."
+            : "was deleted. Its keys are rejected.",
+        ),
       onError: async (error) => {
         const { code } = describeFailure(error);
         if (code === "NOT_FOUND") await closeAndNotify("was already removed.");
@@ -84,12 +91,22 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   return (
     <>
       <p className={classes.words}>
-        Their API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and they no longer see
-        it. Their account and other workspaces are not affected.
+        {member.kind === "person" ? (
+          <>
+            Their API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and they no longer
+            see it. Their account and other workspaces are not affected.
+          </>
+        ) : (
+          "The service account is deleted with all of its API keys, whose requests are rejected immediately. This can’t be undone."
+        )}
       </p>
       <dl className={classes.facts}>
-        <dt>Email address</dt>
-        <dd>{member.email}</dd>
+        {member.email !== null && (
+          <>
+            <dt>Email address</dt>
+            <dd>{member.email}</dd>
+          </>
+        )}
         <dt>Role</dt>
         <dd>{roleTitles[member.role]}</dd>
         <dt>Joined</dt>
@@ -97,8 +114,12 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
           {describeElapsed(joinedAt, now)} ({describeExactly(joinedAt)})
         </dd>
       </dl>
+      {member.kind === "person" && (
+        <KeyImpact workspace={workspace} member={member} onReplaced={() => setIsReplaced(true)} />
+      )}
       <ConfirmActions
-        action="Remove"
+        action={member.kind === "person" ? "Remove" : "Delete"}
+        {...(isReplaced && { cancelLabel: "Keep for now" })}
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
         onCancel={onClose}

@@ -1,6 +1,6 @@
 import { Modal } from "@mantine/core";
 import { useIsMutating, useSuspenseQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { withArticle } from "../../server/roles.ts";
 import {
   type Member,
@@ -13,6 +13,7 @@ import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
+import { KeyImpact } from "./key-impact.tsx";
 import { describeRejectedChange, useRoleChange } from "./use-role-change.tsx";
 
 /** A member and the role selected for them. */
@@ -60,6 +61,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
   const { workspace, ownId, choice, onClose } = props;
   const { member, role } = choice;
   const isSelf = member.userId === ownId;
+  const [isReplaced, setIsReplaced] = useState(false);
   const change = useRoleChange(workspace.id, member, onClose);
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const isGrantedTo = (grantee: Role) => (row: PermissionRow) => row.roles.includes(grantee);
@@ -76,8 +78,9 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
           </>
         ) : (
           <>
-            <Quoted>{member.name}</Quoted> ({member.email}) becomes {withArticle(role)} instead of{" "}
-            {withArticle(member.role)}. The change applies to their API keys too, from their next request.
+            <Quoted>{member.name}</Quoted> ({member.email ?? "service account"}) becomes {withArticle(role)}{" "}
+            instead of {withArticle(member.role)}. The change applies to their API keys too, from their next
+            request.
           </>
         )}
       </p>
@@ -86,10 +89,14 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         rows={lost}
       />
       <PermissionList title={isSelf ? "You will be able to:" : "They will be able to:"} rows={gained} />
+      {!isSelf && lost.length > 0 && member.kind === "person" && (
+        <KeyImpact workspace={workspace} member={member} role={role} onReplaced={() => setIsReplaced(true)} />
+      )}
       <ConfirmActions
         action={isSelf ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}
         failure={change.error ? describeRejectedChange(change.error) : undefined}
         isBusy={change.isPending}
+        {...(isReplaced && { cancelLabel: "Keep the role for now" })}
         isDangerous={lost.length > 0}
         onCancel={onClose}
         onConfirm={() => change.mutate(role)}

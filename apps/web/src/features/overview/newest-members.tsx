@@ -48,7 +48,7 @@ export function NewestMembers({
             <li key={userId} className={classes.item}>
               <div className={classes.subject}>
                 <bdi className={classes.name}>{name}</bdi>
-                <span className={classes.detail}>{email}</span>
+                <span className={classes.detail}>{email ?? "Service account"}</span>
               </div>
               <span className={classes.figure}>
                 {roleTitles[role]}, joined <RelativeTime at={joinedAt} />

@@ -1,3 +1,4 @@
+import { IconRobot } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { WorkspaceKey } from "../../server/trpc.ts";
@@ -12,7 +13,7 @@ import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./workspace-keys.module.css";
 
-/** The columns of a workspace's API keys. Only the reader's own keys have a page. */
+/** The columns of a workspace's API keys. Only the reader's own keys and those of service accounts have a page. */
 export function workspaceKeyColumns(
   ownId: string,
 ): readonly [DataColumn<WorkspaceKey>, ...DataColumn<WorkspaceKey>[]] {
@@ -25,7 +26,7 @@ export function workspaceKeyColumns(
       grow: 2,
       rank: 0,
       cell: ({ id, name, owner }) =>
-        owner.id === ownId ? (
+        owner.id === ownId || owner.kind === "service_account" ? (
           <Link className={classes.name} to="/account/api-keys/$keyId" params={{ keyId: id }} title={name}>
             {name}
           </Link>
@@ -49,7 +50,14 @@ export function workspaceKeyColumns(
       order: "owner",
       minWidth: 120,
       rank: 2,
-      cell: ({ owner }) => <bdi title={owner.email}>{owner.id === ownId ? "You" : owner.name}</bdi>,
+      cell: ({ owner }) => (
+        <bdi title={owner.email ?? "Service account"}>
+          {owner.kind === "service_account" && (
+            <IconRobot className={classes.kind} size={14} role="img" aria-label="Service account" />
+          )}
+          {owner.id === ownId ? "You" : owner.name}
+        </bdi>
+      ),
     },
     {
       id: "start",

@@ -7,7 +7,13 @@ import { RestrictionFields } from "./restriction-fields.tsx";
 import type { RestrictionForm } from "./use-restriction-form.ts";
 
 /** The restrictions of a new key other than its expiry, collapsed until they are needed. */
-export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm }): ReactElement {
+export function RestrictionDisclosure({
+  form,
+  hasOneWorkspace,
+}: {
+  readonly form: RestrictionForm;
+  readonly hasOneWorkspace: boolean;
+}): ReactElement {
   const [isOpen, { toggle }] = useDisclosure(false);
   const id = useId();
   const hasErrors = Object.keys(form.errors).some((name) => name !== "expiryDate");
@@ -24,11 +30,17 @@ export function RestrictionDisclosure({ form }: { readonly form: RestrictionForm
         <IconChevronRight size={16} className={classes.icon} aria-hidden="true" />
         <span className={classes.label}>
           Restrict this key
-          <span className={classes.words}>Permissions, workspaces, IP ranges, rate limit</span>
+          <span className={classes.words}>
+            {hasOneWorkspace
+              ? "Permissions, IP ranges, rate limit"
+              : "Permissions, workspaces, IP ranges, rate limit"}
+          </span>
         </span>
       </UnstyledButton>
       <div id={id} className={classes.fields} hidden={!isShown}>
-        {isShown && <RestrictionFields form={form} expiresAt={null} isExpiryHidden />}
+        {isShown && (
+          <RestrictionFields form={form} expiresAt={null} isExpiryHidden hasOneWorkspace={hasOneWorkspace} />
+        )}
       </div>
     </div>
   );

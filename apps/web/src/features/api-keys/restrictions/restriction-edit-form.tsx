@@ -86,7 +86,11 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
       {change.failure && !isConflict && !hasFieldIssues && !change.expansions && (
         <FormFailure message={change.failure.message} requestId={change.failure.requestId} />
       )}
-      <RestrictionFields form={form} expiresAt={base.expiresAt} />
+      <RestrictionFields
+        form={form}
+        expiresAt={base.expiresAt}
+        hasOneWorkspace={base.serviceAccount !== null}
+      />
       <Group justify="flex-end" gap={8}>
         <Button variant="default" onClick={onDone} disabled={change.isSaving}>
           Cancel

@@ -17,6 +17,8 @@ interface RestrictionFieldsProps {
   readonly form: RestrictionForm;
   /** Whether to hide the expiry, because the form shows it separately. */
   readonly isExpiryHidden?: boolean;
+  /** Whether to hide the workspaces, because a service account has only one. */
+  readonly hasOneWorkspace?: boolean;
   /** The current expiry of the key. Null if it never expires or doesn't exist yet. */
   readonly expiresAt: string | null;
 }
@@ -26,6 +28,7 @@ export function RestrictionFields({
   form,
   expiresAt,
   isExpiryHidden = false,
+  hasOneWorkspace = false,
 }: RestrictionFieldsProps): ReactElement {
   return (
     <div className={classes.frame}>
@@ -35,7 +38,7 @@ export function RestrictionFields({
           <PermissionFields form={form} />
         </div>
         <div className={classes.column}>
-          <WorkspaceFields form={form} />
+          {!hasOneWorkspace && <WorkspaceFields form={form} />}
           <Textarea
             {...form.getInputProps("ipRanges")}
             onChange={({ currentTarget: { value } }) => {
@@ -71,7 +74,7 @@ const expiries: readonly { readonly value: RestrictionValues["expiry"]; readonly
 export function ExpiryField({
   form,
   expiresAt,
-}: Omit<RestrictionFieldsProps, "isExpiryHidden">): ReactElement {
+}: Pick<RestrictionFieldsProps, "form" | "expiresAt">): ReactElement {
   const { expiry } = form.values;
   const currentExpiry = expiresAt
     ? [{ value: "keep", label: `Current: ${describeExactly(new Date(expiresAt))}` }]

@@ -1,0 +1,50 @@
+import { encodeId } from "@latchkey/db/ids";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { maxOffboardedKeys, previewOffboarding, replaceKeys } from "../domain/offboarding.ts";
+import { keyId, role, serviceAccountName, userId } from "../fields.ts";
+import { presentServiceAccount } from "../presenters/service-account.ts";
+import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
+import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+/** What depends on a member who is to be removed or given another role. */
+export const offboardingRouter = createRouter({
+  /** The member's keys in this workspace, the busiest first, and what stops with a new role, or without a role. */
+  preview: workspaceProcedure("keys:read")
+    .input(workspaceInput({ userId, role: role.optional() }))
+    .query(async ({ ctx: { read, access }, input: { userId, role } }) => {
+      const { scope } = access;
+      const { keys, total, replacementRole } = await read((db) =>
+        inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, { userId, role })),
+      );
+      return { keys: keys.map(presentWorkspaceKey), total, replacementRole };
+    }),
+
+  /**
+   * Creates a service account with the member's role, and a key with the same restrictions for each of these keys. The only
+   * response that contains the secrets.
+   */
+  replaceKeys: workspaceProcedure("members:manage")
+    .input(
+      workspaceInput({
+        userId,
+        keyIds: z.array(keyId).min(1).max(maxOffboardedKeys),
+        name: serviceAccountName,
+      }),
+    )
+    .mutation(async ({ ctx, input: { userId, keyIds, name } }) => {
+      const { quotas } = ctx.instance;
+      const { account, keys } = await ctx.transact((trx) =>
+        replaceKeys(trx, ctx.edit, { userId, keyIds, name }, quotas),
+      );
+      return {
+        serviceAccount: presentServiceAccount(account),
+        keys: keys.map(({ id, name: keyName, secret, replacedId }) => ({
+          id: encodeId("key", id),
+          name: keyName,
+          key: secret,
+          replacedId: encodeId("key", replacedId),
+        })),
+      };
+    }),
+});

@@ -1,0 +1,97 @@
+import { encodeId } from "@latchkey/db/ids";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { createKey, listKeys } from "../domain/api-keys.ts";
+import {
+  changeServiceAccount,
+  createServiceAccount,
+  deleteServiceAccount,
+  getServiceAccount,
+  requireKeyManager,
+} from "../domain/service-accounts.ts";
+import { keyDescription, keyName, serviceAccountName, serviceAccountRole, userId } from "../fields.ts";
+import { requestedSettings } from "../key-fields.ts";
+import { presentListedKey } from "../presenters/api-key.ts";
+import { presentServiceAccount } from "../presenters/service-account.ts";
+import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+const maxPage = 10_000;
+/** The number of keys per page. */
+const pageSize = 50;
+
+/** The members of a workspace that aren't people. `members.list` lists them, with `kind`. */
+export const serviceAccountsRouter = createRouter({
+  get: workspaceProcedure("members:read")
+    .input(workspaceInput({ userId }))
+    .query(async ({ ctx: { read, access }, input: { userId } }) => {
+      const { scope } = access;
+      return presentServiceAccount(
+        await read((db) => inWorkspace(db, scope, (trx) => getServiceAccount(trx, scope, userId))),
+      );
+    }),
+
+  create: workspaceProcedure("members:manage")
+    .input(workspaceInput({ name: serviceAccountName, role: serviceAccountRole }))
+    .mutation(async ({ ctx, input: { name, role } }) => {
+      const { quotas } = ctx.instance;
+      const account = { name, role };
+      return presentServiceAccount(
+        await ctx.transact((trx) => createServiceAccount(trx, ctx.edit, account, quotas)),
+      );
+    }),
+
+  /** `version` is the version that the user edited. Members that are left out keep their value. */
+  change: workspaceProcedure("members:manage")
+    .input(
+      workspaceInput({
+        userId,
+        name: serviceAccountName.optional(),
+        role: serviceAccountRole.optional(),
+        isDisabled: z.boolean().optional(),
+        version: z.int32().min(1).optional(),
+      }),
+    )
+    .mutation(async ({ ctx, input: { workspaceId: _workspaceId, version, ...changes } }) => {
+      const change = { ...changes, versions: version === undefined ? undefined : [version] };
+      return presentServiceAccount(await ctx.transact((trx) => changeServiceAccount(trx, ctx.edit, change)));
+    }),
+
+  /** A page of the API keys of a service account, newest first. */
+  keys: workspaceProcedure("keys:read")
+    .input(workspaceInput({ userId, page: z.int().min(1).max(maxPage).default(1) }))
+    .query(async ({ ctx: { read, access }, input: { userId, page } }) => {
+      const { scope } = access;
+      const { name, items, total } = await read(async (db) => {
+        const account = await inWorkspace(db, scope, (trx) => getServiceAccount(trx, scope, userId));
+        return { name: account.name, ...(await listKeys(db, userId, { search: "", page, pageSize })) };
+      });
+      const owner = { userId, serviceAccount: { name, scope } };
+      return { items: items.map((key) => presentListedKey(key, owner)), total };
+    }),
+
+  /** The only response that contains the secret. */
+  createKey: workspaceProcedure("members:manage")
+    .input(
+      workspaceInput({
+        userId,
+        name: keyName,
+        description: keyDescription.default(""),
+        settings: requestedSettings.default({}),
+      }),
+    )
+    .mutation(async ({ ctx, input: { workspaceId: _workspaceId, ...input } }) => {
+      const key = { ...input, origin: ctx.edit.origin };
+      const { id, secret } = await ctx.transact(async (trx) => {
+        await requireKeyManager(trx, ctx.edit, key.userId);
+        return await createKey(trx, key, ctx.instance.quotas);
+      });
+      return { id: encodeId("key", id), key: secret };
+    }),
+
+  delete: workspaceProcedure("members:manage")
+    .input(workspaceInput({ userId }))
+    .mutation(async ({ ctx, input: { userId } }) => {
+      await ctx.transact((trx) => deleteServiceAccount(trx, ctx.edit, { userId }));
+      return null;
+    }),
+});

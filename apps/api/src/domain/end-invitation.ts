@@ -1,0 +1,15 @@
+import { invitationSubject } from "@latchkey/auth/workspace-access";
+import type { InvitationId } from "@latchkey/db/ids";
+import { deleteInvitation } from "@latchkey/db/invitations";
+import { deleteVerifications } from "@latchkey/db/verifications";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+
+/** Deletes an invitation and its link. */
+export async function endInvitation(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: InvitationId,
+): Promise<void> {
+  await deleteVerifications(trx, { purpose: "invitation", subject: invitationSubject(scope, id) });
+  await deleteInvitation(trx, scope, { id });
+}

@@ -1,0 +1,128 @@
+import { listPermissions, type Permission, roleHolds } from "@latchkey/auth/permissions";
+import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { Role, Trx } from "@latchkey/db/schema";
+import type { ServiceAccountRole } from "@latchkey/db/service-accounts";
+import { countWorkspaceKeys, listWorkspaceKeys, type WorkspaceKey } from "@latchkey/db/workspace-keys";
+import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { AppError } from "@latchkey/errors";
+import { createKey } from "./api-keys.ts";
+import { getMember, removeMember } from "./members.ts";
+import type { Quotas } from "./quotas.ts";
+import { createServiceAccount, type ServiceAccount } from "./service-accounts.ts";
+import type { Edit } from "./workspaces.ts";
+
+/** The most keys in a preview, and that are replaced at a time. */
+export const maxOffboardedKeys = 50;
+
+/** A key of a member who is to be removed or given another role. */
+export interface AffectedKey extends WorkspaceKey {
+  /** What requests with the key can do here now, and no longer afterwards. */
+  readonly stoppedPermissions: readonly Permission[];
+}
+
+/**
+ * Lists the keys of a member that can reach the workspace, the busiest first, with what stops if the member is removed or
+ * gets another role.
+ * @param change.role the new role; undefined for a removal.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function previewOffboarding(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { userId, role }: { readonly userId: UserId; readonly role?: Role | undefined },
+): Promise<{
+  readonly keys: readonly AffectedKey[];
+  readonly total: number;
+  readonly replacementRole: Role;
+}> {
+  const member = await getMember(trx, scope, userId);
+  const page = { sort: "recentUses", direction: "desc", offset: 0, limit: maxOffboardedKeys } as const;
+  const { items, total } = await listWorkspaceKeys(trx, scope, { ...page, ownerId: userId });
+  const lost = listPermissions(member.role).filter((permission) => !role || !roleHolds(role, permission));
+  const keys = items.map((key) => ({
+    ...key,
+    stoppedPermissions: lost.filter((permission) => isAllowedByKey(key, permission)),
+  }));
+  return { keys, total, replacementRole: replacementRole(member.role) };
+}
+
+function isAllowedByKey({ permissions, isReadOnly }: WorkspaceKey, permission: Permission): boolean {
+  return (permissions?.includes(permission) ?? true) && (!isReadOnly || permission.endsWith(":read"));
+}
+
+/** The role of a service account that replaces a member. A service account can't be an owner. */
+function replacementRole(role: Role): ServiceAccountRole {
+  return role === "owner" ? "admin" : role;
+}
+
+/** A key of a service account that replaces a key of a person. */
+interface ReplacementKey {
+  readonly id: KeyId;
+  readonly name: string;
+  /** Only in this result; the database has its hash. */
+  readonly secret: string;
+  readonly replacedId: KeyId;
+}
+
+/**
+ * Creates a service account with the role of a member, and a key with the same restrictions for each of the member's keys.
+ * The keys of the member aren't changed, so that each integration can be switched before they stop.
+ * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for an expired
+ *   key; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and {@link createKey}.
+ */
+export async function replaceKeys(
+  trx: Trx,
+  edit: Edit,
+  {
+    userId,
+    keyIds,
+    name,
+  }: { readonly userId: UserId; readonly keyIds: readonly KeyId[]; readonly name: string },
+  quotas: Quotas,
+): Promise<{ readonly account: ServiceAccount; readonly keys: readonly ReplacementKey[] }> {
+  const { scope, origin } = edit;
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const { role } = await getMember(workspaceTrx, scope, userId);
+  const account = await createServiceAccount(trx, edit, { name, role: replacementRole(role) }, quotas);
+  const page = { sort: "createdAt", direction: "asc", offset: 0, limit: maxOffboardedKeys } as const;
+  const { items } = await listWorkspaceKeys(workspaceTrx, scope, { ...page, ownerId: userId, ids: keyIds });
+  if (items.length < new Set(keyIds).size) {
+    throw new AppError("NOT_FOUND", { message: "There is no such API key." });
+  }
+  const keys: ReplacementKey[] = [];
+  for (const replaced of items) {
+    const { expiresAt, permissions, isReadOnly, ipRanges, limit, hasSelectedWorkspaces } = replaced;
+    const { id, secret } = await createKey(
+      trx,
+      {
+        userId: account.userId,
+        name: replaced.name,
+        description: `Replaces ${replaced.start}… of ${replaced.ownerName}.`,
+        settings: {
+          ...{ expiresAt, permissions, isReadOnly, ipRanges, limit },
+          workspaceIds: hasSelectedWorkspaces ? [scope.workspaceId] : null,
+        },
+        origin,
+      },
+      quotas,
+    );
+    keys.push({ id, name: replaced.name, secret, replacedId: replaced.id });
+  }
+  return { account, keys };
+}
+
+/**
+ * Removes a member, as {@link removeMember}.
+ * @returns how many of their keys could reach the workspace: keys that are neither disabled nor expired.
+ */
+export async function removeMemberWithKeys(
+  trx: Trx,
+  edit: Edit,
+  removal: Parameters<typeof removeMember>[2],
+): Promise<number> {
+  const { scope } = edit;
+  const filter = { ownerId: removal.userId, status: "active" } as const;
+  const stoppedKeys = await countWorkspaceKeys(await enterWorkspace(trx, scope), scope, filter);
+  await removeMember(trx, edit, removal);
+  return stoppedKeys;
+}

@@ -1,0 +1,133 @@
+// What depends on a member who is to be removed or given another role, and what replaces it.
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertMember } from "@latchkey/db/members";
+import type { Role } from "@latchkey/db/schema";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+async function addPerson() {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  return { client, userId, id: encodeId("user", userId) };
+}
+
+type Person = Awaited<ReturnType<typeof addPerson>>;
+
+/** A workspace of Ada's with Grace as a member, who has another workspace too. */
+async function addTeam(role: Role) {
+  const [ada, grace] = [await addPerson(), await addPerson()];
+  const { id } = await ada.client.workspaces.create.mutate({ name: "Team" });
+  const own = await grace.client.workspaces.create.mutate({ name: "Own" });
+  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
+  await inWorkspace(app.instance.db, scope, (trx) =>
+    insertMember(trx, scope, { userId: grace.userId, role }),
+  );
+  return { ada, grace, id, ownId: own.id };
+}
+
+type Settings = Parameters<Person["client"]["apiKeys"]["create"]["mutate"]>[0]["settings"];
+
+async function addKey({ client }: Person, name: string, settings: Settings = {}) {
+  return await client.apiKeys.create.mutate({ name, settings });
+}
+
+async function statusOf(secret: string, path: string, method = "GET"): Promise<number> {
+  const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
+  const body = method === "PATCH" ? JSON.stringify({ description: "Changed" }) : null;
+  const response = await fetch(`${app.baseUrl}/open/workspaces/${path}`, { method, headers, body });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test("the preview lists the keys that reach the workspace, and what stops", async () => {
+  const { ada, grace, id, ownId } = await addTeam("admin");
+  const used = await addKey(grace, "Used");
+  await addKey(grace, "Reads", { isReadOnly: true });
+  await addKey(grace, "Elsewhere", { workspaceIds: [ownId] });
+  expect(await statusOf(used.key, id)).toBe(200);
+  const preview = (role?: Role) =>
+    ada.client.offboarding.preview.query({ workspaceId: id, userId: grace.id, ...(role && { role }) });
+  // Uses in a workspace are about a second behind.
+  await vi.waitFor(
+    async () =>
+      expect((await preview()).keys[0]).toMatchObject({
+        name: "Used",
+        recentUses: 1,
+        lastUsedAt: expect.any(String),
+      }),
+    { timeout: 20_000 },
+  );
+  const removal = await preview();
+  expect([removal.total, removal.replacementRole]).toEqual([2, "admin"]);
+  const stopped = Object.fromEntries(removal.keys.map((key) => [key.name, key.stoppedPermissions]));
+  expect(stopped.Used).toContain("workspace:update");
+  expect(stopped.Reads).toEqual(["workspace:read", "members:read", "audit:read", "keys:read"]);
+  const demotion = await preview("member");
+  expect(Object.fromEntries(demotion.keys.map((key) => [key.name, key.stoppedPermissions]))).toEqual({
+    Used: ["workspace:update", "members:manage", "audit:read", "keys:read", "webhooks:manage"],
+    Reads: ["audit:read", "keys:read"],
+  });
+  expect((await preview("admin")).keys.map((key) => key.stoppedPermissions)).toEqual([[], []]);
+});
+
+test("a replacement has the same restrictions, works before and after the removal, and is no copy", async () => {
+  const { ada, grace, id } = await addTeam("admin");
+  const limit = { quota: 50, windowSeconds: 60 };
+  const restrictions = { permissions: ["workspace:read" as const, "workspace:update" as const], limit };
+  const former = await addKey(grace, "Pipeline", { ...restrictions, workspaceIds: [id] });
+  const input = { workspaceId: id, userId: grace.id, keyIds: [former.id], name: "Deploys" };
+  const { serviceAccount, keys } = await ada.client.offboarding.replaceKeys.mutate(input);
+  expect(serviceAccount).toMatchObject({ name: "Deploys", role: "admin" });
+  expect(keys).toEqual([
+    { id: expect.any(String), name: "Pipeline", key: expect.stringMatching(/^lk_/), replacedId: former.id },
+  ]);
+  const [{ id: keyId, key: secret } = { id: "", key: "" }] = keys;
+  expect(secret).not.toBe(former.key);
+  expect(await ada.client.apiKeys.get.query({ id: keyId })).toMatchObject({
+    ...restrictions,
+    workspaceIds: [id],
+    description: expect.stringContaining("Replaces lk_"),
+  });
+  for (const key of [former.key, secret]) expect(await statusOf(key, id, "PATCH")).toBe(200);
+  await ada.client.members.remove.mutate({ workspaceId: id, userId: grace.id });
+  expect(await statusOf(former.key, id, "PATCH")).toBe(403);
+  expect(await statusOf(secret, id, "PATCH")).toBe(200);
+  expect(await statusOf(secret, `${id}/audit-events`)).toBe(403);
+});
+
+test("a replacement of an owner is an admin, and changes nothing if one key can't be replaced", async () => {
+  const { ada, grace, id, ownId } = await addTeam("owner");
+  const [one, elsewhere] = [
+    await addKey(grace, "One"),
+    await addKey(grace, "Two", { workspaceIds: [ownId] }),
+  ];
+  const replace = (keyIds: string[]) =>
+    ada.client.offboarding.replaceKeys.mutate({
+      workspaceId: id,
+      userId: grace.id,
+      keyIds,
+      name: "Deploys",
+    });
+  await expect(replace([one.id, elsewhere.id])).rejects.toMatchObject({ data: { code: "NOT_FOUND" } });
+  const list = () => ada.client.members.list.query({ workspaceId: id, kind: "service_account" });
+  expect((await list()).total).toBe(0);
+  expect((await replace([one.id])).serviceAccount.role).toBe("admin");
+  expect((await list()).total).toBe(1);
+  const userId: UserId = grace.userId;
+  await app.owner
+    .updateTable("api_keys")
+    .set({ expires_at: new Date(0) })
+    .where("user_id", "=", userId)
+    .execute();
+  await expect(replace([one.id])).rejects.toMatchObject({ data: { code: "BAD_REQUEST" } });
+});

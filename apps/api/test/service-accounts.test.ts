@@ -1,0 +1,391 @@
+// Members that aren't people: what they can do, who manages them, and what happens when they are deleted.
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertMember } from "@latchkey/db/members";
+import type { Role } from "@latchkey/db/schema";
+import { enterWorkspace, inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { disableAccount, getAccount } from "../src/domain/accounts.ts";
+import { addMember } from "../src/domain/members.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ quotas: { serviceAccountsPerWorkspace: 3 } });
+});
+afterAll(() => app.close());
+
+type Client = ReturnType<typeof openClient>["client"];
+type Body = Readonly<Record<string, unknown>>;
+
+async function send(
+  secret: string,
+  [method, path]: readonly [string, string],
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly status: number; readonly etag: string; readonly body: Body }> {
+  const response = await fetch(`${app.baseUrl}/open${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      ...(body ? { "Content-Type": "application/json" } : {}),
+      ...headers,
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    etag: response.headers.get("etag") ?? "",
+    body: text === "" ? {} : JSON.parse(text),
+  };
+}
+
+interface Person {
+  readonly client: Client;
+  readonly userId: UserId;
+  readonly secret: string;
+}
+
+interface Team {
+  readonly id: string;
+  readonly scope: WorkspaceScope;
+  readonly owner: Person;
+  /** The path under `/open`. */
+  readonly path: string;
+}
+
+async function addPerson(): Promise<Person> {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  return { client, userId, secret: (await app.addKey(userId)).secret };
+}
+
+async function addTeam(): Promise<Team> {
+  const owner = await addPerson();
+  const { id } = await owner.client.workspaces.create.mutate({ name: "Team" });
+  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
+  return { id, scope, owner, path: `/workspaces/${id}` };
+}
+
+async function join({ scope }: Team, role: Role): Promise<Person> {
+  const person = await addPerson();
+  await inWorkspace(app.instance.db, scope, (trx) =>
+    insertMember(trx, scope, { userId: person.userId, role }),
+  );
+  return person;
+}
+
+/** A service account with a key, both created in the web app. */
+async function addServiceAccount(
+  { id, owner }: Team,
+  role: "admin" | "member" | "viewer" = "member",
+): Promise<{
+  readonly userId: string;
+  readonly secret: string;
+  readonly keyId: string;
+  readonly name: string;
+}> {
+  const name = "Deploys";
+  const { userId } = await owner.client.serviceAccounts.create.mutate({ workspaceId: id, name, role });
+  const key = { workspaceId: id, userId, name: "Pipeline" };
+  const { id: keyId, key: secret } = await owner.client.serviceAccounts.createKey.mutate(key);
+  return { userId, secret, keyId, name };
+}
+
+const failsWith = (code: string) => ({ data: { code } });
+/** The audit log of a workspace, newest first. */
+const readEvents = async ({ id, owner }: Team) =>
+  (await owner.client.audit.list.query({ workspaceId: id })).items;
+
+test("a key of a service account acts with its role in its workspace, and nowhere else", async () => {
+  const team = await addTeam();
+  const { userId, secret, keyId } = await addServiceAccount(team);
+  const { body: me } = await send(secret, ["GET", "/me"]);
+  expect(me).toMatchObject({
+    key: { id: keyId },
+    user: { id: userId, name: "Deploys", kind: "service_account", email: null },
+    workspaces: [{ id: team.id, role: "member" }],
+  });
+  expect((await send(secret, ["GET", team.path])).status).toBe(200);
+  expect((await send(secret, ["PATCH", team.path], { name: "Changed" })).status).toBe(403);
+  expect((await send(secret, ["POST", "/workspaces"], { name: "Own" })).status).toBe(403);
+  expect((await send(secret, ["GET", (await addTeam()).path])).status).toBe(403);
+  const { body: keys } = await send(secret, ["GET", "/api-keys"]);
+  expect(keys.data).toMatchObject([{ id: keyId }]);
+});
+
+test("the list of members and the audit log distinguish service accounts from people", async () => {
+  const team = await addTeam();
+  const { userId, secret } = await addServiceAccount(team, "admin");
+  const { body: members } = await send(team.owner.secret, ["GET", `${team.path}/members`]);
+  expect(members.data).toMatchObject([
+    { kind: "person", email: expect.any(String) },
+    { userId, kind: "service_account", email: null, role: "admin" },
+  ]);
+  await send(secret, ["PATCH", team.path], { name: "Changed" });
+  expect(await readEvents(team)).toMatchObject([
+    {
+      action: "workspace.renamed",
+      actor: { userId, userKind: "service_account" },
+      target: { userKind: null },
+    },
+    { action: "key.created", actor: { userKind: "person" } },
+    {
+      action: "service-account.created",
+      target: { id: userId, userKind: "service_account" },
+      after: { name: "Deploys", role: "admin" },
+    },
+    { action: "workspace.created" },
+  ]);
+  const { items } = await team.owner.client.workspaceKeys.list.query({ workspaceId: team.id });
+  expect(items).toMatchObject([{ owner: { id: userId, kind: "service_account", email: null } }, {}]);
+});
+
+test("the open API creates, lists, changes and deletes service accounts", async () => {
+  const team = await addTeam();
+  const path = `${team.path}/service-accounts`;
+  const { secret } = team.owner;
+  const created = await send(secret, ["POST", path], { name: "Backups", role: "viewer" });
+  expect(created).toMatchObject({
+    status: 201,
+    body: { name: "Backups", role: "viewer", isDisabled: false, version: 1 },
+  });
+  const one = `${path}/${String(created.body.userId)}`;
+  const changed = await send(secret, ["PATCH", one], { name: "Archive", role: "admin", isDisabled: true });
+  expect(changed.body).toMatchObject({ name: "Archive", role: "admin", isDisabled: true, version: 2 });
+  expect(await send(secret, ["GET", one])).toMatchObject({ etag: changed.etag, body: changed.body });
+  const stale = { "If-Match": created.etag };
+  expect((await send(secret, ["PATCH", one], { name: "Stale" }, stale)).status).toBe(412);
+  expect((await send(secret, ["DELETE", one], undefined, stale)).status).toBe(412);
+  expect((await send(secret, ["GET", `${path}?sort=-createdAt`])).body.data).toEqual([changed.body]);
+  expect((await send(secret, ["PATCH", one], {})).status).toBe(400);
+  expect((await send(secret, ["PATCH", one], { role: "owner" })).status).toBe(400);
+  expect((await send(secret, ["DELETE", one])).status).toBe(204);
+  expect((await send(secret, ["DELETE", one])).status).toBe(404);
+  expect((await readEvents(team)).map(({ action }) => action)).toEqual([
+    "service-account.deleted",
+    "service-account.disabled",
+    "member.role-changed",
+    "service-account.renamed",
+    "service-account.created",
+    "workspace.created",
+  ]);
+});
+
+test("a quota limits the service accounts of a workspace, which don't count as people", async () => {
+  const team = await addTeam();
+  const path = `${team.path}/service-accounts`;
+  const create = () => send(team.owner.secret, ["POST", path], { name: "Another", role: "viewer" });
+  const statuses = (await Promise.all(Array.from({ length: 6 }, create))).map(({ status }) => status);
+  expect(statuses.sort()).toEqual([201, 201, 201, 422, 422, 422]);
+  expect((await create()).body).toMatchObject({ error: { issues: [{ code: "quota_exceeded" }] } });
+});
+
+test("a role and a status apply to the next request", async () => {
+  const team = await addTeam();
+  const { userId, secret } = await addServiceAccount(team, "viewer");
+  const rename = async () =>
+    (await send(secret, ["PATCH", team.path], { description: crypto.randomUUID() })).status;
+  const change = (changes: object) =>
+    team.owner.client.serviceAccounts.change.mutate({ workspaceId: team.id, userId, ...changes });
+  expect(await rename()).toBe(403);
+  await change({ role: "admin" });
+  expect(await rename()).toBe(200);
+  await change({ isDisabled: true });
+  expect(await rename()).toBe(403);
+  await change({ isDisabled: false });
+  expect(await rename()).toBe(200);
+  const { client } = team.owner;
+  const { version } = await client.serviceAccounts.get.query({ workspaceId: team.id, userId });
+  await client.members.changeRole.mutate({ workspaceId: team.id, userId, role: "viewer", version });
+  expect(await rename()).toBe(403);
+});
+
+test("a deleted service account loses its keys and its invitations, and its events stay readable", async () => {
+  const team = await addTeam();
+  const { userId, secret, keyId } = await addServiceAccount(team, "admin");
+  const invited = await send(secret, ["POST", `${team.path}/invitations`], {
+    email: `${crypto.randomUUID()}@example.com`,
+    role: "viewer",
+  });
+  expect(invited.status).toBe(201);
+  expect((await send(secret, ["GET", team.path])).status).toBe(200);
+  await team.owner.client.members.remove.mutate({ workspaceId: team.id, userId });
+  expect((await send(secret, ["GET", team.path])).status).toBe(403);
+  expect((await send(secret, ["GET", "/me"])).status).toBe(403);
+  const invitations = await team.owner.client.invitations.list.query({ workspaceId: team.id });
+  expect(invitations.items).toEqual([]);
+  const ofAccount = (await readEvents(team)).filter(({ action }) => action !== "workspace.created");
+  expect(ofAccount).toMatchObject([
+    {
+      action: "service-account.deleted",
+      target: { id: userId, name: "Deploys", userKind: "service_account" },
+      before: { name: "Deploys", role: "admin", keys: 1 },
+    },
+    { action: "invitation.revoked", target: { id: invited.body.id } },
+    { action: "invitation.created", actor: { name: "Deploys", userKind: "service_account", keyId } },
+    { action: "key.created" },
+    { action: "service-account.created", target: { name: "Deploys" } },
+  ]);
+});
+
+test("deleting a workspace deletes its service accounts completely", async () => {
+  const team = await addTeam();
+  const { userId, secret, keyId } = await addServiceAccount(team);
+  const retired = await addServiceAccount(team);
+  await team.owner.client.serviceAccounts.delete.mutate({ workspaceId: team.id, userId: retired.userId });
+  expect((await send(secret, ["GET", team.path])).status).toBe(200);
+  await team.owner.client.workspaces.delete.mutate({ workspaceId: team.id });
+  expect((await send(secret, ["GET", "/me"])).status).toBe(403);
+  const ids = [userId, retired.userId].map((id) => decodeId("user", id) as UserId); // The API made them.
+  for (const [table, column] of [
+    ["users", "id"],
+    ["api_keys", "user_id"],
+    ["security_events", "user_id"],
+  ] as const) {
+    const rows = await app.owner.selectFrom(table).select(column).where(column, "in", ids).execute();
+    expect(rows, table).toEqual([]);
+  }
+  const counter = decodeId("key", keyId);
+  expect(
+    await app.owner
+      .selectFrom("key_counters")
+      .select("key_id")
+      .where("key_id", "=", counter ?? null)
+      .execute(),
+  ).toEqual([]);
+});
+
+test("admins manage the keys of service accounts, and nobody gets more permissions than their own", async () => {
+  const team = await addTeam();
+  const admin = await join(team, "admin");
+  const member = await join(team, "member");
+  const stranger = await addPerson();
+  const { userId, keyId, secret } = await addServiceAccount(team, "admin");
+  for (const { client } of [member, stranger]) {
+    await expect(client.apiKeys.get.query({ id: keyId })).rejects.toMatchObject(failsWith("NOT_FOUND"));
+    await expect(client.apiKeys.delete.mutate({ id: keyId })).rejects.toMatchObject(failsWith("NOT_FOUND"));
+    await expect(
+      client.serviceAccounts.createKey.mutate({ workspaceId: team.id, userId, name: "Mine" }),
+    ).rejects.toMatchObject(failsWith("FORBIDDEN"));
+  }
+  const { key: rotated } = await admin.client.apiKeys.rotate.mutate({ id: keyId, overlapSeconds: 0 });
+  expect((await send(secret, ["GET", team.path])).status).toBe(403);
+  expect((await send(rotated, ["GET", team.path])).status).toBe(200);
+  const restricted = { id: keyId, settings: { permissions: ["workspace:read" as const] } };
+  expect(await admin.client.apiKeys.update.mutate(restricted)).toMatchObject({
+    permissions: ["workspace:read"],
+    serviceAccount: { userId, name: "Deploys", workspaceId: team.id },
+  });
+  await expect(
+    admin.client.apiKeys.update.mutate({ id: keyId, settings: { permissions: null } }),
+  ).rejects.toMatchObject({ data: { code: "UNPROCESSABLE_CONTENT" } });
+  // A key restricted to permissions can grant only roles that have no others.
+  expect((await send(rotated, ["DELETE", `${team.path}/service-accounts/${userId}`])).status).toBe(403);
+  await admin.client.apiKeys.delete.mutate({ id: keyId });
+  expect((await send(rotated, ["GET", team.path])).status).toBe(403);
+});
+
+test("a key that can't grant the role of a service account can't change or delete it", async () => {
+  const team = await addTeam();
+  const { userId } = await addServiceAccount(team, "admin");
+  const { client, secret } = team.owner;
+  const [key] = (await client.apiKeys.list.query({})).items;
+  await client.apiKeys.update.mutate({
+    id: key?.id ?? "",
+    settings: { permissions: ["members:manage", "members:read", "workspace:read"] },
+  });
+  const path = `${team.path}/service-accounts`;
+  expect((await send(secret, ["POST", path], { name: "Admin", role: "admin" })).status).toBe(403);
+  expect((await send(secret, ["PATCH", `${path}/${userId}`], { name: "Changed" })).status).toBe(403);
+  expect((await send(secret, ["DELETE", `${path}/${userId}`])).status).toBe(403);
+  expect((await send(secret, ["POST", path], { name: "Member", role: "member" })).status).toBe(201);
+});
+
+test("secrets of service accounts need a recent password", async () => {
+  const team = await addTeam();
+  const { userId, keyId } = await addServiceAccount(team);
+  const { client } = team.owner;
+  await app.owner
+    .updateTable("sessions")
+    .set({ authenticated_at: new Date(0) })
+    .where("user_id", "=", team.owner.userId)
+    .execute();
+  const workspaceId = team.id;
+  for (const attempt of [
+    () => client.serviceAccounts.create.mutate({ workspaceId, name: "Admin", role: "admin" }),
+    () => client.serviceAccounts.change.mutate({ workspaceId, userId, role: "admin" }),
+    () => client.serviceAccounts.createKey.mutate({ workspaceId, userId, name: "Another" }),
+    () => client.apiKeys.rotate.mutate({ id: keyId, overlapSeconds: 0 }),
+  ]) {
+    await expect(attempt()).rejects.toMatchObject({
+      data: { code: "FORBIDDEN", issues: [{ code: "reauthentication_required" }] },
+    });
+  }
+  await client.serviceAccounts.change.mutate({ workspaceId, userId, isDisabled: true });
+  await expect(
+    client.serviceAccounts.change.mutate({ workspaceId, userId, isDisabled: false }),
+  ).rejects.toMatchObject(failsWith("FORBIDDEN"));
+});
+
+test("a service account can't own a workspace, join another one, or leave by itself", async () => {
+  const team = await addTeam();
+  const other = await addTeam();
+  const { userId, secret } = await addServiceAccount(team);
+  const { client } = team.owner;
+  await expect(
+    client.members.changeRole.mutate({ workspaceId: team.id, userId, role: "owner", version: 1 }),
+  ).rejects.toMatchObject(failsWith("CONFLICT"));
+  expect((await send(secret, ["DELETE", `${team.path}/members/${userId}`])).status).toBe(403);
+  const id = decodeId("user", userId) as UserId; // The API made it.
+  const edit = { scope: other.scope, origin: commandOrigin };
+  const { db, quotas } = app.instance;
+  const violates = { code: "23514", message: expect.stringContaining("one workspace") };
+  await expect(
+    db.transaction().execute((trx) => addMember(trx, edit, { userId: id, role: "viewer" }, quotas)),
+  ).rejects.toMatchObject(violates);
+  await expect(
+    db.transaction().execute(async (trx) => {
+      const own = await enterWorkspace(trx, team.scope);
+      await own.updateTable("members").set({ role: "owner" }).where("user_id", "=", id).execute();
+    }),
+  ).rejects.toMatchObject(violates);
+});
+
+test("a service account isn't an account that can sign in", async () => {
+  const team = await addTeam();
+  const { userId, name } = await addServiceAccount(team);
+  const id = decodeId("user", userId) as UserId; // The API made it.
+  const { email } = await app.owner
+    .selectFrom("users")
+    .select("email")
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  const { client } = openClient(app.baseUrl);
+  await expect(client.session.signIn.mutate({ email, password })).rejects.toMatchObject(
+    failsWith("UNAUTHORIZED"),
+  );
+  await expect(getAccount(app.instance.db, { email })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(getAccount(app.instance.db, { id })).rejects.toMatchObject({
+    code: "NOT_FOUND",
+    message: `${encodeId("user", id)} is a service account, not a person.`,
+  });
+  // No search finds the placeholder, and no list shows it.
+  const list = (search: string) => client2.members.list.query({ workspaceId: team.id, search });
+  const { client: client2 } = team.owner;
+  expect((await list(email)).total).toBe(0);
+  expect((await list(name)).items).toMatchObject([{ userId, email: null }]);
+  expect(JSON.stringify(await list(""))).not.toContain("service-account.invalid");
+});
+
+test("an owner whose workspace has only service accounts besides them can be disabled", async () => {
+  const team = await addTeam();
+  const { secret } = await addServiceAccount(team);
+  await disableAccount(app.instance.db, { id: team.owner.userId });
+  // The integration keeps working.
+  expect((await send(secret, ["GET", team.path])).status).toBe(200);
+});

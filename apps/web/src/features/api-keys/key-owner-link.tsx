@@ -1,0 +1,28 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { ApiKey } from "../../server/trpc.ts";
+
+const app = getRouteApi("/app");
+
+/** The list that a key is in: the user's own keys, or those of a service account. */
+export function KeyOwnerLink({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
+  const account = useServiceAccount(apiKey);
+  if (!account) return <Link to="/account/api-keys">Your API keys</Link>;
+  return (
+    <Link {...account.page}>
+      <bdi>{account.name}</bdi>
+    </Link>
+  );
+}
+
+/** The service account that owns a key, with its page; undefined for the user's own keys. */
+export function useServiceAccount({ serviceAccount }: ApiKey) {
+  const { workspaces } = app.useRouteContext().session;
+  const slug = workspaces.find(({ id }) => id === serviceAccount?.workspaceId)?.slug;
+  if (!serviceAccount || slug === undefined) return undefined;
+  const params = { slug, userId: serviceAccount.userId };
+  return {
+    name: serviceAccount.name,
+    page: { to: "/w/$slug/members/service-accounts/$userId", params } as const,
+  };
+}

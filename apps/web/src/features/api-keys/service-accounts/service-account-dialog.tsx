@@ -1,0 +1,129 @@
+import { maxLength } from "@latchkey/limits";
+import { Button, Group, Modal, Select, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../../server/failure.ts";
+import { roleTitles } from "../../../server/roles.ts";
+import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
+import { type Role, type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
+import { BusyButton } from "../../../ui/busy-button.tsx";
+import { closeUnlessBusy } from "../../../ui/close-unless-busy.ts";
+import { collapseSpaces } from "../../../ui/collapse-spaces.ts";
+import { describeLengthError } from "../../../ui/describe-length-error.ts";
+import classes from "../../../ui/dialog.module.css";
+import { focusFirstError } from "../../../ui/focus-first-error.ts";
+import { FormFailure } from "../../../ui/form-failure.tsx";
+
+interface ServiceAccountDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly grantableRoles: readonly Role[];
+  /** The service account to edit; undefined for a new one. */
+  readonly account?: ServiceAccount | undefined;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onSaved?: (account: ServiceAccount) => void;
+}
+
+/** Creates a service account, or changes its name and role. */
+export function ServiceAccountDialog(props: ServiceAccountDialogProps): ReactElement {
+  const { account, isOpen, onClose } = props;
+  const isCreating = useIsMutating({ mutationKey: trpc.serviceAccounts.create.mutationKey() }) > 0;
+  const isChanging = useIsMutating({ mutationKey: trpc.serviceAccounts.change.mutationKey() }) > 0;
+  return (
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(isCreating || isChanging, onClose)}
+      title={account ? "Edit service account" : "New service account"}
+      size={480}
+    >
+      <ServiceAccountForm {...props} />
+    </Modal>
+  );
+}
+
+function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
+  const { workspace, grantableRoles, account, onClose, onSaved } = props;
+  const queryClient = useQueryClient();
+  const form = useForm({
+    // Named, because a page can contain two forms with a field of this name.
+    name: "service-account",
+    mode: "uncontrolled",
+    initialValues: { name: account?.name ?? "", role: account?.role ?? ("member" as const) },
+    validate: {
+      name: (name) => {
+        const { length } = collapseSpaces(name);
+        return length === 0
+          ? "Enter a name, such as the integration that uses it."
+          : describeLengthError(length, maxLength.serviceAccountName);
+      },
+    },
+  });
+  const handlers = {
+    onSuccess: async (saved: ServiceAccount) => {
+      queryClient.setQueryData(
+        trpc.serviceAccounts.get.queryKey({ workspaceId: workspace.id, userId: saved.userId }),
+        saved,
+      );
+      void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+      onClose();
+      onSaved?.(saved);
+    },
+    onError: (error: unknown) => void showIssues(form, error),
+  };
+  const create = useMutation(trpc.serviceAccounts.create.mutationOptions(handlers));
+  const change = useMutation(trpc.serviceAccounts.change.mutationOptions(handlers));
+  const { isPending } = account ? change : create;
+  const error = account ? change.error : create.error;
+  const failure = error ? describeFailure(error) : undefined;
+  const { onChange, ...roleProps } = form.getInputProps("role");
+  const workspaceId = workspace.id;
+  const save = ({ name, role }: { readonly name: string; readonly role: ServiceAccount["role"] }) => {
+    if (isPending) return;
+    const values = { name: collapseSpaces(name), role };
+    if (!account) return create.mutate({ workspaceId, ...values });
+    change.mutate({ workspaceId, userId: account.userId, version: account.version, ...values });
+  };
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
+    >
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
+      )}
+      <TextInput
+        {...form.getInputProps("name")}
+        key={form.key("name")}
+        label="Name"
+        description="What the integration is. Members see it, and so does the audit log."
+        placeholder="Deploy pipeline"
+        autoComplete="off"
+        dir="auto"
+        data-autofocus
+        required
+        withAsterisk={false}
+      />
+      <Select
+        {...roleProps}
+        key={form.key("role")}
+        label="Role"
+        description="What its API keys can do in this workspace, unless they are restricted."
+        data={grantableRoles
+          .filter((role) => role !== "owner")
+          .map((role) => ({ value: role, label: roleTitles[role] }))}
+        allowDeselect={false}
+        onChange={(role) => onChange(role)}
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onClose} disabled={isPending}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={isPending}>
+          {account ? "Save" : "Create service account"}
+        </BusyButton>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,211 @@
+import { Button, Group, Skeleton, TextInput } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { withArticle } from "../../server/roles.ts";
+import { type AffectedKey, type Member, type Role, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { Choice } from "../../ui/choice.tsx";
+import { collapseSpaces } from "../../ui/collapse-spaces.ts";
+import { countOf, formatCount } from "../../ui/count.ts";
+import dialogClasses from "../../ui/dialog.module.css";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import classes from "./key-impact.module.css";
+import { ReplacementKeys } from "./replacement-keys.tsx";
+
+interface KeyImpactProps {
+  readonly workspace: SessionWorkspace;
+  readonly member: Member;
+  /** The role that the member gets; undefined if they are removed. */
+  readonly role?: Role;
+  /** Called when the replacement has been created. */
+  readonly onReplaced: () => void;
+}
+
+/**
+ * The API keys of a member that stop working here, and what replaces them: a service account with keys that have the same
+ * restrictions.
+ */
+export function KeyImpact({ workspace, member, role, onReplaced }: KeyImpactProps): ReactElement | null {
+  const workspaceId = workspace.id;
+  const { userId } = member;
+  const preview = useQuery(
+    trpc.offboarding.preview.queryOptions({ workspaceId, userId, ...(role && { role }) }, { staleTime: 0 }),
+  );
+  const queryClient = useQueryClient();
+  const replace = useMutation(
+    trpc.offboarding.replaceKeys.mutationOptions({
+      // The response contains secrets and must not stay in the mutation cache.
+      gcTime: 0,
+      onSuccess: () => {
+        void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+        onReplaced();
+      },
+    }),
+  );
+  if (preview.error) {
+    const { message, requestId } = describeFailure(preview.error);
+    return <FormFailure message={`Couldn’t load their API keys. ${message}`} requestId={requestId} />;
+  }
+  if (!preview.data) return <Skeleton h={64} mb={16} role="status" aria-label="Loading their API keys" />;
+  if (replace.data) {
+    return <ReplacementKeys workspace={workspace} {...replace.data} />;
+  }
+  const { keys, total, replacementRole } = preview.data;
+  const stopped = keys.filter(({ stoppedPermissions }) => stoppedPermissions.length > 0);
+  if (stopped.length === 0) {
+    return (
+      <p className={dialogClasses.words}>
+        {total === 0
+          ? "They have no API key that can reach this workspace."
+          : "None of their API keys loses access."}
+      </p>
+    );
+  }
+  return (
+    <Impact
+      keys={stopped}
+      omitted={total - keys.length}
+      isRemoval={role === undefined}
+      member={member}
+      replacementRole={replacementRole}
+      isReplacing={replace.isPending}
+      failure={replace.error ? describeFailure(replace.error) : undefined}
+      onReplace={(name, keyIds) => replace.mutate({ workspaceId, userId, name, keyIds: [...keyIds] })}
+    />
+  );
+}
+
+interface ImpactProps {
+  readonly keys: readonly AffectedKey[];
+  /** How many further keys are not shown. */
+  readonly omitted: number;
+  readonly isRemoval: boolean;
+  readonly member: Member;
+  readonly replacementRole: Role;
+  readonly isReplacing: boolean;
+  readonly failure: ReturnType<typeof describeFailure> | undefined;
+  readonly onReplace: (name: string, keyIds: readonly string[]) => void;
+}
+
+function Impact(props: ImpactProps): ReactElement {
+  const { keys, omitted, isRemoval, member, replacementRole, isReplacing, failure, onReplace } = props;
+  const [isOffered, setIsOffered] = useState(false);
+  const replaceable = keys.filter(isReplaceable);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(
+    () => new Set(replaceable.map(({ id }) => id)),
+  );
+  const [name, setName] = useState(`Integrations of ${member.name}`.slice(0, 100));
+  const select = (id: string, isSelected: boolean) =>
+    setSelected(
+      (before) => new Set(isSelected ? [...before, id] : [...before].filter((other) => other !== id)),
+    );
+  const isInvalid = collapseSpaces(name) === "";
+  return (
+    <section className={classes.impact} aria-label="API keys that lose access">
+      <p className={classes.title}>
+        {countOf(keys.length, "API key loses", "API keys lose")} access to this workspace:
+      </p>
+      <ul className={classes.keys}>
+        {keys.map((key) => (
+          <li key={key.id}>
+            {isOffered && isReplaceable(key) ? (
+              <Choice
+                kind="checkbox"
+                label={<KeyName apiKey={key} />}
+                help={<Effect apiKey={key} isRemoval={isRemoval} />}
+                isChosen={selected.has(key.id)}
+                onChoose={(isChosen) => select(key.id, isChosen)}
+              />
+            ) : (
+              <div className={classes.facts}>
+                <KeyName apiKey={key} />
+                <span className={classes.detail}>
+                  <Effect apiKey={key} isRemoval={isRemoval} />
+                </span>
+              </div>
+            )}
+          </li>
+        ))}
+      </ul>
+      {omitted > 0 && (
+        <p className={classes.detail}>
+          And {countOf(omitted, "key that is used less", "keys that are used less")}.
+        </p>
+      )}
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      {isOffered ? (
+        <>
+          <TextInput
+            label="Name of the service account"
+            description={`It becomes ${withArticle(replacementRole)}, and gets a new key with the same restrictions for each selected key.`}
+            value={name}
+            maxLength={100}
+            error={isInvalid && "Enter a name."}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+            data-autofocus
+          />
+          <Group gap={8} justify="flex-end">
+            <Button variant="default" disabled={isReplacing} onClick={() => setIsOffered(false)}>
+              Don’t replace
+            </Button>
+            <BusyButton
+              loading={isReplacing}
+              disabled={isInvalid || selected.size === 0}
+              onClick={() => onReplace(collapseSpaces(name), [...selected])}
+            >
+              Create {countOf(selected.size, "key", "keys")}
+            </BusyButton>
+          </Group>
+        </>
+      ) : (
+        replaceable.length > 0 && (
+          <Button variant="default" onClick={() => setIsOffered(true)}>
+            Move to a service account
+          </Button>
+        )
+      )}
+    </section>
+  );
+}
+
+interface KeyProps {
+  readonly apiKey: AffectedKey;
+}
+
+function KeyName({ apiKey: { name, start } }: KeyProps): ReactElement {
+  return (
+    <span className={classes.name}>
+      <bdi>{name}</bdi> <code>{start}…</code>
+    </span>
+  );
+}
+
+/** How much a key is used here, and what stops. */
+function Effect({ apiKey, isRemoval }: KeyProps & { readonly isRemoval: boolean }): ReactElement {
+  const { lastUsedAt, stoppedPermissions } = apiKey;
+  return (
+    <>
+      {describeUses(apiKey)}
+      {lastUsedAt !== null && (
+        <>
+          , last <RelativeTime at={lastUsedAt} />
+        </>
+      )}
+      .{" "}
+      {isRemoval
+        ? "All of its requests here are rejected."
+        : `No longer allowed: ${stoppedPermissions.join(", ")}.`}
+    </>
+  );
+}
+
+/** An expired key already has no access. */
+function isReplaceable({ expiresAt }: AffectedKey): boolean {
+  return expiresAt === null || Date.parse(expiresAt) > Date.now();
+}
+
+function describeUses({ recentUses }: AffectedKey): string {
+  return recentUses === 0 ? "Not used here in 30 days" : `${formatCount(recentUses)} uses here in 30 days`;
+}

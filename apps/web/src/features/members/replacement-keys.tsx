@@ -1,0 +1,58 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { type Replacement, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import classes from "./key-impact.module.css";
+
+const refreshMilliseconds = 2_000;
+
+interface ReplacementKeysProps extends Replacement {
+  readonly workspace: SessionWorkspace;
+}
+
+/** The new secrets, once, and whether each has been used, so that the person can be kept until it has. */
+export function ReplacementKeys({ workspace, serviceAccount, keys }: ReplacementKeysProps): ReactElement {
+  const workspaceId = workspace.id;
+  const { userId, name } = serviceAccount;
+  const current = useQuery({
+    ...trpc.serviceAccounts.keys.queryOptions({ workspaceId, userId }),
+    refetchInterval: refreshMilliseconds,
+  });
+  const lastUses = new Map(current.data?.items.map(({ id, lastUsedAt }) => [id, lastUsedAt]));
+  return (
+    <section className={classes.impact} aria-label="New API keys">
+      <p className={classes.title}>
+        Copy the new keys of{" "}
+        <Link to="/w/$slug/members/service-accounts/$userId" params={{ slug: workspace.slug, userId }}>
+          <bdi>{name}</bdi>
+        </Link>{" "}
+        now, and switch each integration to its new key. They won’t be shown again. The old keys work until
+        you confirm below. To wait for the switch, keep the member for now.
+      </p>
+      <ul className={classes.keys}>
+        {keys.map(({ id, name: keyName, key }) => (
+          <li key={id} className={classes.secret}>
+            <span className={classes.name}>
+              <bdi>{keyName}</bdi>
+            </span>
+            <CodeLine code={key} copyLabel={`Copy the key ${keyName}`} />
+            <span className={classes.detail} role="status">
+              <Use at={lastUses.get(id) ?? null} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Use({ at }: { readonly at: string | null }): ReactElement {
+  if (at === null) return <>The new key hasn’t been used yet.</>;
+  return (
+    <>
+      The new key was used <RelativeTime at={at} />.
+    </>
+  );
+}

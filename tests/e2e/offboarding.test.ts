@@ -1,0 +1,101 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { callOpen } from "../support/open-call.ts";
+import { createKey, enter, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada invites Grace, who works with a key. Grace is demoted and removed, and a service account takes over. Each test
+// continues where the previous one ended.
+
+let ada: Page;
+let grace: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+/** Grace's key. */
+let former: string;
+/** The key of the service account. */
+let secret: string;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
+  ({ page: ada } = await browser.open());
+  await enter(ada, baseUrl);
+  workspace = await getWorkspace(ada);
+});
+
+const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
+const dialogOf = () => ada.getByRole("dialog");
+const rowOf = (name: string) => ada.getByRole("row").filter({ hasText: name });
+const statusOf = async (key: string, path = "") =>
+  (await callOpen(environment.baseUrl, key, `/open/workspaces/${workspace.id}${path}`)).status;
+
+test("an invited person accepts, and works with a key", async () => {
+  const input = { workspaceId: workspace.id, email: "grace@example.com", role: "admin" } as const;
+  const { url } = await proceduresOf(ada).invitations.create.mutate(input);
+  ({ page: grace } = await environment.browser.open());
+  await grace.goto(url ?? "");
+  await grace.getByLabel("Name").fill("Grace Hopper");
+  await grace.getByLabel("Password").fill(visitor.password);
+  await grace.getByRole("button", { name: "Create account and join" }).click();
+  await grace.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+  await grace.goto(`${environment.baseUrl}/account/api-keys`);
+  former = await createKey(grace, "Pipeline");
+  expect(await statusOf(former)).toBe(200);
+  expect(await statusOf(former, "/audit-events")).toBe(200);
+});
+
+test("the dialog shows what stops with a new role", async () => {
+  await ada.goto(addressOf("members"));
+  await rowOf("Grace Hopper").getByRole("combobox", { name: "Role of Grace Hopper" }).click();
+  await ada.getByRole("option", { name: "Member" }).click();
+  const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
+  await impact.getByText("Pipeline").waitFor();
+  await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await dialogOf().getByRole("button", { name: "Make a member" }).click();
+  await dialogOf().waitFor({ state: "detached" });
+  expect(await statusOf(former, "/audit-events")).toBe(403);
+  expect(await statusOf(former)).toBe(200);
+});
+
+test("a service account takes over the integration, while the person stays", async () => {
+  await rowOf("Grace Hopper").getByRole("button", { name: "Remove Grace Hopper" }).click();
+  const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
+  await impact.getByText("1 API key loses access to this workspace:").waitFor();
+  await impact.getByText("All of its requests here are rejected.").waitFor();
+  await impact.getByRole("button", { name: "Move to a service account" }).focus();
+  await ada.keyboard.press("Enter");
+  const name = dialogOf().getByLabel("Name of the service account");
+  expect(await name.inputValue()).toBe("Integrations of Grace Hopper");
+  await name.fill("Deploys");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await dialogOf().getByRole("button", { name: "Create 1 key" }).click();
+  const created = dialogOf().getByRole("region", { name: "New API keys" });
+  await created.getByText("The new key hasn’t been used yet.").waitFor();
+  secret = (await created.locator("code").first().textContent()) ?? "";
+  expect(secret).toMatch(/^lk_/);
+  expect(secret).not.toBe(former);
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  // Both keys work until the person is removed, and the dialog shows when the new one is used.
+  expect([await statusOf(former), await statusOf(secret)]).toEqual([200, 200]);
+  await created.getByText(/The new key was used/).waitFor();
+  await dialogOf().getByRole("button", { name: "Keep for now" }).click();
+  await dialogOf().waitFor({ state: "detached" });
+  await rowOf("Deploys").getByText("Service account").waitFor();
+  expect(await statusOf(former)).toBe(200);
+});
+
+test("the removed person’s key is rejected, and the service account’s works", async () => {
+  await ada.setViewportSize({ width: 375, height: 740 });
+  await ada.goto(addressOf("members"));
+  await ada.getByRole("button", { name: "Remove Grace Hopper" }).click();
+  await dialogOf().getByText("1 API key loses access to this workspace:").waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await dialogOf().getByRole("button", { name: "Remove", exact: true }).click();
+  await dialogOf().waitFor({ state: "detached" });
+  expect(await statusOf(former)).toBe(403);
+  expect(await statusOf(secret)).toBe(200);
+  await grace.goto(addressOf(""));
+  await grace.getByRole("heading", { level: 1 }).waitFor();
+  expect(await grace.getByText("Quick start").count()).toBe(0);
+});

@@ -1,0 +1,119 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { callOpen } from "../support/open-call.ts";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada creates a service account and manages its keys. Each test continues where the previous one ended.
+
+let ada: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+let secret: string;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
+  ({ page: ada } = await browser.open());
+  await enter(ada, baseUrl);
+  workspace = await getWorkspace(ada);
+});
+
+const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
+const dialogOf = (page: Page) => page.getByRole("dialog");
+const statusOf = async (key = secret) =>
+  (await callOpen(environment.baseUrl, key, `/open/workspaces/${workspace.id}`)).status;
+
+async function confirm(action: string): Promise<void> {
+  await dialogOf(ada).getByRole("button", { name: action, exact: true }).click();
+  await dialogOf(ada).waitFor({ state: "detached" });
+}
+
+test("creates a service account and a key, by keyboard", async () => {
+  await ada.goto(addressOf("members"));
+  await ada.getByRole("link", { name: "Service accounts" }).click();
+  await ada.getByRole("heading", { name: "No service accounts yet" }).waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await ada.getByRole("button", { name: "New service account" }).focus();
+  await ada.keyboard.press("Enter");
+  const name = dialogOf(ada).getByLabel("Name");
+  await name.waitFor();
+  await ada.keyboard.press("Enter");
+  await dialogOf(ada).getByText("Enter a name, such as the integration that uses it.").waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await name.fill("Deploys");
+  await ada.keyboard.press("Enter");
+  await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
+  await ada.getByText("Service account with the role member.").waitFor();
+  await ada.getByText("No API keys yet.").waitFor();
+
+  await ada.getByRole("button", { name: "New API key" }).click();
+  const dialog = dialogOf(ada);
+  await dialog.getByLabel("Name").fill("Pipeline");
+  await dialog.getByRole("button", { name: "Restrict this key" }).click();
+  await dialog.getByText("IP ranges", { exact: true }).waitFor();
+  // It has only one workspace.
+  expect(await dialog.getByText("Selected workspaces").count()).toBe(0);
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  secret = await dialog.getByLabel("API key", { exact: true }).inputValue();
+  expect(await statusOf()).toBe(200);
+  await dialog.getByRole("button", { name: "Copy API key" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await ada.getByRole("link", { name: "Pipeline" }).waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+});
+
+test("rotates and disables its key on the key’s page", async () => {
+  await ada.getByRole("link", { name: "Pipeline" }).click();
+  await ada.getByRole("heading", { level: 1, name: "Pipeline" }).waitFor();
+  await ada.getByRole("button", { name: "Rotate" }).click();
+  const dialog = dialogOf(ada);
+  await dialog
+    .getByRole("radio", { name: /Revoke/ })
+    .or(dialog.getByRole("radio").first())
+    .first()
+    .check();
+  await dialog.getByRole("button", { name: "Rotate" }).click();
+  secret = await dialog.getByLabel("API key", { exact: true }).inputValue();
+  await dialog.getByRole("button", { name: "Copy API key" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await statusOf()).toBe(200);
+  await ada.getByRole("button", { name: "Disable key" }).click();
+  await confirm("Disable");
+  await ada.getByRole("button", { name: "Enable key" }).first().waitFor();
+  expect(await statusOf()).toBe(403);
+  await ada.getByRole("link", { name: "Deploys" }).click();
+  await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
+});
+
+test("the members page and the audit log mark it as a service account", async () => {
+  await ada.goto(addressOf("members"));
+  const row = ada.getByRole("row").filter({ hasText: "Deploys" });
+  await row.getByText("Service account").waitFor();
+  await row.getByRole("combobox", { name: "Role of Deploys" }).click();
+  expect(await ada.getByRole("option", { name: "Owner" }).count()).toBe(0);
+  await ada.keyboard.press("Escape");
+  await ada.goto(addressOf("audit"));
+  await ada.getByText("created the service account “Deploys” as a member").waitFor();
+});
+
+test("disables, enables and deletes the service account on a phone", async () => {
+  const viewport = { width: 375, height: 740 };
+  await ada.setViewportSize(viewport);
+  await ada.goto(addressOf("members/service-accounts"));
+  await ada.getByRole("link", { name: "Deploys" }).click();
+  await ada.getByRole("button", { name: "Disable", exact: true }).click();
+  await confirm("Disable");
+  await ada.getByText("Disabled", { exact: true }).first().waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await ada.getByRole("button", { name: "Enable", exact: true }).click();
+  await confirm("Enable");
+  await ada.getByRole("button", { name: "Disable", exact: true }).waitFor();
+  await ada.getByRole("button", { name: "Delete service account" }).click();
+  await dialogOf(ada).getByText("All of its API keys are deleted").waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await confirm("Delete");
+  await ada.getByRole("heading", { name: "No service accounts yet" }).waitFor();
+  expect(await statusOf()).toBe(403);
+});
