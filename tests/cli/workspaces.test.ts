@@ -197,6 +197,41 @@ test("workspace delete needs the slug, and applies to the next request", async (
   });
 });
 
+test("workspace transfer makes a member the owner, and needs --from if there are several owners", async () => {
+  const { id } = await perform(create(grace, "Handover"));
+  const transfer = ["workspace", "transfer", String(id)];
+  const rejected = await instance.command(["--json", ...transfer, "--to", ada]);
+  expectFailure(rejected, { status: 1, code: "NOT_FOUND", message: "There is no such member." });
+  const member = ["--workspace", String(id), "--user", ada];
+  await perform(["member", "add", ...member, "--role", "viewer"]);
+  expect(await perform([...transfer, "--to", ada])).toMatchObject({
+    owner: { email: ada, role: "owner" },
+    formerOwner: { email: grace, role: "admin" },
+  });
+  await perform(["member", "role", "--workspace", String(id), "--user", grace, "--role", "owner"]);
+  await perform(["member", "role", ...member, "--role", "viewer"]);
+  const text = expectText(await instance.command([...transfer, "--to", ada, "--from", grace]));
+  expect(text).toMatch(new RegExp(`^Owner +Somebody \\(${ada}\\)\nFormer owner, now an admin +Somebody`));
+  await perform(["member", "role", "--workspace", String(id), "--user", grace, "--role", "owner"]);
+  await perform(
+    ["user", "create", "--email", "new@example.com", "--name", "New", "--password-stdin"],
+    password,
+  );
+  await perform([
+    "member",
+    "add",
+    "--workspace",
+    String(id),
+    "--user",
+    "new@example.com",
+    "--role",
+    "member",
+  ]);
+  const unclear = await instance.command(["--json", ...transfer, "--to", "new@example.com"]);
+  const message = /^This workspace has several owners\. Add --from: usr_\w+, usr_\w+\.$/;
+  expectFailure(unclear, { status: 1, code: "CONFLICT", message });
+});
+
 test("workspace list prints the workspaces of all users, with the number of their members", async () => {
   const { id: workspaceId } = await perform(create(ada, "Both, and “both”"));
   const member = ["member", "add", "--workspace", String(workspaceId), "--user", grace, "--role", "viewer"];

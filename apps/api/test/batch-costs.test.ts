@@ -30,6 +30,7 @@ test("every procedure in the cost table exists", () => {
   expect(names.filter((name) => batchCostOf(name) > 1).sort()).toEqual([
     "account.changePassword",
     "account.confirmPassword",
+    "account.deletion",
     "apiKeys.list",
     "audit.list",
     "keyHistory.evaluate",

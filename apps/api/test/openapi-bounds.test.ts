@@ -171,6 +171,7 @@ test("the examples of request bodies don't restrict or disable anything", () => 
       isDisabled: false,
     },
     createWorkspace: { name: "Payments", description: "Keys of the payment services." },
+    offerOwnership: { userId: "usr_01h455vb4pex5vsknk084sn02q" },
     renameWorkspace: { name: "Payments", description: "Keys of the payment services." },
     changeMemberRole: { role: "member" },
     createServiceAccount: { name: "Deploys", role: "member" },

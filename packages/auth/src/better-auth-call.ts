@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { UserId } from "@latchkey/db/ids";
-import { AppError } from "@latchkey/errors";
+import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { APIError } from "better-auth/api";
 import { type PasswordSource, queuePassword } from "./password-queue.ts";
+import { wrongCredentials } from "./wrong-credentials.ts";
 
 /** What better-auth doesn't know about the request of a call. */
 export interface CallOrigin {
@@ -89,11 +90,10 @@ export async function callBetterAuth<Result>(
   } catch (error) {
     if (context.userWithoutFactor !== undefined)
       throw new SecondFactorRequiredError(context.userWithoutFactor);
+    // The user was deleted after the password was checked, so the session refers to nobody.
+    if (isForeignKeyViolation(error)) throw wrongCredentials(error);
     if (!(error instanceof APIError)) throw error;
-    if (error.status === "UNAUTHORIZED") {
-      const message = "The email address or password is wrong.";
-      throw new AppError("UNAUTHORIZED", { message, cause: error });
-    }
+    if (error.status === "UNAUTHORIZED") throw wrongCredentials(error);
     throw context.cause ?? error;
   }
 }

@@ -19,13 +19,16 @@ export interface AuditEvent {
   readonly action: AuditAction;
   readonly actorKind: Actor["kind"];
   readonly actorUserId: UserId | null;
-  /** The current name of that user; null for the command. */
+  /** The current name of that user, or the last one of a deleted user; null for the command. */
   readonly actorName: string | null;
   readonly actorUserKind: UserKind | null;
   readonly actorKeyId: KeyId | null;
   readonly targetKind: (typeof auditActions)[AuditAction];
   readonly targetId: string;
-  /** The current name of the target if it is a user or an API key that still exists; null otherwise. */
+  /**
+   * The current name of the target if it is a user or an API key that still exists, or the last name of a deleted user;
+   * null otherwise.
+   */
   readonly targetName: string | null;
   /** The kind of the target if it is a user. */
   readonly targetUserKind: UserKind | null;
@@ -110,8 +113,14 @@ function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
     trx
       .selectFrom("audit_events")
       .leftJoin("users", "users.id", "audit_events.actor_user_id")
+      .leftJoin("former_users as former_actor", "former_actor.id", "audit_events.actor_user_id")
       .leftJoin("users as target", (join) =>
         join.onRef("target.id", "=", "audit_events.target_id").on("audit_events.target_kind", "=", "member"),
+      )
+      .leftJoin("former_users as former_target", (join) =>
+        join
+          .onRef("former_target.id", "=", "audit_events.target_id")
+          .on("audit_events.target_kind", "=", "member"),
       )
       // The current name of a key is shown only while the key can reach the workspace.
       .leftJoin("api_keys as target_key", (join) =>
@@ -137,12 +146,12 @@ function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
         "audit_events.action",
         "audit_events.actor_kind as actorKind",
         "audit_events.actor_user_id as actorUserId",
-        "users.name as actorName",
+        (eb) => eb.fn.coalesce("users.name", "former_actor.name").as("actorName"),
         selectUserKind().$castTo<UserKind | null>().as("actorUserKind"),
         "audit_events.actor_key_id as actorKeyId",
         "audit_events.target_kind as targetKind",
         "audit_events.target_id as targetId",
-        (eb) => eb.fn.coalesce("target.name", "target_key.name").as("targetName"),
+        (eb) => eb.fn.coalesce("target.name", "former_target.name", "target_key.name").as("targetName"),
         selectUserKind("target").$castTo<UserKind | null>().as("targetUserKind"),
         "audit_events.before",
         "audit_events.after",

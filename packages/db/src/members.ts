@@ -127,6 +127,18 @@ export async function findSoleOwner(trx: WorkspaceTrx, scope: WorkspaceScope): P
   return rows.length === 1 ? rows[0]?.user_id : undefined;
 }
 
+/** Lists the owners of a workspace, including disabled ones. */
+export async function listOwnerIds(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<UserId[]> {
+  const rows = await trx
+    .selectFrom("members")
+    .select("user_id")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("role", "=", "owner")
+    .orderBy("user_id")
+    .execute();
+  return rows.map(({ user_id }) => user_id);
+}
+
 /** Whether a workspace has a person other than this user as a member. */
 export async function hasOtherMember(
   trx: WorkspaceTrx,
@@ -200,7 +212,7 @@ export async function deleteMember(
 }
 
 /**
- * Invalidates what every node remembers about a member's keys that can reach the workspace. No decision about another
+ * Invalidates what every node remembers about the keys of members that can reach the workspace. No decision about another
  * key uses the role in this workspace. Call it last in the transaction. Creating a key and editing a key's workspaces
  * lock the user too, so a key that is given access to the workspace concurrently is either included here, or read by
  * nodes after this transaction.
@@ -208,9 +220,9 @@ export async function deleteMember(
 export async function invalidateMemberKeys(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
-  userId: UserId,
+  ...userIds: readonly UserId[]
 ): Promise<void> {
-  await bumpKeyVersions(trx, { userIds: [userId], workspaceId });
+  await bumpKeyVersions(trx, { userIds, workspaceId });
 }
 
 /**

@@ -15,6 +15,7 @@ import * as accountSecurity from "./migrations/0015-account-security.ts";
 import * as invitations from "./migrations/0016-invitations.ts";
 import * as jobs from "./migrations/0017-jobs.ts";
 import * as workspaceUsageRollups from "./migrations/0018-workspace-usage-rollups.ts";
+import * as ownershipTransfers from "./migrations/0019-ownership-transfers.ts";
 import * as secondFactors from "./migrations/0020-second-factors.ts";
 import * as serviceAccounts from "./migrations/0021-service-accounts.ts";
 import * as auditRetention from "./migrations/0024-audit-retention.ts";
@@ -50,6 +51,7 @@ export const migrations: Migrations = {
   "0016-invitations": invitations,
   "0017-jobs": jobs,
   "0018-workspace-usage-rollups": workspaceUsageRollups,
+  "0019-ownership-transfers": ownershipTransfers,
   "0020-second-factors": secondFactors,
   "0021-service-accounts": serviceAccounts,
   "0024-audit-retention": auditRetention,

@@ -8,7 +8,8 @@ import { clientConfig, openDatabase, startupOptions } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { insertInvitation } from "./invitations.ts";
 import { insertMember, listMembers } from "./members.ts";
-import type { Db } from "./schema.ts";
+import { insertOwnershipTransfer } from "./ownership-transfers.ts";
+import type { Db, Trx } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { addDelivery } from "./webhook-deliveries.ts";
@@ -32,11 +33,14 @@ interface Tenant {
 
 const origin = { actor: { kind: "command" }, address: null, requestId: null } as const;
 
+async function addUser(trx: Trx): Promise<UserId> {
+  const user = { email: `${randomUUID()}@example.com`, name: "Ada", passwordHash: "hash" };
+  return (await insertUserWithPassword(trx, user)) as UserId; // No account has this email address.
+}
+
 async function addTenant(): Promise<Tenant> {
-  const email = `${randomUUID()}@example.com`;
   return await database.db.transaction().execute(async (trx) => {
-    const user = { email, name: "Ada", passwordHash: "hash" };
-    const userId = (await insertUserWithPassword(trx, user)) as UserId; // No account has this email address.
+    const [userId, viewerId] = [await addUser(trx), await addUser(trx)];
     const workspace = { name: "Workspace", slug: randomUUID(), ownerId: userId };
     const made = await insertWorkspace(trx, workspace);
     const scope = made?.scope as WorkspaceScope; // No workspace has this slug.
@@ -44,8 +48,11 @@ async function addTenant(): Promise<Tenant> {
       action: "workspace.created",
       targetId: scope.workspaceId,
     });
+    await insertMember(trx as never, scope, { userId: viewerId, role: "viewer" });
+    const transfer = { from: userId, to: viewerId, lifetimeSeconds: 60 };
+    await insertOwnershipTransfer(trx as never, scope, transfer);
     const invitation = {
-      email,
+      email: `${randomUUID()}@example.com`,
       role: "viewer",
       invitedBy: userId,
       isEmailed: false,
@@ -68,6 +75,7 @@ const tables = [
   ["invitations", "workspace_id"],
   ["webhooks", "workspace_id"],
   ["webhook_deliveries", "workspace_id"],
+  ["ownership_transfers", "workspace_id"],
 ] as const;
 
 /** A change of rows without a version. */
@@ -85,28 +93,31 @@ test.each(tables)(
         .select(sql<string>`${sql.ref(column)}`.as("owner"))
         .execute(),
     );
-    expect(rows).toEqual([{ owner: ours.scope.workspaceId }]);
+    expect(new Set(rows.map(({ owner }) => owner))).toEqual(new Set([ours.scope.workspaceId]));
   },
 );
 
 test.each(tables)(
   "a change of %s without its condition does not affect the rows of other tenants",
   async (table, column) => {
-    const foreign = { owner: theirs.scope.workspaceId };
+    const { workspaceId: foreign } = theirs.scope;
     const read = () =>
       database.owner
         .selectFrom(table)
         .select(sql<string>`${sql.ref(column)}`.as("owner"))
-        .where(sql<boolean>`${sql.ref(column)} = ${foreign.owner}`)
+        .where(sql<boolean>`${sql.ref(column)} = ${foreign}`)
         .execute();
+    const before = await read();
+    expect(before).toContainEqual({ owner: foreign });
     await inWorkspace(database.db, ours.scope, async (trx) => {
       const change = changes[table] ?? sql`version = 99`;
-      if (table !== "audit_events") await sql`update ${sql.table(table)} set ${change}`.execute(trx);
+      const isUpdatable = table !== "audit_events" && table !== "ownership_transfers";
+      if (isUpdatable) await sql`update ${sql.table(table)} set ${change}`.execute(trx);
       await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
       await sql`select 1`.execute(trx);
       throw new Rollback();
     }).catch(ignoreRollback);
-    expect(await read()).toEqual([foreign]);
+    expect(await read()).toEqual(before);
   },
 );
 

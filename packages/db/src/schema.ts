@@ -174,6 +174,23 @@ export interface InvitationTable {
   expires_at: Date;
 }
 
+/** An offer of an owner to transfer the ownership of a workspace. At most one per workspace. */
+export interface OwnershipTransferTable {
+  workspace_id: WorkspaceId;
+  from_user_id: UserId;
+  to_user_id: UserId;
+  created_at: CreatedAt;
+  expires_at: Date;
+}
+
+/** A deleted user, for the audit logs. */
+export interface FormerUserTable {
+  id: UserId;
+  /** The name at the time of the deletion. */
+  name: string;
+  deleted_at: CreatedAt;
+}
+
 /** A URL of a workspace to which its audit events are sent. */
 export interface WebhookTable {
   workspace_id: WorkspaceId;
@@ -419,6 +436,8 @@ export interface Database {
   invitations: InvitationTable;
   webhooks: WebhookTable;
   webhook_deliveries: WebhookDeliveryTable;
+  ownership_transfers: OwnershipTransferTable;
+  former_users: FormerUserTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
   retired_secrets: RetiredSecretTable;

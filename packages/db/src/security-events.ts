@@ -3,6 +3,7 @@ import type { AccountAction, Details, KeyAction, Origin } from "./audit-actions.
 import { createId, type KeyId, type SecurityEventId, type UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Trx } from "./schema.ts";
+import { isForeignKeyViolation } from "./sqlstate.ts";
 
 /** An event of a user's account or of one of their API keys, as the user sees it. */
 export interface SecurityEvent {
@@ -67,13 +68,16 @@ export async function appendFailedSignIn(
   email: string,
   place: Pick<Origin, "address" | "requestId"> & { readonly userAgent: string | undefined },
 ): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+  const append = db.transaction().execute(async (trx) => {
     await sql`set local synchronous_commit = off`.execute(trx);
     await sql`
       insert into security_events (user_id, id, action, actor_kind, address, user_agent, request_id)
       select id, ${createId("securityEvent")}, 'sign-in.failed', 'session', ${place.address},
         ${place.userAgent ?? null}, ${place.requestId}
       from users where email = ${email}`.execute(trx);
+  });
+  await append.catch((error: unknown) => {
+    if (!isForeignKeyViolation(error)) throw error; // The user was deleted concurrently.
   });
 }
 

@@ -9,6 +9,7 @@ const state = {
   idleInTransactionSessionTimeout: "25P03",
   invalidSqlStatementName: "26000",
   invalidParameterValue: "22023",
+  foreignKeyViolation: "23503",
   uniqueViolation: "23505",
   serializationFailure: "40001",
   deadlockDetected: "40P01",
@@ -122,6 +123,11 @@ export function isLockTimeout(error: unknown): boolean {
 /** Whether a statement would have violated a unique index. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === state.uniqueViolation;
+}
+
+/** Whether a statement refers to a row that doesn't exist. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return sqlStateOf(error) === state.foreignKeyViolation;
 }
 
 /** Whether the database to create already exists. Concurrent creations can also violate the unique index. */

@@ -1,5 +1,8 @@
 import { maxPasswordLength } from "@latchkey/auth/password";
+import { encodeId } from "@latchkey/db/ids";
 import { listSessions } from "@latchkey/db/sessions";
+import type { Workspace } from "@latchkey/db/workspaces";
+import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import {
   changeOwnName,
@@ -8,6 +11,7 @@ import {
   endOtherSessions,
   endSession,
 } from "../domain/account.ts";
+import { deleteAccount, previewDeletion } from "../domain/account-deletion.ts";
 import { requestEmailChange } from "../domain/email-change.ts";
 import { email, factorCode, newPassword, personName, sessionId } from "../fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
@@ -20,6 +24,10 @@ export const accountProcedure = sessionProcedure.use(({ ctx, next }) => {
   const edit = { userId, sessionId: ctx.sessionId, origin: originOf(ctx, userId) };
   return next({ ctx: { ...ctx, edit } });
 });
+
+function presentAffected({ id, name, slug }: Workspace) {
+  return { id: encodeId("workspace", id), name, slug };
+}
 
 /** The user's own account. */
 export const accountRouter = createRouter({
@@ -64,6 +72,34 @@ export const accountRouter = createRouter({
       await confirmPassword(instance, { user, sessionId, read, transact }, input, visitorOf(ctx));
       return null;
     }),
+
+  /** What deleting the account does, or why it isn't possible. */
+  deletion: sessionProcedure.query(async ({ ctx }) => {
+    const preview = await ctx.read((db) =>
+      db.transaction().execute((trx) => previewDeletion(trx, ctx.user.id)),
+    );
+    const { keyCount, lastUsedAt, isNeededOperator } = preview;
+    return {
+      keyCount,
+      lastUsedAt: lastUsedAt?.toISOString() ?? null,
+      isNeededOperator,
+      deletedWorkspaces: preview.deletedWorkspaces.map(presentAffected),
+      blockingWorkspaces: preview.blockingWorkspaces.map(presentAffected),
+    };
+  }),
+
+  /** Deletes the account with everything that belongs to it. `email` confirms the deletion. */
+  delete: accountProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
+    const { user, edit, transact } = ctx;
+    if (input.email !== user.email) {
+      const message = "Enter the email address of your account.";
+      throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
+    }
+    await deleteAccount({ ...edit, transact });
+    ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));
+    ctx.clearSiteData();
+    return null;
+  }),
 
   /** The user's sessions, the current one first, then the last used one. */
   sessions: sessionProcedure.query(async ({ ctx }) => {

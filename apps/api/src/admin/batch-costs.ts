@@ -8,6 +8,7 @@ export const maxBatchCost = 10;
 const costs: ReadonlyMap<string, number> = new Map([
   ["account.changePassword", maxBatchCost],
   ["account.confirmPassword", maxBatchCost],
+  ["account.deletion", 5],
   ["apiKeys.list", 5],
   ["audit.list", 5],
   ["keyHistory.evaluate", 5],

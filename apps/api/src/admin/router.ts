@@ -8,6 +8,7 @@ import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
 import { offboardingRouter } from "./offboarding.ts";
 import { overviewRouter, workspaceKeysRouter } from "./overview.ts";
+import { ownershipRouter } from "./ownership.ts";
 import { securityLogRouter } from "./security-log.ts";
 import { serviceAccountsRouter } from "./service-accounts.ts";
 import { sessionRouter } from "./session.ts";
@@ -28,6 +29,7 @@ export const router = createRouter({
   offboarding: offboardingRouter,
   invitations: invitationsRouter,
   serviceAccounts: serviceAccountsRouter,
+  ownership: ownershipRouter,
   audit: auditRouter,
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,

@@ -15,6 +15,7 @@ import {
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
+import { deleteOwnershipTransfer } from "@latchkey/db/ownership-transfers";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -81,6 +82,7 @@ export async function changeMemberRole(
   if (!(await updateMemberRole(workspaceTrx, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
+  if (member.role === "owner") await deleteOwnershipTransfer(workspaceTrx, scope, { from: userId });
   await appendAudit(workspaceTrx, scope, origin, {
     action: "member.role-changed",
     targetId: userId,
@@ -187,6 +189,6 @@ export async function requireOwnershipQuota(
 async function requireOtherOwner(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
   if (await hasOtherOwner(trx, scope, userId)) return;
   throw new AppError("CONFLICT", {
-    message: "This is the workspace’s last owner. Make another member an owner first.",
+    message: "This is the workspace’s last owner. Transfer the ownership to another member first.",
   });
 }

@@ -3,7 +3,9 @@ import { hashPassword } from "@latchkey/auth/password";
 import { queuePassword } from "@latchkey/auth/password-queue";
 import type { OpenSession } from "@latchkey/auth/sessions";
 import { readUserAgent } from "@latchkey/auth/user-agent";
+import { wrongCredentials } from "@latchkey/auth/wrong-credentials";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
+import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUserByEmail, insertUserWithPassword } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { createAccount, requireStrongPassword } from "./accounts.ts";
@@ -49,7 +51,12 @@ export async function signIn(
   await attempt.refund();
   if (result.kind === "second-factor-required")
     return { kind: result.kind, pending: await createPendingSignIn(instance.db, result.userId) };
-  const session = await completeSignIn(instance, result.session, { visitor, kind: "signed-in" });
+  const session = await completeSignIn(instance, result.session, { visitor, kind: "signed-in" }).catch(
+    (error: unknown) => {
+      // The account was deleted since the password was checked.
+      throw isForeignKeyViolation(error) ? wrongCredentials(error) : error;
+    },
+  );
   return { kind: "signed-in", session };
 }
 

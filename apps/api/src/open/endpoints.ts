@@ -18,6 +18,10 @@ import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
 import { listMembers } from "./members/list-members.ts";
 import { removeMember } from "./members/remove-member.ts";
+import { acceptOwnership } from "./ownership-transfer/accept-ownership.ts";
+import { endOwnershipTransfer } from "./ownership-transfer/end-ownership-transfer.ts";
+import { getOwnershipTransfer } from "./ownership-transfer/get-ownership-transfer.ts";
+import { offerOwnership } from "./ownership-transfer/offer-ownership.ts";
 import { changeServiceAccount } from "./service-accounts/change-service-account.ts";
 import { createServiceAccount } from "./service-accounts/create-service-account.ts";
 import { deleteServiceAccount } from "./service-accounts/delete-service-account.ts";
@@ -63,6 +67,10 @@ export const endpoints: readonly Endpoint[] = [
   getServiceAccount,
   changeServiceAccount,
   deleteServiceAccount,
+  getOwnershipTransfer,
+  offerOwnership,
+  endOwnershipTransfer,
+  acceptOwnership,
   listInvitations,
   createInvitation,
   resendInvitation,

@@ -22,6 +22,10 @@ const tags: Readonly<Record<string, Tag>> = {
     name: "Service accounts",
     description: "Members of a workspace that aren't people, for integrations.",
   },
+  "ownership-transfer": {
+    name: "Ownership transfer",
+    description: "The offer of an owner to transfer the ownership of a workspace to another member.",
+  },
   invitations: {
     name: "Invitations",
     description: "Invitations to a workspace that nobody has accepted yet.",

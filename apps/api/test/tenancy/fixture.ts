@@ -1,11 +1,12 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { createId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertOwnershipTransfer } from "@latchkey/db/ownership-transfers";
 import type { Trx } from "@latchkey/db/schema";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import { addDelivery } from "@latchkey/db/webhook-deliveries";
 import { insertWebhook } from "@latchkey/db/webhooks";
-import { enterWorkspace } from "@latchkey/db/workspace-scope";
+import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { createKey } from "../../src/domain/api-keys.ts";
 import { createInvitation } from "../../src/domain/invitations.ts";
 import { addMember, removeMember } from "../../src/domain/members.ts";
@@ -85,6 +86,7 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
   const keyIds = [reused.ownersKey.keyId, reused.serviceKey.keyId];
   await app.owner.deleteFrom("api_keys").where("id", "not in", keyIds).execute();
   await app.owner.deleteFrom("security_events").where("key_id", "not in", keyIds).execute();
+  await app.owner.deleteFrom("ownership_transfers").execute();
   await app.owner
     .deleteFrom("audit_events")
     .where("target_kind", "=", "key")
@@ -176,6 +178,16 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
         serviceKey: await addKey(fixture.serviceAccounts.ours.userId, `Deploy key ${suffix}`),
       };
     });
+}
+
+/** Adds a pending offer of the co-owner of `ours` to the member. */
+export async function addOwnershipTransfer(
+  { instance: { db } }: TestApp,
+  { ours, people: { coOwner, member } }: TenantFixture,
+): Promise<void> {
+  const scope = openAsOperator(ours.workspaceId);
+  const transfer = { from: coOwner.userId, to: member.userId, lifetimeSeconds: 60 };
+  await inWorkspace(db, scope, (trx) => insertOwnershipTransfer(trx, scope, transfer));
 }
 
 async function addPerson(trx: Trx, email: string, hash: string): Promise<Person> {

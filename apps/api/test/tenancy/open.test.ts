@@ -4,7 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/http/endpoint.ts";
 import { endpoints } from "../../src/open/endpoints.ts";
 import { sendRaw, startTestApp, type TestApp } from "../test-app.ts";
-import { keepFixture, listHiddenText, type Person, prepareFixture, type TenantFixture } from "./fixture.ts";
+import {
+  addOwnershipTransfer,
+  keepFixture,
+  listHiddenText,
+  type Person,
+  prepareFixture,
+  type TenantFixture,
+} from "./fixture.ts";
 import { type Effect, expectEffect, isUnchanged, observe } from "./rows.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 
@@ -44,6 +51,12 @@ const table = readTable(`
   deleteServiceAccount                    401     403       403      403     403     204    204
   deleteServiceAccount, of another one    401     403       403      403     403     404    404
   deleteServiceAccount, of a person       401     403       403      403     403     404    404
+  getOwnershipTransfer                    401     403       403      200     200     200    200
+  getOwnershipTransfer, none              401     403       403      404     404     404    404
+  offerOwnership                          401     403       403      403     403     403    201
+  offerOwnership, to another workspace    401     403       403      403     403     403    404
+  endOwnershipTransfer                    401     403       403      403     204     403    204
+  acceptOwnership                         401     403       403      403     200     403    403
   listInvitations                         401     403       403      403     403     200    200
   createInvitation                        401     403       403      403     403     201    201
   createInvitation, for an owner          401     403       403      403     403     403    201
@@ -75,8 +88,10 @@ type Member = Exclude<Caller, "nobody">;
 
 /** What a call sends and, if it is allowed, which rows it changes and what its response contains. */
 interface Plan {
-  readonly body?: object;
+  readonly body?: object | ((fixture: TenantFixture) => object);
   readonly query?: string;
+  /** Whether the co-owner has offered the ownership to the member. */
+  readonly hasTransfer?: boolean;
   /** The workspace of the invitation in the path; `ours` by default. */
   readonly invitationOf?: "ours" | "theirs";
   /** The workspace of the webhook and the delivery in the path; `ours` by default. */
@@ -274,6 +289,65 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "deleteServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
   "deleteServiceAccount, of a person": { user: ({ people }) => people.target },
+  getOwnershipTransfer: {
+    hasTransfer: true,
+    shows: ({ people }) => [people.coOwner.id, people.member.id],
+  },
+  "getOwnershipTransfer, none": {},
+  offerOwnership: {
+    body: ({ people }) => ({ userId: people.target.id }),
+    effect: ({ ours: { workspaceId }, people }, actor) => ({
+      added: {
+        ownership_transfers: [
+          { workspace_id: workspaceId, from_user_id: actor.userId, to_user_id: people.target.userId },
+        ],
+        audit_events: [
+          { action: "ownership.offered", target_id: people.target.userId, ...actorColumns(actor) },
+        ],
+      },
+    }),
+    shows: ({ people }) => [people.owner.id, people.target.id],
+  },
+  "offerOwnership, to another workspace": { body: ({ people }) => ({ userId: people.foreigner.id }) },
+  endOwnershipTransfer: {
+    hasTransfer: true,
+    effect: ({ ours: { workspaceId }, people }, actor) => ({
+      removed: { ownership_transfers: [{ workspace_id: workspaceId }] },
+      added: {
+        audit_events: [
+          {
+            action: `ownership.${actor === people.member ? "declined" : "withdrawn"}`,
+            target_id: people.member.userId,
+            ...actorColumns(actor),
+          },
+        ],
+      },
+    }),
+  },
+  acceptOwnership: {
+    hasTransfer: true,
+    effect: ({ ours: { workspaceId }, people: { coOwner, member } }, actor) => ({
+      removed: {
+        ownership_transfers: [{ workspace_id: workspaceId }],
+        members: [
+          { user_id: member.userId, role: "member" },
+          { user_id: coOwner.userId, role: "owner" },
+        ],
+      },
+      added: {
+        members: [
+          { user_id: member.userId, role: "owner", version: 2 },
+          { user_id: coOwner.userId, role: "admin", version: 2 },
+        ],
+        audit_events: [
+          { action: "ownership.accepted", target_id: member.userId, ...actorColumns(actor) },
+          { action: "member.role-changed", target_id: member.userId, ...actorColumns(actor) },
+          { action: "member.role-changed", target_id: coOwner.userId, ...actorColumns(actor) },
+        ],
+      },
+    }),
+    shows: ({ people }) => [people.member.id, '"role":"owner"'],
+  },
   listInvitations: { shows: ({ invitations }) => [invitations.ours.email] },
   createInvitation: createInvitationPlan("member"),
   "createInvitation, for an owner": createInvitationPlan("owner"),
@@ -516,8 +590,10 @@ describe.each(table)("$name", ({ target, name, results }) => {
       ...webhookPath(fixture, plan.webhookOf),
     });
 
+    if (plan.hasTransfer) await addOwnershipTransfer(app, fixture);
+    const body = bodyOf(plan, fixture);
     const { result, before, after } = await observe(app.owner, () =>
-      call(endpoint, `${path}?${plan.query ?? ""}`, { secret, body: plan.body }),
+      call(endpoint, `${path}?${plan.query ?? ""}`, { secret, body }),
     );
 
     expect(String(result.status)).toBe(results[caller]);
@@ -531,6 +607,10 @@ describe.each(table)("$name", ({ target, name, results }) => {
     if (isUnchanged({ before, after })) keepFixture(app, fixture);
   });
 });
+
+function bodyOf({ body }: Plan, fixture: TenantFixture): object | undefined {
+  return typeof body === "function" ? body(fixture) : body;
+}
 
 /** Returns the whole response without its date and request ID. */
 function removeVariableParts({ head, body }: { readonly head: string; readonly body: string }): string {
@@ -603,10 +683,11 @@ test.each(endpointsWithBody)("$operationId rejects unknown members and changes n
     keyId: fixture.ownersKey.id,
     ...webhookPath(fixture),
   });
+  const planned = bodyOf(plan, fixture);
   const unknown = {
-    userId: people.stranger.id,
+    ...(planned && "userId" in planned ? {} : { userId: people.stranger.id }),
     workspaceId: theirs.id,
-    ...(plan.body && "role" in plan.body ? {} : { role: "owner" }),
+    ...(planned && "role" in planned ? {} : { role: "owner" }),
     keyHash: "0",
     id: theirs.id,
     version: 7,
@@ -614,7 +695,7 @@ test.each(endpointsWithBody)("$operationId rejects unknown members and changes n
     constructor: { prototype: {} },
   };
   for (const [name, value] of Object.entries(unknown)) {
-    const body = { ...plan.body, [name]: value };
+    const body = { ...planned, [name]: value };
     const { result, before, after } = await observe(app.owner, () => call(endpoint, path, { secret, body }));
     expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
       400,
@@ -640,7 +721,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
     const query = `${path}?${plan.query ?? ""}&${name}=${fixture.theirs.id}`;
     const { result, before, after } = await observe(app.owner, () =>
-      call(endpoint, query, { secret, body: plan.body }),
+      call(endpoint, query, { secret, body: bodyOf(plan, fixture) }),
     );
     expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
       400,

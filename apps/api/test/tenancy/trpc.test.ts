@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { router } from "../../src/admin/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
 import {
+  addOwnershipTransfer,
   keepFixture,
   listHiddenText,
   type Person,
@@ -35,6 +36,8 @@ const table = readTable(`
   account.requestEmailChange              UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   account.changePassword                  UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.confirmPassword                 UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.deletion                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.delete                          UNAUTHORIZED  CONFLICT   ok         ok         ok         ok         ok
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -98,6 +101,11 @@ const table = readTable(`
   offboarding.preview, a foreigner        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   offboarding.replaceKeys                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   offboarding.replaceKeys, of another     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  ownership.get                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  ownership.offer                         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
+  ownership.offer, to a foreigner         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND
+  ownership.accept                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         FORBIDDEN  FORBIDDEN
+  ownership.end                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         FORBIDDEN  ok
   invitations.list                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   invitations.create                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   invitations.create, an owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
@@ -135,6 +143,8 @@ type Actor = Person | undefined;
 /** What a call sends and, if it is allowed, which rows it changes and what its response contains. */
 interface Plan {
   readonly input?: (fixture: TenantFixture, actor: Actor) => object;
+  /** Whether the co-owner has offered the ownership to the member. */
+  readonly hasTransfer?: boolean;
   readonly effect?: (fixture: TenantFixture, actor: Actor) => Effect;
   readonly shows?: (fixture: TenantFixture, caller: Caller) => readonly string[];
   /** Whether the response shows admins the keys that can reach their workspace. */
@@ -216,6 +226,17 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: listOwnSession(actor),
       added: { sessions: [{ user_id: actor?.userId }] },
     }),
+  },
+  "account.deletion": {
+    shows: ({ theirs }, caller) => [
+      caller === "stranger" ? theirs.id : '"blockingWorkspaces":[]',
+      `"keyCount":${caller === "owner" ? 1 : 0}`,
+    ],
+  },
+  // The stranger is the operator, and the only owner of a workspace with another member.
+  "account.delete": {
+    input: ({ people }, actor) => ({ email: (actor ?? people.removed).email }),
+    effect: createAccountDeletion,
   },
   "account.sessions": { shows: () => ['"isCurrent":true'] },
   // No session has the ID of a user.
@@ -568,6 +589,52 @@ const plans: Readonly<Record<string, Plan>> = {
       name: "Integrations",
     })),
   },
+  "ownership.get": {
+    input: createWorkspaceInput(),
+    hasTransfer: true,
+    shows: ({ people }) => [people.coOwner.id, people.member.id],
+  },
+  "ownership.offer": createOfferPlan(({ target }) => target),
+  "ownership.offer, to a foreigner": createOfferPlan(({ foreigner }) => foreigner),
+  "ownership.accept": {
+    input: createWorkspaceInput(),
+    hasTransfer: true,
+    effect: ({ ours: { workspaceId }, people: { coOwner, member } }, actor) => ({
+      removed: {
+        ownership_transfers: [{ workspace_id: workspaceId }],
+        members: [
+          { user_id: member.userId, role: "member" },
+          { user_id: coOwner.userId, role: "owner" },
+        ],
+      },
+      added: {
+        members: [
+          { user_id: member.userId, role: "owner" },
+          { user_id: coOwner.userId, role: "admin" },
+        ],
+        audit_events: [
+          { action: "ownership.accepted", ...actorColumns(actor) },
+          { action: "member.role-changed", ...actorColumns(actor) },
+          { action: "member.role-changed", ...actorColumns(actor) },
+        ],
+      },
+    }),
+  },
+  "ownership.end": {
+    input: createWorkspaceInput(),
+    hasTransfer: true,
+    effect: ({ ours: { workspaceId }, people }, actor) => ({
+      removed: { ownership_transfers: [{ workspace_id: workspaceId }] },
+      added: {
+        audit_events: [
+          {
+            action: `ownership.${actor === people.member ? "declined" : "withdrawn"}`,
+            ...actorColumns(actor),
+          },
+        ],
+      },
+    }),
+  },
   "invitations.list": {
     input: createWorkspaceInput(),
     shows: ({ invitations }) => [invitations.ours.email, '"total":1'],
@@ -784,6 +851,21 @@ function createInvitationPlan(role: string): Plan {
   };
 }
 
+function createOfferPlan(choose: (people: TenantFixture["people"]) => Person): Plan {
+  return {
+    input: createWorkspaceInput(({ people }) => ({ userId: choose(people).id })),
+    effect({ people }, actor) {
+      const { userId } = choose(people);
+      return {
+        added: {
+          ownership_transfers: [{ from_user_id: actor?.userId, to_user_id: userId }],
+          audit_events: [{ action: "ownership.offered", target_id: userId, ...actorColumns(actor) }],
+        },
+      };
+    },
+  };
+}
+
 function listOwnData({ ours, theirs, people }: TenantFixture, caller: Caller): readonly string[] {
   if (caller === "nobody") return ['{"data":null}'];
   if (caller === "removed") return [people.removed.email];
@@ -814,6 +896,34 @@ function createRoleChange(
           audit_events: [{ action: "member.role-changed", ...change, ...actorColumns(actor) }],
         },
       };
+    },
+  };
+}
+
+function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor: Actor): Effect {
+  const user = { user_id: actor?.userId };
+  const isMember = actor !== people.removed;
+  const isOwner = actor === people.owner;
+  return {
+    removed: {
+      users: [{ id: actor?.userId }],
+      accounts: [user],
+      sessions: [user],
+      ...(isMember && { members: [user] }),
+      ...(isOwner && { api_keys: [{ id: ownersKey.keyId }], security_events: [user] }),
+    },
+    added: {
+      former_users: [{ id: actor?.userId, name: actor?.email }],
+      ...(isMember && {
+        audit_events: [
+          {
+            workspace_id: ours.workspaceId,
+            action: "member.account-deleted",
+            target_id: actor?.userId,
+            ...actorColumns(actor),
+          },
+        ],
+      }),
     },
   };
 }
@@ -887,6 +997,7 @@ describe.each(table)("$name", ({ target, name, results }) => {
     const actor = caller === "nobody" ? undefined : fixture.people[caller];
     const input = plan.input?.(fixture, actor);
     const cookie = await openSession(actor);
+    if (plan.hasTransfer) await addOwnershipTransfer(app, fixture);
 
     const { result, before, after } = await observe(app.owner, () =>
       sendRaw(app.baseUrl, formatRequest(target, { input, cookie })),
@@ -921,6 +1032,7 @@ test.each(workspaceProcedures)(
   async (path) => {
     const fixture = await prepareFixture(app);
     const { ours, theirs, people } = fixture;
+    if (plans[path]?.hasTransfer) await addOwnershipTransfer(app, fixture);
     const sendAs = async (workspaceId: string, person: Person): Promise<string> => {
       const input = { ...plans[path]?.input?.(fixture, person), workspaceId };
       const cookie = await openSession(person);

@@ -167,7 +167,10 @@ const overviewRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/",
   validateSearch: parseUsageRange,
-  loader: () => void queryClient.prefetchQuery(trpc.apiKeys.summary.queryOptions()),
+  loader: ({ context: { workspace } }) => {
+    void queryClient.prefetchQuery(trpc.apiKeys.summary.queryOptions());
+    void queryClient.prefetchQuery(trpc.ownership.get.queryOptions({ workspaceId: workspace.id }));
+  },
   component: lazyRouteComponent(() => import("../features/overview/overview-page.tsx"), "OverviewPage"),
 });
 
@@ -186,8 +189,10 @@ const membersRoute = createRoute({
   path: "/members",
   validateSearch: parseMembersSearch,
   loaderDeps: ({ search }) => search,
-  loader: ({ context: { workspace }, deps }) =>
-    void queryClient.prefetchInfiniteQuery(membersQuery(workspace.id, deps)),
+  loader: ({ context: { workspace }, deps }) => {
+    void queryClient.prefetchInfiniteQuery(membersQuery(workspace.id, deps));
+    void queryClient.prefetchQuery(trpc.ownership.get.queryOptions({ workspaceId: workspace.id }));
+  },
   component: lazyRouteComponent(() => import("../features/members/members-page.tsx"), "MembersPage"),
 });
 

@@ -42,6 +42,20 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["enabled the service account ", person];
     case "service-account.deleted":
       return ["deleted the service account ", quote(before?.name), ...describeKeyCount(before?.keys)];
+    case "member.account-deleted":
+      return isOwn
+        ? [`deleted their account; was ${role(before?.role)}`]
+        : ["deleted the account of ", person, `, who was ${role(before?.role)}`];
+    case "ownership.offered":
+      return ["offered the ownership of the workspace to ", person];
+    case "ownership.accepted":
+      return ["accepted the ownership of the workspace from ", { name: text(before?.owner) }];
+    case "ownership.declined":
+      return ["declined the ownership of the workspace"];
+    case "ownership.withdrawn":
+      return ["withdrew the offer of the ownership to ", person];
+    case "ownership.transferred":
+      return ["transferred the ownership from ", { name: text(before?.owner) }, " to ", person];
     case "invitation.created":
       return ["invited ", { name: text(after?.email) }, ` as ${role(after?.role)}`];
     case "invitation.resent":

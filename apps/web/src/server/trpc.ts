@@ -48,6 +48,9 @@ export type SentInvitation = Outputs["invitations"]["create"];
 export type InvitationPreview = Outputs["invitations"]["preview"];
 export type Webhook = Outputs["webhooks"]["get"];
 export type Delivery = Outputs["webhooks"]["deliveries"]["items"][number];
+export type OwnershipTransfer = NonNullable<Outputs["ownership"]["get"]>;
+/** What the deletion of the user's account does. */
+export type AccountDeletion = Outputs["account"]["deletion"];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 /** A session in the list of its user. */
 export type ListedSession = Outputs["account"]["sessions"][number];

@@ -5,6 +5,7 @@ import type { Database } from "../schema.ts";
  */
 export const backupTables = [
   "users",
+  "former_users",
   "accounts",
   "sessions",
   "sign_in_origins",
@@ -17,6 +18,7 @@ export const backupTables = [
   "workspaces",
   "members",
   "invitations",
+  "ownership_transfers",
   "audit_events",
   "webhooks",
   "webhook_deliveries",

@@ -71,6 +71,15 @@ export async function fill(db: Db): Promise<void> {
     insert into invitations (workspace_id, id, email, role, invited_by, is_emailed, expires_at)
     select id, id, email, 'viewer', id, true, now() from users`.execute(db);
   await sql`
+    insert into members (workspace_id, user_id, role)
+    select workspaces.id, users.id, 'viewer' from workspaces join users on users.id <> workspaces.id`.execute(
+    db,
+  );
+  await sql`
+    insert into ownership_transfers (workspace_id, from_user_id, to_user_id, expires_at)
+    select workspace_id, workspace_id, user_id, now() from members where role = 'viewer'`.execute(db);
+  await sql`insert into former_users (id, name) select gen_random_uuid(), name from users`.execute(db);
+  await sql`
     insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id, after)
     select id, id, 'workspace.created', 'command', 'workspace', id, jsonb_build_object('name', name) from users`.execute(
     db,

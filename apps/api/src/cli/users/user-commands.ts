@@ -41,4 +41,11 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .command("enable <user>")
     .description("let a disabled user sign in again, and allow their API keys again")
     .action(createAction(async () => (await import("./set-user-disabled.ts")).enableUserTask));
+  user
+    .command("delete <user>")
+    .description(
+      "delete a user, their API keys, and the workspaces of which they are the only member; this can't be undone",
+    )
+    .requiredOption("--confirm <email>", "the email address of the user, to confirm the deletion")
+    .action(createAction(async () => (await import("./delete-user.ts")).deleteUserTask));
 }

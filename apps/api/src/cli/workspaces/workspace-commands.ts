@@ -22,6 +22,14 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .option("--description <text>", 'the new description; "" removes it')
     .action(createAction(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
   workspace
+    .command("transfer <id>")
+    .description(
+      "make a member the owner of a workspace, without asking them; the former owner becomes an admin",
+    )
+    .requiredOption("--to <user>", "the new owner, who is a member: an email address or a user ID")
+    .option("--from <user>", "the owner who becomes an admin (default: the only owner)")
+    .action(createAction(async () => (await import("./transfer-workspace.ts")).transferWorkspaceTask));
+  workspace
     .command("delete <id>")
     .description("delete a workspace, its members and its audit log; this can't be undone")
     .requiredOption("--confirm <slug>", "the slug of the workspace, to confirm the deletion")

@@ -14,6 +14,7 @@ import { useThemeColor } from "./appearance.ts";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { Header } from "./header.tsx";
 import { Navigation } from "./navigation.tsx";
+import { OwnershipNotice } from "./ownership-notice.tsx";
 import { Reauthentication } from "./reauthentication.tsx";
 import classes from "./shell.module.css";
 import { useCollapsedNavigation } from "./use-collapsed-navigation.ts";
@@ -80,6 +81,7 @@ export function Shell(): ReactElement {
       <main className={classes.main} id="content" ref={main} tabIndex={-1}>
         <div className={classes.content}>
           <ExactTimes value={hasExactTimes}>
+            {workspace && <OwnershipNotice ownId={session.user.id} workspace={workspace} />}
             <Outlet />
           </ExactTimes>
         </div>

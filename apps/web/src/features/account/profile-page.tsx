@@ -4,6 +4,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { DeleteAccountSection } from "./delete-account-section.tsx";
 import { EmailForm } from "./email-form.tsx";
 import { NameForm } from "./name-form.tsx";
 import { PasswordForm } from "./password-form.tsx";
@@ -40,6 +41,7 @@ export function ProfilePage(): ReactElement {
           <PasswordForm email={user.email} />
         </div>
       </Section>
+      <DeleteAccountSection user={user} />
     </>
   );
 }

@@ -14,6 +14,7 @@ import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
 import { KeyImpact } from "./key-impact.tsx";
+import { OfferOwnership } from "./offer-ownership.tsx";
 import { describeRejectedChange, useRoleChange } from "./use-role-change.tsx";
 
 /** A member and the role selected for them. */
@@ -91,6 +92,9 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
       <PermissionList title={isSelf ? "You will be able to:" : "They will be able to:"} rows={gained} />
       {!isSelf && lost.length > 0 && member.kind === "person" && (
         <KeyImpact workspace={workspace} member={member} role={role} onReplaced={() => setIsReplaced(true)} />
+      )}
+      {role === "owner" && !isSelf && member.kind === "person" && (
+        <OfferOwnership workspaceId={workspace.id} member={member} onOffered={onClose} />
       )}
       <ConfirmActions
         action={isSelf ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}

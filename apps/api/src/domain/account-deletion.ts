@@ -1,0 +1,207 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import {
+  deleteUser,
+  hasOtherUser,
+  type KeySummary,
+  listSentInvitations,
+  lockSignUps,
+  lockUserForDeletion,
+  summarizeKeys,
+} from "@latchkey/db/account-deletion";
+import type { Origin } from "@latchkey/db/audit-actions";
+import { appendAudit } from "@latchkey/db/audit-events";
+import type { SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { deleteMember, hasOtherOwner } from "@latchkey/db/members";
+import type { Role, Trx } from "@latchkey/db/schema";
+import { isSessionLive } from "@latchkey/db/sessions";
+import { findUser } from "@latchkey/db/users";
+import { enterAsUser, enterWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
+import {
+  deleteWorkspace,
+  findRole,
+  findWorkspace,
+  listMemberIds,
+  listOwnWorkspaceIds,
+  lockWorkspace,
+  type Workspace,
+} from "@latchkey/db/workspaces";
+import { AppError } from "@latchkey/errors";
+import { endInvitation } from "./end-invitation.ts";
+import { requireFresh } from "./require-fresh.ts";
+
+/** A workspace of the user, and what happens to it if the user is deleted. */
+interface AffectedWorkspace {
+  readonly scope: WorkspaceScope;
+  readonly workspace: Workspace;
+  readonly role: Role;
+  /**
+   * `delete`: the user is the only member. `block`: the user is the last owner of a workspace with other members.
+   * `leave`: it stays as it is.
+   */
+  readonly fate: "delete" | "block" | "leave";
+}
+
+/** What the deletion of an account does, or why it isn't possible. */
+export interface DeletionPreview extends KeySummary {
+  /** The workspaces that are deleted with the account, because it is their only member. */
+  readonly deletedWorkspaces: readonly Workspace[];
+  /** The workspaces that have other members and no other owner. They prevent the deletion. */
+  readonly blockingWorkspaces: readonly Workspace[];
+  /** Whether this is the instance's operator and the instance has other users, which prevents the deletion. */
+  readonly isNeededOperator: boolean;
+}
+
+/** @throws {AppError} NOT_FOUND */
+export async function previewDeletion(trx: Trx, userId: UserId): Promise<DeletionPreview> {
+  const user = await findUser(trx, userId);
+  if (!user) throw userNotFound();
+  const affected: AffectedWorkspace[] = [];
+  for (const id of await listMemberships(trx, userId)) {
+    const found = await findAffected(trx, { userId, id });
+    if (found) affected.push(found);
+  }
+  const list = (fate: AffectedWorkspace["fate"]) =>
+    affected.filter((one) => one.fate === fate).map(({ workspace }) => workspace);
+  return {
+    ...(await summarizeKeys(trx, userId)),
+    deletedWorkspaces: list("delete"),
+    blockingWorkspaces: list("block"),
+    isNeededOperator: user.isOperator && (await hasOtherUser(trx, userId)),
+  };
+}
+
+interface Deletion {
+  readonly userId: UserId;
+  /** The session of the user who deletes their account; undefined for the operator's command. */
+  readonly sessionId?: SessionId;
+  readonly origin: Origin;
+  readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
+}
+
+/** How many times to retry if the user joins another workspace concurrently. */
+const attempts = 20;
+
+/**
+ * Deletes an account with everything that belongs to it: sessions, API keys, memberships, the password, invitations that
+ * the user sent, and the workspaces of which the user is the only member. Once this returns, every node rejects the
+ * keys, and the email address can be registered again.
+ * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, or the operator of an
+ *   instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without a recent password.
+ */
+export async function deleteAccount(deletion: Deletion): Promise<void> {
+  requireFresh(deletion.origin);
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    if (await deletion.transact((trx) => deleteIfMembershipsUnchanged(trx, deletion))) return;
+  }
+  const message = "The workspaces of this account changed while it was being deleted. Try again.";
+  throw new AppError("CONFLICT", { message });
+}
+
+/**
+ * Returns false if the user has joined a workspace since their workspaces were locked. Locks workspaces in the order of
+ * their IDs, then the user, and the counters of the user's keys last, as every other transaction does.
+ */
+async function deleteIfMembershipsUnchanged(
+  trx: Trx,
+  { userId, sessionId, origin }: Deletion,
+): Promise<boolean> {
+  const user = await findUser(trx, userId);
+  if (!user) throw sessionId ? sessionEnded() : userNotFound();
+  if (user.isOperator) await lockSignUps(trx);
+  const locked = await lockMemberships(trx, userId);
+  if (!(await lockUserForDeletion(trx, userId))) throw sessionId ? sessionEnded() : userNotFound();
+  if (sessionId && !(await isSessionLive(trx, sessionId))) throw sessionEnded();
+  const current = await listMemberships(trx, userId);
+  if (!new Set(current).isSubsetOf(new Set(locked))) return false;
+  if (user.isOperator && (await hasOtherUser(trx, userId))) throw operatorIsNeeded();
+  const affected: AffectedWorkspace[] = [];
+  for (const id of current) {
+    const found = await findAffected(trx, { userId, id });
+    if (found) affected.push(found);
+  }
+  const blocking = affected.filter(({ fate }) => fate === "block").map(({ workspace }) => workspace);
+  if (blocking.length > 0) throw ownershipIsNeeded(blocking);
+  for (const one of affected) {
+    if (one.fate === "leave") await leave(trx, { userId, origin }, one);
+    else await deleteOwnWorkspace(trx, one.scope);
+  }
+  // The lock on the user may have waited for a change of the name.
+  const { name } = (await findUser(trx, userId)) ?? user;
+  await deleteUser(trx, { id: userId, name });
+  return true;
+}
+
+async function listMemberships(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
+  return await listOwnWorkspaceIds(await enterAsUser(trx, userId), userId, null);
+}
+
+async function lockMemberships(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
+  const ids = await listMemberships(trx, userId);
+  for (const id of ids) {
+    const scope = openAsOperator(id);
+    await lockWorkspace(await enterWorkspace(trx, scope), scope);
+  }
+  return ids;
+}
+
+/** Returns undefined if the workspace was deleted, or the user removed, concurrently. */
+async function findAffected(
+  trx: Trx,
+  { userId, id }: { readonly userId: UserId; readonly id: WorkspaceId },
+): Promise<AffectedWorkspace | undefined> {
+  const scope = openAsOperator(id);
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const workspace = await findWorkspace(workspaceTrx, scope);
+  const role = await findRole(workspaceTrx, { userId, workspaceId: id });
+  if (!workspace || !role) return undefined;
+  const members = await listMemberIds(workspaceTrx, scope);
+  if (members.length === 1) return { scope, workspace, role, fate: "delete" };
+  const isLastOwner = role === "owner" && !(await hasOtherOwner(workspaceTrx, scope, userId));
+  return { scope, workspace, role, fate: isLastOwner ? "block" : "leave" };
+}
+
+/** Ends the membership and the invitations that the user sent, with an audit event each. */
+async function leave(
+  trx: Trx,
+  { userId, origin }: Pick<Deletion, "userId" | "origin">,
+  { scope, role }: AffectedWorkspace,
+): Promise<void> {
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  for (const { id, ...before } of await listSentInvitations(workspaceTrx, scope, userId)) {
+    await endInvitation(workspaceTrx, scope, id);
+    await appendAudit(workspaceTrx, scope, origin, { action: "invitation.revoked", targetId: id, before });
+  }
+  const event = { action: "member.account-deleted", targetId: userId, before: { role } } as const;
+  await appendAudit(workspaceTrx, scope, origin, event);
+  await deleteMember(workspaceTrx, scope, { userId });
+}
+
+/** No versions of keys are incremented: the only member's keys are deleted in the same transaction. */
+async function deleteOwnWorkspace(trx: Trx, scope: WorkspaceScope): Promise<void> {
+  await deleteWorkspace(await enterWorkspace(trx, scope), scope, { memberIds: [] });
+}
+
+function ownershipIsNeeded(workspaces: readonly Workspace[]): AppError {
+  const names = workspaces.slice(0, maxNames).map(({ name }) => `“${name}”`);
+  const omitted = workspaces.length - names.length;
+  const list = new Intl.ListFormat("en").format(omitted > 0 ? [...names, `${omitted} more`] : names);
+  const message = `The last owner of a workspace that has other members or service accounts can’t be deleted. Transfer the ownership, or delete the workspace, first: ${list}.`;
+  return new AppError("CONFLICT", { message });
+}
+
+/** The maximum number of workspaces that an error names. */
+const maxNames = 10;
+
+function operatorIsNeeded(): AppError {
+  const message =
+    "The operator can’t be deleted while the instance has other users, because nobody else could manage it.";
+  return new AppError("CONFLICT", { message });
+}
+
+function sessionEnded(): AppError {
+  return new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
+}
+
+function userNotFound(): AppError {
+  return new AppError("NOT_FOUND", { message: "There is no such user." });
+}

@@ -1,0 +1,311 @@
+// Deleting an account with everything that belongs to it.
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import type { Role } from "@latchkey/db/schema";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { deleteAccount } from "../src/domain/account-deletion.ts";
+import { updateKey } from "../src/domain/api-keys.ts";
+import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
+import { createResetLink } from "../src/domain/password-reset.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+let operator: UserId;
+beforeAll(async () => {
+  app = await startTestApp();
+  operator = (await app.addUser()).userId;
+});
+afterAll(() => app.close());
+
+interface Person {
+  readonly client: ReturnType<typeof openClient>["client"];
+  readonly userId: UserId;
+  readonly id: string;
+  readonly email: string;
+}
+
+async function addPerson(): Promise<Person> {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  return { client, userId, id: encodeId("user", userId), email };
+}
+
+async function addTeam(owner: Person, name = "Team") {
+  const { id } = await owner.client.workspaces.create.mutate({ name });
+  // The API has just created it.
+  return { id, scope: openAsOperator(decodeId("workspace", id) as WorkspaceId) };
+}
+
+type Team = Awaited<ReturnType<typeof addTeam>>;
+
+async function add({ scope }: Team, { userId }: Person, role: Role): Promise<void> {
+  const { db, quotas } = app.instance;
+  const edit = { scope, origin: commandOrigin };
+  await db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, quotas));
+}
+
+const remove = ({ client, email }: Person) => client.account.delete.mutate({ email });
+
+function removeByCommand({ userId }: Pick<Person, "userId">): Promise<void> {
+  const { db } = app.instance;
+  return deleteAccount({
+    userId,
+    origin: commandOrigin,
+    transact: (work) => db.transaction().execute(work),
+  });
+}
+
+const failsWith = (code: string, message?: string) => ({
+  data: { code },
+  ...(message === undefined ? {} : { message: expect.stringContaining(message) }),
+});
+
+async function call(secret: string): Promise<number> {
+  const response = await fetch(`${app.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${secret}` } });
+  await response.text();
+  return response.status;
+}
+
+/** The tables with a column that refers to a user, except logs, with the number of rows of this user. */
+async function countRows({ userId, email }: Person): Promise<Record<string, number>> {
+  const { rows } = await sql<{ table: string; count: number }>`
+    select 'users' as table, count(*) from users where id = ${userId}
+    union all select 'accounts', count(*) from accounts where user_id = ${userId}
+    union all select 'sessions', count(*) from sessions where user_id = ${userId}
+    union all select 'members', count(*) from members where user_id = ${userId}
+    union all select 'api_keys', count(*) from api_keys where user_id = ${userId}
+    union all select 'invitations', count(*) from invitations where invited_by = ${userId}
+    union all select 'security_events', count(*) from security_events where user_id = ${userId}
+    union all select 'sign_in_origins', count(*) from sign_in_origins where user_id = ${userId}
+    union all select 'verifications', count(*) from verifications where value like ${`${userId}%`}
+    union all select 'email', count(*) from users where email = ${email}`.execute(app.owner);
+  return Object.fromEntries(rows.map(({ table, count }) => [table, count]));
+}
+
+test("deletes everything that belongs to the user; the workspaces of others and their logs stay", async () => {
+  const [owner, leaver] = [await addPerson(), await addPerson()];
+  const team = await addTeam(owner);
+  await add(team, leaver, "admin");
+  const own = await addTeam(leaver, "Alone");
+  const { secret } = await app.addKey(leaver.userId);
+  const deleted = await app.addKey(leaver.userId);
+  expect(await call(secret)).toBe(200);
+  expect(await call(deleted.secret)).toBe(200);
+  await app.deleteKey(deleted);
+  await leaver.client.invitations.create.mutate({
+    workspaceId: team.id,
+    email: "new@example.com",
+    role: "member",
+  });
+  const options = { baseUrl: "", lifetimeSeconds: 60, origin: commandOrigin };
+  await createResetLink(app.instance.db, { id: leaver.userId }, options);
+  for (const count of Object.values(await countRows(leaver))) expect(count).toBeGreaterThan(0);
+  const counters = () =>
+    app.owner.selectFrom("key_counters").select("key_id").where("key_id", "in", [deleted.id]).execute();
+  expect(await counters()).toHaveLength(1);
+
+  await expect(leaver.client.account.delete.mutate({ email: owner.email })).rejects.toMatchObject(
+    failsWith("BAD_REQUEST"),
+  );
+  expect(await leaver.client.account.deletion.query()).toMatchObject({
+    keyCount: 1,
+    lastUsedAt: expect.stringMatching(/Z$/),
+    isNeededOperator: false,
+    blockingWorkspaces: [],
+    deletedWorkspaces: [{ name: "Ada’s workspace" }, { name: "Alone" }],
+  });
+  await leaver.client.account.delete.mutate({ email: leaver.email.toUpperCase() });
+
+  expect(await call(secret)).toBe(403);
+  for (const count of Object.values(await countRows(leaver))) expect(count).toBe(0);
+  expect(await counters()).toEqual([]);
+  expect(await leaver.client.session.current.query()).toBeNull();
+  const isGone = await app.owner
+    .selectFrom("workspaces")
+    .select("id")
+    .where("id", "=", own.scope.workspaceId)
+    .execute();
+  expect(isGone).toEqual([]);
+  const { items } = await owner.client.audit.list.query({ workspaceId: team.id });
+  const actor = { kind: "session", userId: leaver.id, name: "Ada" };
+  expect(items.slice(0, 2)).toMatchObject([
+    {
+      action: "member.account-deleted",
+      actor,
+      target: { id: leaver.id, name: "Ada" },
+      before: { role: "admin" },
+    },
+    { action: "invitation.revoked", actor, before: { email: "new@example.com", role: "member" } },
+  ]);
+  expect(items.find(({ action }) => action === "member.added")?.target).toMatchObject({ name: "Ada" });
+
+  // The email address is free again.
+  const { client } = openClient(app.baseUrl);
+  await expect(client.session.signIn.mutate({ email: leaver.email, password })).rejects.toMatchObject(
+    failsWith("UNAUTHORIZED"),
+  );
+  await client.session.signUp.mutate({ name: "Again", email: leaver.email, password });
+  expect((await client.session.current.query())?.workspaces).toHaveLength(1);
+});
+
+test("the last owner of a workspace with other members is refused, with the names of the workspaces", async () => {
+  const [owner, member] = [await addPerson(), await addPerson()];
+  const [first, second] = [await addTeam(owner, "First"), await addTeam(owner, "Second")];
+  await add(first, member, "admin");
+  await add(second, member, "viewer");
+  const { secret } = await app.addKey(owner.userId);
+  expect(await owner.client.account.deletion.query()).toMatchObject({
+    blockingWorkspaces: [{ name: "First" }, { name: "Second" }],
+  });
+  await expect(remove(owner)).rejects.toMatchObject(failsWith("CONFLICT", "“First” and “Second”"));
+  expect(await call(secret)).toBe(200);
+  for (const { id: workspaceId } of [first, second]) {
+    await owner.client.ownership.offer.mutate({ workspaceId, userId: member.id });
+    await member.client.ownership.accept.mutate({ workspaceId });
+  }
+  await remove(owner);
+  expect(await call(secret)).toBe(403);
+});
+
+test("needs a recent password and a live session", async () => {
+  const person = await addPerson();
+  await sql`
+    update sessions set created_at = created_at - interval '1 hour', authenticated_at = null
+    where user_id = ${person.userId}`.execute(app.owner);
+  await expect(remove(person)).rejects.toMatchObject({
+    data: { issues: [{ code: "reauthentication_required" }] },
+  });
+  await person.client.account.confirmPassword.mutate({ password });
+  await app.owner.deleteFrom("sessions").where("user_id", "=", person.userId).execute();
+  await expect(remove(person)).rejects.toMatchObject(failsWith("UNAUTHORIZED"));
+  expect(await countRows(person)).toMatchObject({ users: 1 });
+});
+
+test("the operator can be deleted only as the last user; the next account is the operator", async () => {
+  const other = await startTestApp();
+  try {
+    const { db } = other.instance;
+    const transact: Parameters<typeof deleteAccount>[0]["transact"] = (work) =>
+      db.transaction().execute(work);
+    const [first, second] = [await other.addUser(), await other.addUser()];
+    const remove = ({ userId }: Pick<Person, "userId">) =>
+      deleteAccount({ userId, origin: commandOrigin, transact });
+    await expect(remove(first)).rejects.toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringContaining("The operator can’t be deleted"),
+    });
+    await remove(second);
+    // However a sign-up and the deletion overlap, an instance with users has an operator.
+    const [, next] = await Promise.all([remove(first).catch(() => undefined), other.addUser()]);
+    const operators = await other.owner
+      .selectFrom("users")
+      .select("id")
+      .where("is_operator", "=", true)
+      .execute();
+    expect(operators).toHaveLength(1);
+    expect([first.userId, next.userId]).toContain(operators[0]?.id);
+  } finally {
+    await other.close();
+  }
+});
+
+test("of two last owners who delete their accounts at the same time, one is refused", async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const [one, other, member] = [await addPerson(), await addPerson(), await addPerson()];
+    const team = await addTeam(one);
+    await add(team, other, "owner");
+    await add(team, member, "viewer");
+    const outcomes = await Promise.allSettled([remove(one), remove(other)]);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const outcome of outcomes)
+      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(failsWith("CONFLICT"));
+  }
+});
+
+test("concurrent deletions of one account: one succeeds, and none fails with an internal error", async () => {
+  const person = await addPerson();
+  const outcomes = await Promise.allSettled([remove(person), remove(person), removeByCommand(person)]);
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  for (const outcome of outcomes)
+    if (outcome.status === "rejected") {
+      const { code = outcome.reason.data?.code } = outcome.reason;
+      expect(["UNAUTHORIZED", "NOT_FOUND"]).toContain(code);
+    }
+});
+
+test("accounts are deleted while others are, roles change, keys are edited and used, and people sign in, without a deadlock", async () => {
+  const owner = await addPerson();
+  const team = await addTeam(owner);
+  const people = await Promise.all(Array.from({ length: 6 }, () => addPerson()));
+  const second = await addTeam(owner);
+  for (const person of people) {
+    await add(team, person, "admin");
+    await add(second, person, "member");
+  }
+  const keys = await Promise.all(people.flatMap(({ userId }) => [app.addKey(userId), app.addKey(userId)]));
+  const { db, quotas } = app.instance;
+  const edit = { scope: team.scope, origin: commandOrigin };
+  const run = db.transaction();
+  const allowed = new Set(["NOT_FOUND", "FORBIDDEN", "UNAUTHORIZED", "PRECONDITION_FAILED"]);
+  const deadlocks = async () => {
+    const { rows } = await sql<{ deadlocks: number }>`
+      select deadlocks from pg_stat_database where datname = current_database()`.execute(app.owner);
+    return rows[0]?.deadlocks;
+  };
+  const before = await deadlocks();
+  const statuses: number[] = [];
+  const outcomes = await Promise.allSettled([
+    ...people.map(remove),
+    ...people.map(({ userId }) =>
+      run.execute((trx) =>
+        changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, quotas),
+      ),
+    ),
+    ...people
+      .slice(3)
+      .map(({ userId }) =>
+        run.execute((trx) => removeMember(trx, { ...edit, scope: second.scope }, { userId })),
+      ),
+    ...keys.map(({ userId, id }) =>
+      run.execute((trx) =>
+        updateKey(
+          trx,
+          { userId, id, origin: commandOrigin },
+          { settings: { isReadOnly: true }, mayExpand: false },
+          quotas,
+        ),
+      ),
+    ),
+    ...people.map(({ email }) => openClient(app.baseUrl).client.session.signIn.mutate({ email, password })),
+    ...[...keys, ...keys.toReversed()].map(async ({ secret }) => statuses.push(await call(secret))),
+  ]);
+  for (const outcome of outcomes)
+    if (outcome.status === "rejected") {
+      const { code = outcome.reason.data?.code } = outcome.reason;
+      expect(allowed, String(outcome.reason)).toContain(code);
+    }
+  expect(outcomes.slice(0, people.length).map(({ status }) => status)).toEqual(people.map(() => "fulfilled"));
+  expect(new Set(statuses).isSubsetOf(new Set([200, 403]))).toBe(true);
+  for (const { secret } of keys) expect(await call(secret)).toBe(403);
+  expect(await deadlocks()).toBe(before);
+  expect((await owner.client.members.list.query({ workspaceId: team.id })).total).toBe(1);
+});
+
+test("the operator's command deletes any other user, and the audit log names the command", async () => {
+  const [owner, member] = [await addPerson(), await addPerson()];
+  const team = await addTeam(owner);
+  await add(team, member, "viewer");
+  await removeByCommand(member);
+  const { items } = await owner.client.audit.list.query({ workspaceId: team.id });
+  expect(items[0]).toMatchObject({
+    action: "member.account-deleted",
+    actor: { kind: "command" },
+    target: { id: member.id, name: "Ada" },
+  });
+  await expect(removeByCommand(member)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(removeByCommand({ userId: operator })).rejects.toMatchObject({ code: "CONFLICT" });
+});

@@ -1,0 +1,153 @@
+import { Button, Group } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type OwnershipTransfer, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import dialogClasses from "../../ui/dialog.module.css";
+import { describeExactly } from "../../ui/elapsed.ts";
+import { Quoted } from "../../ui/quoted.tsx";
+import classes from "./ownership-transfer.module.css";
+
+interface NoticeProps {
+  readonly workspace: SessionWorkspace;
+  readonly transfer: OwnershipTransfer;
+}
+
+/** Shows a transfer to the member who can accept it, and to the owners of the workspace. */
+export function OwnershipTransferNotice({
+  ownId,
+  ...notice
+}: NoticeProps & { readonly ownId: string }): ReactElement | null {
+  if (notice.transfer.to.userId === ownId) return <OwnershipOffer {...notice} />;
+  return notice.workspace.role === "owner" ? <PendingTransfer {...notice} /> : null;
+}
+
+/** Refetches what a transfer changes. A rejection can mean that the transfer has ended. */
+function useRefresh({ id: workspaceId }: SessionWorkspace): () => Promise<unknown> {
+  const queryClient = useQueryClient();
+  return () =>
+    Promise.all([
+      queryClient.invalidateQueries({ queryKey: trpc.ownership.get.queryKey({ workspaceId }) }),
+      queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
+      queryClient.invalidateQueries({ queryKey: trpc.workspaces.get.queryKey({ workspaceId }) }),
+    ]);
+}
+
+/** The button in the notice disappears with it, so the focus moves to the page. */
+function finish(message: ReactElement | string): void {
+  document.getElementById("content")?.focus();
+  notifications.show({ message });
+}
+
+/** For the member who can accept the ownership. */
+function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
+  const [isOpen, dialog] = useDisclosure(false);
+  const refresh = useRefresh(workspace);
+  const input = { workspaceId: workspace.id };
+  const accept = useMutation(
+    trpc.ownership.accept.mutationOptions({
+      onSuccess: async () => {
+        dialog.close();
+        await refresh();
+        finish(
+          <>
+            You are now an owner of <Quoted>{workspace.name}</Quoted>.
+          </>,
+        );
+      },
+    }),
+  );
+  const decline = useMutation(
+    trpc.ownership.end.mutationOptions({
+      onSuccess: async () => {
+        await refresh();
+        finish("You declined the ownership.");
+      },
+      onError: async (error) => {
+        notifications.show({ message: describeFailure(error).message });
+        await refresh();
+      },
+    }),
+  );
+  const { from, expiresAt } = transfer;
+  return (
+    <section className={classes.notice} aria-label="Ownership">
+      <p>
+        <strong>
+          <bdi>{from.name}</bdi> offers you the ownership of this workspace.
+        </strong>{" "}
+        You can accept it until {describeExactly(new Date(expiresAt))}.
+      </p>
+      <Group gap={8}>
+        <Button variant="default" size="xs" loading={decline.isPending} onClick={() => decline.mutate(input)}>
+          Decline
+        </Button>
+        <Button size="xs" onClick={dialog.open}>
+          Accept ownership
+        </Button>
+      </Group>
+      <ConfirmDialog
+        isOpen={isOpen}
+        title={
+          <>
+            Become the owner of <Quoted>{workspace.name}</Quoted>?
+          </>
+        }
+        action="Become the owner"
+        isDangerous={false}
+        isBusy={accept.isPending}
+        failure={accept.error ? describeFailure(accept.error) : undefined}
+        onCancel={dialog.close}
+        onClosed={() => {
+          if (accept.isError) void refresh();
+          accept.reset();
+        }}
+        onConfirm={() => accept.mutate(input)}
+      >
+        <p className={dialogClasses.words}>
+          You can then do everything in this workspace, and delete it. <Quoted>{from.name}</Quoted> becomes an
+          admin. Both changes apply to your API keys too, from their next request.
+        </p>
+      </ConfirmDialog>
+    </section>
+  );
+}
+
+/** For the owners of the workspace. */
+function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
+  const refresh = useRefresh(workspace);
+  const withdraw = useMutation(
+    trpc.ownership.end.mutationOptions({
+      onSuccess: async () => {
+        await refresh();
+        finish("The offer of the ownership was withdrawn.");
+      },
+      onError: async (error) => {
+        notifications.show({ message: describeFailure(error).message });
+        await refresh();
+      },
+    }),
+  );
+  return (
+    <section className={classes.notice} aria-label="Ownership">
+      <p>
+        <strong>
+          The ownership is offered to <bdi>{transfer.to.name}</bdi>.
+        </strong>{" "}
+        The offer can be accepted until {describeExactly(new Date(transfer.expiresAt))}. Then{" "}
+        <bdi>{transfer.from.name}</bdi> becomes an admin.
+      </p>
+      <Button
+        variant="default"
+        size="xs"
+        loading={withdraw.isPending}
+        onClick={() => withdraw.mutate({ workspaceId: workspace.id })}
+      >
+        Withdraw offer
+      </Button>
+    </section>
+  );
+}

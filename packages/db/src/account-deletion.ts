@@ -1,0 +1,84 @@
+import { sql } from "kysely";
+import type { InvitationId, UserId } from "./ids.ts";
+import type { Db, Role, Trx } from "./schema.ts";
+import type { User } from "./users.ts";
+import { deleteVerifications } from "./verifications.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/**
+ * Locks a user against every other change, including new rows that refer to the user, until the transaction ends. Unlike
+ * `lockUsers`, it takes the strongest lock at once: a transaction that upgraded its lock for the deletion could deadlock
+ * with one that has just added such a row. Returns false if the user no longer exists.
+ */
+export async function lockUserForDeletion(trx: Trx, id: UserId): Promise<boolean> {
+  const row = await trx.selectFrom("users").select("id").where("id", "=", id).forUpdate().executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Makes sign-ups wait until the transaction ends. The next account of an instance without users becomes the operator,
+ * and a sign-up that still saw the operator would leave the instance without one. Call it before any lock on a row.
+ */
+export async function lockSignUps(trx: Trx): Promise<void> {
+  await sql`lock table users in share row exclusive mode`.execute(trx);
+}
+
+/** Whether the instance has a user other than this one. */
+export async function hasOtherUser(db: Db, id: UserId): Promise<boolean> {
+  const row = await db.selectFrom("users").select("id").where("id", "!=", id).limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The API keys that stop working if their owner is deleted. */
+export interface KeySummary {
+  readonly keyCount: number;
+  /** When one of them was last used. */
+  readonly lastUsedAt: Date | null;
+}
+
+export async function summarizeKeys(db: Db, userId: UserId): Promise<KeySummary> {
+  return await db
+    .selectFrom("api_keys")
+    .innerJoin("key_counters", "key_counters.key_id", "api_keys.id")
+    .select((eb) => [
+      eb.fn.countAll<number>().as("keyCount"),
+      eb.fn.max("key_counters.last_used_at").as("lastUsedAt"),
+    ])
+    .where("api_keys.user_id", "=", userId)
+    .where("api_keys.deleted_at", "is", null)
+    .executeTakeFirstOrThrow();
+}
+
+/** Lists the invitations to a workspace that a user sent. */
+export async function listSentInvitations(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  userId: UserId,
+): Promise<{ id: InvitationId; email: string; role: Role }[]> {
+  return await trx
+    .selectFrom("invitations")
+    .select(["id", "email", "role"])
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("invited_by", "=", userId)
+    .orderBy("id")
+    .execute();
+}
+
+/**
+ * Deletes a user with the password, sessions, memberships, API keys and everything else that belongs to them, and keeps
+ * the name for audit logs. After the commit, every node rejects the keys. Lock the user with {@link lockUserForDeletion}
+ * first, and call this last in the transaction.
+ */
+export async function deleteUser(trx: Trx, { id, name }: Pick<User, "id" | "name">): Promise<void> {
+  await trx.insertInto("former_users").values({ id, name }).execute();
+  for (const purpose of ["password-reset", "email-change", "second-factor"] as const)
+    await deleteVerifications(trx, { purpose, subject: id });
+  // No statement of admission waits for the counters of deleted keys, because their versions have changed. There can be
+  // very many, so they are deleted before the counters of usable keys are locked.
+  await trx.deleteFrom("api_keys").where("user_id", "=", id).where("deleted_at", "is not", null).execute();
+  // In the order in which admission locks them, so that the two can't deadlock.
+  await sql`
+    select from key_counters where key_id in (select id from api_keys where user_id = ${id})
+    order by key_id for update`.execute(trx);
+  await trx.deleteFrom("users").where("id", "=", id).execute();
+}

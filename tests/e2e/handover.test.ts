@@ -1,0 +1,155 @@
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { callOpenApi, createKey, enter, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada, who is the operator, hands her workspace over to Grace and leaves. Then Grace deletes her account. Each test
+// continues where the previous one ended.
+
+let ada: Page;
+let grace: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+let graceKey: string;
+const graceEmail = "grace@example.com";
+
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+  ({ page: ada } = await browser.open());
+  await enter(ada, baseUrl);
+  workspace = await getWorkspace(ada);
+  const user = ["user", "create", "--email", graceEmail, "--name", "Grace Hopper", "--password-stdin"];
+  await command(user, visitor.password);
+  const member = ["--workspace", workspace.id, "--user", graceEmail, "--role", "member"];
+  await command(["member", "add", ...member]);
+  ({ page: grace } = await browser.open());
+  const data = { email: graceEmail, password: visitor.password };
+  await grace.context().request.post(`${baseUrl}/trpc/session.signIn`, { data });
+  await grace.goto(`${baseUrl}/favicon.svg`);
+  graceKey = await createKey(grace, "Nightly backup");
+});
+
+const addressOf = (page = "") => `${environment.baseUrl}/w/${workspace.slug}${page}`;
+const profile = () => `${environment.baseUrl}/account/profile`;
+const noticeOf = (page: Page) => page.getByRole("region", { name: "Ownership" });
+const roleOf = (page: Page, name: string) =>
+  page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
+
+const phone: BrowserContextOptions = {
+  viewport: { width: 375, height: 740 },
+  isMobile: true,
+  hasTouch: true,
+};
+
+/** Axe's findings in light and dark, and by how much the page is too wide for a phone. */
+async function findProblems(page: Page): Promise<unknown> {
+  const problems = await findProblemsInBothSchemes(page);
+  const overflow = await page.evaluate(
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+  );
+  return problems.length > 0 || overflow !== 0 ? { problems, overflow } : undefined;
+}
+
+async function openOnPhone(page: Page): Promise<Page> {
+  const { page: copy } = await environment.browser.open(phone);
+  await copy.context().addCookies(await page.context().cookies());
+  return copy;
+}
+
+test("an owner offers the ownership to a member, and can withdraw the offer", async () => {
+  await ada.goto(addressOf("/members"));
+  const offer = async () => {
+    await ada.getByRole("combobox", { name: "Role of Grace Hopper" }).click();
+    await ada.getByRole("option", { name: "Owner" }).click();
+    await ada.getByRole("dialog").getByRole("button", { name: "Offer the ownership" }).click();
+    await noticeOf(ada).getByText("The ownership is offered to Grace Hopper.").waitFor();
+  };
+  await offer();
+  await noticeOf(ada).getByRole("button", { name: "Withdraw offer" }).click();
+  await noticeOf(ada).waitFor({ state: "detached" });
+  await offer();
+  expect(await findProblems(ada)).toBeUndefined();
+});
+
+test("the member sees the offer on the overview and the members page, and declines or accepts it by keyboard", async () => {
+  await grace.goto(addressOf());
+  await noticeOf(grace).getByText("Ada Lovelace offers you the ownership of this workspace.").waitFor();
+  const small = await openOnPhone(grace);
+  await small.goto(addressOf());
+  await noticeOf(small).getByRole("button", { name: "Accept ownership" }).click();
+  await small.getByRole("dialog", { name: /^Become the owner of/ }).waitFor();
+  expect(await findProblems(small)).toBeUndefined();
+  await small.keyboard.press("Escape");
+  await small.getByRole("dialog").waitFor({ state: "detached" });
+  await noticeOf(small).getByRole("button", { name: "Decline" }).click();
+  await noticeOf(small).waitFor({ state: "detached" });
+  await small.close();
+
+  const { to } = await proceduresOf(ada).ownership.offer.mutate({
+    workspaceId: workspace.id,
+    userId: (await proceduresOf(grace).session.current.query())?.user.id ?? "",
+  });
+  expect(to.name).toBe("Grace Hopper");
+  await grace.goto(addressOf("/members"));
+  await noticeOf(grace).getByRole("button", { name: "Accept ownership" }).focus();
+  await grace.keyboard.press("Enter");
+  const dialog = grace.getByRole("dialog", { name: /^Become the owner of/ });
+  await dialog.getByText("becomes an admin.").waitFor();
+  await dialog.getByRole("button", { name: "Become the owner" }).focus();
+  await grace.keyboard.press("Enter");
+  await grace.getByText(/^You are now an owner of/).waitFor();
+  await noticeOf(grace).waitFor({ state: "detached" });
+  await grace.getByRole("combobox", { name: "Role of Ada Lovelace" }).waitFor();
+  await expect.poll(() => roleOf(grace, "Grace Hopper").textContent()).toContain("Owner");
+});
+
+test("the former owner is an admin", async () => {
+  await ada.goto(addressOf("/members"));
+  await expect.poll(() => roleOf(ada, "Grace Hopper").textContent()).toContain("Owner");
+  expect(await noticeOf(ada).count()).toBe(0);
+  const { role } = await proceduresOf(ada).workspaces.get.query({ workspaceId: workspace.id });
+  expect(role).toBe("admin");
+});
+
+test("neither the operator nor the last owner of a workspace with other members can delete their account", async () => {
+  await ada.goto(profile());
+  await ada.getByRole("button", { name: "Delete account" }).click();
+  await ada.getByRole("dialog").getByText("You are the operator of this instance").waitFor();
+  const small = await openOnPhone(grace);
+  await small.goto(profile());
+  await small.getByRole("button", { name: "Delete account" }).click();
+  const dialog = small.getByRole("dialog", { name: "Delete your account?" });
+  await dialog.getByText("You are the last owner of these workspaces").waitFor();
+  await dialog.getByRole("link", { name: "Ada Lovelace’s workspace" }).waitFor();
+  expect(await findProblems(small)).toBeUndefined();
+  await small.close();
+});
+
+test("the former owner leaves", async () => {
+  await ada.goto(addressOf("/members"));
+  await ada.getByRole("button", { name: "Leave the workspace" }).click();
+  await ada.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+  await ada.getByText(/^You have left/).waitFor();
+});
+
+test("deletes the account with its workspaces, after the email address was typed", async () => {
+  expect((await callOpenApi(environment.baseUrl, graceKey)).status).toBe(200);
+  await grace.goto(profile());
+  await grace.getByRole("button", { name: "Delete account" }).click();
+  const dialog = grace.getByRole("dialog", { name: "Delete your account?" });
+  await dialog.getByText(/^1 key stops working; last used/).waitFor();
+  const names = await dialog.getByRole("listitem").allTextContents();
+  expect(names.sort()).toEqual(["Ada Lovelace’s workspace", "Grace Hopper’s workspace"]);
+  expect(await findProblems(grace)).toBeUndefined();
+  const button = dialog.getByRole("button", { name: "Delete account" });
+  await button.click();
+  await dialog.getByText(`Enter “${graceEmail}” to confirm.`).waitFor();
+  await dialog.getByLabel(`Type ${graceEmail} to confirm`).fill("Grace@example.com");
+  await grace.keyboard.press("Enter");
+  await grace.waitForURL(/\/sign-in/);
+  expect((await callOpenApi(environment.baseUrl, graceKey)).status).toBe(403);
+  await grace.getByLabel("Email").fill(graceEmail);
+  await grace.getByLabel("Password").fill(visitor.password);
+  await grace.getByRole("button", { name: "Sign in" }).click();
+  await grace.getByText("The email address or password is wrong.").waitFor();
+});
