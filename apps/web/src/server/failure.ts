@@ -15,18 +15,6 @@ export interface Failure {
   readonly issues: readonly FieldIssue[];
 }
 
-/** An error response to a call that tRPC didn't make. */
-export class ResponseError extends Error {
-  override readonly name = "ResponseError";
-  /** The body of the response, parsed. */
-  readonly body: unknown;
-
-  constructor(body: unknown) {
-    super("The server responded with an error.");
-    this.body = body;
-  }
-}
-
 /** An error of one field. The app shows its message and doesn't use its code. */
 type FieldIssue = Pick<Issue, "path" | "message">;
 
@@ -35,9 +23,7 @@ export function describeFailure(error: unknown): Failure {
   const rejection =
     error instanceof TRPCClientError
       ? (parseProcedureError(error) ?? parseErrorBody(error.meta?.responseJSON))
-      : error instanceof ResponseError
-        ? parseErrorBody(error.body)
-        : undefined;
+      : undefined;
   return (
     rejection ?? {
       code: "NO_ANSWER",
@@ -58,7 +44,7 @@ function parseProcedureError({ data, message }: TRPCClientError<never>): Failure
  * Parses the error of a call that no procedure handled, for example during startup:
  * `{ error: { code, … } }`.
  */
-function parseErrorBody(body: unknown): Failure | undefined {
+export function parseErrorBody(body: unknown): Failure | undefined {
   return isRecord(body) && isRecord(body.error) ? toFailure(body.error, body.error.message) : undefined;
 }
 

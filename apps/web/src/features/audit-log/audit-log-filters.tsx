@@ -1,8 +1,9 @@
 import { Select, TextInput } from "@mantine/core";
 import { type ReactElement, useEffect, useState } from "react";
 import { actionTitles } from "../../server/action-titles.ts";
+import { isAction } from "./audit-log-filter.ts";
 import classes from "./audit-log-filters.module.css";
-import { type AuditLogSearch, isAction, isDay, isTarget } from "./audit-log-search.ts";
+import { type AuditLogSearch, isDay, isTarget } from "./audit-log-search.ts";
 import { PersonFilter } from "./person-filter.tsx";
 
 interface AuditLogFiltersProps {

@@ -1,6 +1,6 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconDownload, IconFilter } from "@tabler/icons-react";
+import { IconSearch } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -86,7 +86,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
               ? "Loading…"
               : !failure && events && describeCount(events.length, log.hasNextPage)}
           </span>
-          <Button variant="default" leftSection={<IconDownload size={16} />} onClick={exporting.open}>
+          <Button variant="default" onClick={exporting.open}>
             Export
           </Button>
         </div>
@@ -154,7 +154,7 @@ function TargetLink({ target }: AuditEvent): ReactElement {
         />
       )}
     >
-      <IconFilter size={16} />
+      <IconSearch size={16} />
     </ActionIcon>
   );
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { parseAuditLogSearch, toFilter } from "./audit-log-search.ts";
+import { toFilter } from "./audit-log-filter.ts";
+import { parseAuditLogSearch } from "./audit-log-search.ts";
 
 test("parses an action", () => {
   expect(parseAuditLogSearch({ action: "member.role-changed" })).toEqual({ action: "member.role-changed" });
@@ -23,6 +24,7 @@ test.each([
   { target: "evt_01h455vb4pex5vsknk084sn02q" },
   { from: "yesterday" },
   { from: "2026-02-30" },
+  { from: "2026-13-01" },
   { to: "0002-03-01" },
   { to: 3 },
 ])("drops the invalid filter %j", (search) => {
@@ -37,4 +39,9 @@ test("filters from the beginning of the first day to the end of the last one, in
     to: new Date(2026, 3, 1).toISOString(),
   });
   expect(toFilter({})).toEqual({});
+});
+
+test("filters by an action, and by no text that only looks like one", () => {
+  expect(toFilter({ action: "member.removed" })).toEqual({ action: "member.removed" });
+  expect(toFilter({ action: "member.cheered" })).toEqual({});
 });

@@ -1,8 +1,7 @@
-import { type AuditAction, actionTitles } from "../../server/action-titles.ts";
-
 /** The search part of the URL of the audit log. */
 export interface AuditLogSearch {
-  readonly action?: AuditAction;
+  /** An action, or a text of its form, which filters nothing: the router is loaded without the list of actions. */
+  readonly action?: string;
   /** The ID of the user who made the changes. */
   readonly actor?: string;
   /** The ID of the member, API key, invitation or workspace that was changed. */
@@ -24,8 +23,9 @@ export function parseAuditLogSearch(search: Record<string, unknown>): AuditLogSe
   };
 }
 
-export function isAction(text: unknown): text is AuditAction {
-  return typeof text === "string" && Object.hasOwn(actionTitles, text);
+/** Whether a text has the form of an action, such as `member.role-changed`. */
+function isAction(text: unknown): text is string {
+  return typeof text === "string" && /^[a-z-]+\.[a-z-]+$/.test(text);
 }
 
 /** Whether a text is the ID of something that an event can be about. */
@@ -37,30 +37,13 @@ function isIdOf(text: unknown, prefix: string): text is string {
   return typeof text === "string" && new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`).test(text);
 }
 
-/** Whether a text is a day that exists. */
+/** Whether a text is a day that exists, in a year of four digits: a year that is being typed has fewer. */
 export function isDay(text: unknown): text is string {
-  return typeof text === "string" && /^\d{4}-\d{2}-\d{2}$/.test(text) && startOfDay(text) !== undefined;
-}
-
-/** The filter in a call of the API. The last day is included. */
-export function toFilter({ action, actor, target, from, to }: AuditLogSearch) {
-  const start = from === undefined ? undefined : startOfDay(from);
-  const end = to === undefined ? undefined : startOfDay(to, 1);
-  return {
-    ...(action && { action }),
-    ...(actor && { actorId: actor }),
-    ...(target && { targetId: target }),
-    ...(start && { from: start.toISOString() }),
-    ...(end && { to: end.toISOString() }),
-  };
-}
-
-/** The beginning of a day in the reader's time zone, or of a later one; undefined for a day that doesn't exist. */
-function startOfDay(day: string, laterDays = 0): Date | undefined {
-  const [year = 0, month = 0, date = 0] = day.split("-").map(Number);
-  // Days before the year 1000 are the beginning of one that is being typed.
-  if (year < 1000) return undefined;
-  const start = new Date(year, month - 1, date);
-  if (start.getMonth() !== month - 1 || start.getDate() !== date) return undefined;
-  return new Date(year, month - 1, date + laterDays);
+  // For a day that doesn't exist, such as February 30, the time is that of another day.
+  return (
+    typeof text === "string" &&
+    /^[1-9]\d{3}-\d\d-\d\d$/.test(text) &&
+    !Number.isNaN(Date.parse(text)) &&
+    new Date(text).toISOString().startsWith(text)
+  );
 }

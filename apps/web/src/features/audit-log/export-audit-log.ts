@@ -1,5 +1,4 @@
-import { ResponseError } from "../../server/failure.ts";
-import type { toFilter } from "./audit-log-search.ts";
+import type { toFilter } from "./audit-log-filter.ts";
 
 export type ExportFormat = "csv" | "ndjson";
 
@@ -10,6 +9,18 @@ interface ExportedLog {
 }
 
 const lineFeed = 10;
+
+/** An error response of the server. */
+export class ResponseError extends Error {
+  override readonly name = "ResponseError";
+  /** The body of the response, parsed. */
+  readonly body: unknown;
+
+  constructor(body: unknown) {
+    super("The server responded with an error.");
+    this.body = body;
+  }
+}
 
 /**
  * Downloads the events that match. The browser, and not this code, decides whether a large file is kept in memory.

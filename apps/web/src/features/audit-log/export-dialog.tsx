@@ -2,14 +2,15 @@ import { Button, Group, Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useRef, useState } from "react";
-import { describeFailure, ResponseError } from "../../server/failure.ts";
+import { describeFailure, parseErrorBody } from "../../server/failure.ts";
 import type { SessionWorkspace } from "../../server/trpc.ts";
 import { Choice, Choices } from "../../ui/choice.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { type AuditLogSearch, toFilter } from "./audit-log-search.ts";
-import { type ExportFormat, exportAuditLog, saveFile } from "./export-audit-log.ts";
+import { toFilter } from "./audit-log-filter.ts";
+import type { AuditLogSearch } from "./audit-log-search.ts";
+import { type ExportFormat, exportAuditLog, ResponseError, saveFile } from "./export-audit-log.ts";
 
 interface ExportDialogProps {
   readonly workspace: SessionWorkspace;
@@ -97,7 +98,7 @@ function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen"
 function ExportFailure({ error }: { readonly error: Error }): ReactElement {
   const { message, requestId } =
     error instanceof ResponseError
-      ? describeFailure(error)
+      ? (parseErrorBody(error.body) ?? describeFailure(error))
       : { message: "The export stopped before it was complete. Try again.", requestId: undefined };
   return <FormFailure message={message} requestId={requestId} />;
 }

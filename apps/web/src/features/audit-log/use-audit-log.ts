@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import { type AuditLogSearch, toFilter } from "./audit-log-search.ts";
+import { toFilter } from "./audit-log-filter.ts";
+import type { AuditLogSearch } from "./audit-log-search.ts";
 
 /** The paginated query for the audit log of a workspace, newest first. */
 function auditLogQuery(workspaceId: string, search: AuditLogSearch) {
