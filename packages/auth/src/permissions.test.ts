@@ -18,10 +18,15 @@ test("each role has exactly its documented permissions", () => {
       "members:manage",
       "audit:read",
       "keys:read",
+      "webhooks:manage",
     ],
     member: ["workspace:read", "members:read"],
     viewer: ["workspace:read", "members:read"],
   });
+});
+
+test("a viewer only reads", () => {
+  expect(listPermissions("viewer").filter((permission) => !permission.endsWith(":read"))).toEqual([]);
 });
 
 test("each role has all permissions of the roles after it", () => {
