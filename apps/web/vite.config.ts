@@ -25,7 +25,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|palette|password-dialog|secret-field|use-commands/.test(
+    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|ownership-transfer|palette|password-dialog|secret-field|use-commands/.test(
       path,
     ) &&
     !tableModules.test(path) &&
