@@ -1,4 +1,4 @@
-import { ActionIcon, Kbd, UnstyledButton } from "@mantine/core";
+import { ActionIcon, UnstyledButton } from "@mantine/core";
 import { IconBook2, IconMenu2, IconSearch } from "@tabler/icons-react";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -52,7 +52,7 @@ export function Header(props: HeaderProps): ReactElement {
       >
         <IconSearch size={16} />
         <span className={classes.searchWords}>Search or jump to</span>
-        <Kbd className={classes.shortcut} data-keys={isApple ? "⌘ K" : "Ctrl K"} />
+        <kbd className={classes.shortcut} data-keys={isApple ? "⌘ K" : "Ctrl K"} />
       </UnstyledButton>
       <div className={classes.right}>
         <a

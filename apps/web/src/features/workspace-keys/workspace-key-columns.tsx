@@ -1,4 +1,3 @@
-import { IconRobot } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { WorkspaceKey } from "../../server/trpc.ts";
@@ -51,12 +50,7 @@ export function workspaceKeyColumns(
       minWidth: 120,
       rank: 2,
       cell: ({ owner }) => (
-        <bdi title={owner.email ?? "Service account"}>
-          {owner.kind === "service_account" && (
-            <IconRobot className={classes.kind} size={14} role="img" aria-label="Service account" />
-          )}
-          {owner.id === ownId ? "You" : owner.name}
-        </bdi>
+        <bdi title={owner.email ?? undefined}>{owner.id === ownId ? "You" : nameOwner(owner)}</bdi>
       ),
     },
     {
@@ -124,6 +118,10 @@ export function workspaceKeyColumns(
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
   ];
+}
+
+function nameOwner({ name, kind }: WorkspaceKey["owner"]): string {
+  return kind === "person" ? name : `${name} (service account)`;
 }
 
 function Status({ apiKey }: { readonly apiKey: WorkspaceKey }): ReactElement {
