@@ -14,10 +14,19 @@ const tableModules =
 const eventModules = /\/src\/(server\/describe-event|ui\/event-sentence)\./;
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
-const formLibraries = /@mantine\/form|@mantine\/core\/.*\/Textarea\/|klona|fast-deep-equal/;
+const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
+/** Apart from the other form libraries, because most pages with a form have no field of several lines. */
+const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 
 function isFirstLibrary(path: string): boolean {
-  const others = [referenceLibraries, dialogLibraries, factorLibraries, formLibraries, tableModules];
+  const others = [
+    referenceLibraries,
+    dialogLibraries,
+    factorLibraries,
+    formLibraries,
+    textAreaLibraries,
+    tableModules,
+  ];
   return path.includes("node_modules") && !others.some((libraries) => libraries.test(path));
 }
 
@@ -49,12 +58,14 @@ export default defineConfig({
             { name: "libraries", test: isFirstLibrary },
             { name: "shared", test: isShared },
             { name: "forms", test: formLibraries },
+            { name: "text-areas", test: textAreaLibraries },
             { name: "tables", test: tableModules },
             { name: "events", test: eventModules },
             {
               name: "security",
               test: /features\/security\/(security-page|sessions-section|factor|use-factors|describe)/,
             },
+            { name: "api-key-columns", test: /features\/api-keys\/api-key-columns/ },
             {
               name: "service-account",
               test: /service-accounts\/(service-account-page|service-account-keys|service-account-danger)/,
