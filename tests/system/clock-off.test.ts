@@ -47,6 +47,8 @@ beforeAll(async () => {
     { clock: "an hour ahead", offMs: hourMs, node: ahead },
     { clock: "an hour behind", offMs: -hourMs, node: behind },
   ];
+  // The first account is the only operator, who can't be disabled.
+  await signUp(right.baseUrl, "operator@example.com");
   account = await signUp(right.baseUrl);
 });
 

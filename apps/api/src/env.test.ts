@@ -21,10 +21,13 @@ test("treats an empty variable as unset", () => {
 });
 
 test("by default, trusts no proxy and keeps the history for 90 days; proxies are IP ranges", () => {
-  expect(readEnv({})).toMatchObject({ trustedProxies: [], historyDays: 90 });
-  expect(readEnv({ TRUSTED_PROXIES: "10.0.0.0/8, ::1", HISTORY_DAYS: "7" })).toMatchObject({
+  expect(readEnv({})).toMatchObject({ trustedProxies: [], historyDays: 90, instanceLogDays: 365 });
+  expect(
+    readEnv({ TRUSTED_PROXIES: "10.0.0.0/8, ::1", HISTORY_DAYS: "7", INSTANCE_LOG_DAYS: "30" }),
+  ).toMatchObject({
     trustedProxies: ["10.0.0.0/8", "::1"],
     historyDays: 7,
+    instanceLogDays: 30,
   });
 });
 
@@ -120,6 +123,8 @@ test.each([
   ["CORS_ORIGINS", "https://*.example.com"],
   ["CORS_ORIGINS", "https://app.example.com,"],
   ["HISTORY_DAYS", "0"],
+  ["INSTANCE_LOG_DAYS", "29"],
+  ["INSTANCE_LOG_DAYS", "99999"],
   ["MAX_SESSIONS_PER_USER", "0"],
   ["MAX_SESSIONS_PER_USER", "many"],
   ["MAX_SIGN_UPS_PER_HOUR", "0"],

@@ -33,6 +33,8 @@ export interface Env {
   readonly webhookNetworks: readonly string[];
   /** How long the hourly history of keys is kept, in days. */
   readonly historyDays: number;
+  /** How long the instance log is kept, in days. */
+  readonly instanceLogDays: number;
   /** A sign-in beyond this ends the user's oldest session. */
   readonly maxSessionsPerUser: number;
   /** Sign-ups per network: an IPv4 address or an IPv6 /64 network. */
@@ -122,6 +124,12 @@ const schema = z.object({
       .regex(/^[1-9]\d{0,3}$/, "must be a number of days from 1 to 9999")
       .transform(Number),
   ),
+  INSTANCE_LOG_DAYS: optional(
+    z
+      .string()
+      .regex(/^([3-9]\d|[1-9]\d{2,3})$/, "must be a number of days from 30 to 9999")
+      .transform(Number),
+  ),
   MAX_SESSIONS_PER_USER: optional(quota),
   MAX_SIGN_UPS_PER_HOUR: optional(quota),
   MAX_KEYS_PER_USER: maxStored,
@@ -165,6 +173,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     trustedProxies: data.TRUSTED_PROXIES ?? [],
     webhookNetworks: data.WEBHOOK_NETWORKS ?? [],
     historyDays: data.HISTORY_DAYS ?? 90,
+    instanceLogDays: data.INSTANCE_LOG_DAYS ?? 365,
     maxSessionsPerUser: data.MAX_SESSIONS_PER_USER ?? 50,
     maxSignUpsPerHour: data.MAX_SIGN_UPS_PER_HOUR ?? 20,
     quotas: {

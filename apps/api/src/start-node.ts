@@ -10,6 +10,7 @@ import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
+import { recordRegistration } from "@latchkey/db/instance-events";
 import { JobWorker } from "@latchkey/db/job-worker";
 import { Purger } from "@latchkey/db/purger";
 import type { Db } from "@latchkey/db/schema";
@@ -101,6 +102,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
   const purger = new Purger({
     connection: prepared.connection,
     historyDays: env.historyDays,
+    instanceLogDays: env.instanceLogDays,
     onFailure: (error, rule) => events.reportFailure("purger", error, `${rule} could not be purged`),
   });
   stack.defer(() => purger.close());
@@ -166,6 +168,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     webDirectory: join(projectRoot, "apps/web/dist"),
     isDraining: () => isDraining,
   });
+  await recordRegistration(db, env.registration);
   await loadCommonPasswords();
   await server.serve(app, baseUrl);
   void purger.run();

@@ -4,7 +4,6 @@ import { decodeId, encodeId, type SessionId, type UserId, type WorkspaceId } fro
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { disableAccount } from "../src/domain/accounts.ts";
 import { addMember } from "../src/domain/members.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
@@ -275,14 +274,14 @@ describe("a link for a new password", () => {
   });
 
   test("is stored as a digest, and leaves a disabled user disabled", async () => {
-    const { email } = await app.addUser();
+    const { userId, email } = await app.addUser();
     const token = await createLink(email);
     const { rows } = await sql<{ row: string }>`select verifications::text as row from verifications`.execute(
       app.owner,
     );
     expect(rows.length).toBeGreaterThan(0);
     expect(JSON.stringify(rows)).not.toContain(token);
-    await disableAccount(app.instance.db, { email });
+    await app.disableUser(userId);
     const visitor = openClient(app.baseUrl).client;
     await visitor.session.resetPassword.mutate({ token, newPassword });
     await expect(visitor.session.signIn.mutate({ email, password: newPassword })).rejects.toMatchObject({

@@ -5,7 +5,6 @@ import type { Role } from "@latchkey/db/schema";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { disableAccount } from "../src/domain/accounts.ts";
 import { acceptInvitation } from "../src/domain/invitations.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { remove } from "../src/domain/workspaces.ts";
@@ -297,7 +296,7 @@ describe("the inviter", () => {
         const change = { userId, role: "member", versions: undefined } as const;
         return changeMemberRole(trx, editOf(team), change, app.instance.quotas);
       }),
-    "is disabled": (_team, { userId }) => disableAccount(app.instance.db, { id: userId }),
+    "is disabled": (_team, { userId }) => app.disableUser(userId),
   };
   test.each(Object.entries(losses))(
     "%s, so the invitation is invalid until another sends it again",

@@ -9,7 +9,6 @@ import { AppError } from "@latchkey/errors";
 import { TRPCClientError } from "@trpc/client";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { disableAccount } from "../src/domain/accounts.ts";
 import { rotateKey, updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
@@ -270,8 +269,7 @@ describe("the last owner of a workspace with other members", () => {
         .where("id", "=", userId)
         .executeTakeFirstOrThrow()
     ).disabled_at;
-  const disable = async ({ userId }: Person): Promise<string> =>
-    await outcomeOf(disableAccount(app.instance.db, { id: userId }));
+  const disable = async ({ userId }: Person): Promise<string> => await outcomeOf(app.disableUser(userId));
 
   test("can't be disabled while there are other members", async () => {
     const { edit, first, second } = await addPair();

@@ -4,7 +4,6 @@ import { sql } from "kysely";
 import { TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { disableAccount } from "../src/domain/accounts.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { resetSecondFactors } from "../src/domain/second-factors.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -222,7 +221,7 @@ describe("a sign-in with an authenticator app", () => {
     );
     const { client: visitor } = openClient(app.baseUrl);
     await visitor.session.signIn.mutate({ email, password: newPassword });
-    await disableAccount(app.instance.db, { id: userId });
+    await app.disableUser(userId);
     await expect(visitor.session.enterCode.mutate({ code: codeOf(secret) })).rejects.toMatchObject(noSession);
   });
 

@@ -24,7 +24,7 @@ import { inject } from "vitest";
 import { createAccountLog } from "../src/account-log.ts";
 import { createApp } from "../src/app.ts";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createAccount } from "../src/domain/accounts.ts";
+import { createAccount, disableAccount } from "../src/domain/accounts.ts";
 import { createKey, deleteKey } from "../src/domain/api-keys.ts";
 import { describeInstance, type Instance, type PublicConfiguration } from "../src/domain/instance.ts";
 import { defaultQuotas, type Quotas } from "../src/domain/quotas.ts";
@@ -49,6 +49,8 @@ export interface TestApp {
   readonly readLog: () => string;
   readonly addUser: (email?: string) => Promise<{ userId: UserId; email: string }>;
   readonly addKey: (userId?: UserId) => Promise<{ userId: UserId; id: KeyId; secret: string }>;
+  /** Disables a user as the operator does. */
+  readonly disableUser: (id: UserId) => Promise<void>;
   /** Deletes a key as the operator does. */
   readonly deleteKey: (key: { readonly userId: UserId; readonly id: KeyId }) => Promise<void>;
   /** The number of responses of the open API that were checked against its document so far. */
@@ -199,6 +201,7 @@ export async function startTestApp(
           )),
       };
     },
+    disableUser: (id) => disableAccount((work) => db.transaction().execute(work), id, commandOrigin),
     deleteKey: (key) => db.transaction().execute((trx) => deleteKey(trx, { ...key, origin: commandOrigin })),
     countCheckedResponses: responseChecker.count,
     async close() {

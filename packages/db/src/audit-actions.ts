@@ -7,6 +7,8 @@ export type Actor =
       readonly userId: UserId;
       /** Whether the user has entered the password recently. Sensitive changes require it. */
       readonly isFresh: boolean;
+      /** Whether the user acts as an operator of the instance, and not on their own account or as a member. */
+      readonly asOperator?: boolean;
     }
   | {
       readonly kind: "key";
@@ -16,6 +18,11 @@ export type Actor =
       readonly digest: string;
     }
   | { readonly kind: "command" };
+
+/** Whether the instance log records the changes of an actor. */
+export function isOperatorActing(actor: Actor): boolean {
+  return actor.kind === "command" || (actor.kind === "session" && actor.asOperator === true);
+}
 
 /** The actor, address and request of a change. */
 export interface Origin {

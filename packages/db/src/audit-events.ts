@@ -5,9 +5,11 @@ import {
   auditActions,
   type Change,
   type Details,
+  isOperatorActing,
   type Origin,
 } from "./audit-actions.ts";
 import { type AuditEventId, createId, type KeyId, type UserId } from "./ids.ts";
+import { appendInstanceEvent } from "./instance-events.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import { selectUserKind, type UserKind } from "./user-kind.ts";
 import { addDeliveries } from "./webhook-deliveries.ts";
@@ -40,14 +42,16 @@ export interface AuditEvent {
 
 /**
  * Adds a change to the audit log of its workspace, in the transaction that makes the change, and its deliveries to
- * webhooks.
+ * webhooks. A change by an operator is added to the instance log too, except for one of a key, which
+ * `appendSecurityEvent` adds once for all workspaces.
  */
 export async function appendAudit(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { actor, address, requestId }: Origin,
+  origin: Origin,
   change: Change,
 ): Promise<void> {
+  const { actor, address, requestId } = origin;
   const id = createId("auditEvent");
   await trx
     .insertInto("audit_events")
@@ -67,6 +71,12 @@ export async function appendAudit(
     })
     .execute();
   await addDeliveries(trx, scope, { id, action: change.action });
+  const targetKind = auditActions[change.action];
+  if (!isOperatorActing(actor) || targetKind === "key") return;
+  const { workspaceId } = scope;
+  const { action, before, after } = change;
+  const userId = targetKind === "member" ? (change.targetId as UserId) : undefined; // The target of this kind.
+  await appendInstanceEvent(trx, origin, { action, workspaceId, userId, before, after });
 }
 
 export const auditOrders = {

@@ -28,6 +28,8 @@ export type PasskeyId = Branded<"passkey">;
 export type WebhookId = Branded<"webhook">;
 /** The UUIDv7 of the delivery of one event to one webhook. */
 export type DeliveryId = Branded<"delivery">;
+/** The UUIDv7 of an event in the instance log. */
+export type InstanceEventId = Branded<"instanceEvent">;
 
 interface Ids {
   user: UserId;
@@ -42,6 +44,7 @@ interface Ids {
   passkey: PasskeyId;
   webhook: WebhookId;
   delivery: DeliveryId;
+  instanceEvent: InstanceEventId;
 }
 
 const prefixes = {
@@ -57,6 +60,7 @@ const prefixes = {
   passkey: "psk",
   webhook: "whk",
   delivery: "dlv",
+  instanceEvent: "iev",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

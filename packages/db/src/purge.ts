@@ -15,8 +15,15 @@ export interface PurgeRule {
  * All purge rules, for the tenant role. Whether a row has expired is checked against the database's clock. The history of
  * keys is not included: only the admission role may delete it, in `pruneKeyHistory`.
  * @param options.historyDays how many days a key is kept after its deletion.
+ * @param options.instanceLogDays how many days the instance log is kept.
  */
-export function createPurgeRules({ historyDays }: { readonly historyDays: number }): readonly PurgeRule[] {
+export function createPurgeRules({
+  historyDays,
+  instanceLogDays,
+}: {
+  readonly historyDays: number;
+  readonly instanceLogDays: number;
+}): readonly PurgeRule[] {
   return [
     expired("expired sessions", { table: "sessions", time: "expires_at" }),
     expired("expired verifications", { table: "verifications", time: "expires_at" }),
@@ -31,6 +38,12 @@ export function createPurgeRules({ historyDays }: { readonly historyDays: number
       time: "created_at",
       keepHours: idempotencyLifetimeHours,
     }),
+    expired("instance events", {
+      table: "instance_events",
+      time: "occurred_at",
+      keepHours: instanceLogDays * 24,
+      isLockable: false,
+    }),
     secretsOfDeletedKeys(historyDays),
     deletedKeys(historyDays),
   ];
@@ -42,13 +55,18 @@ interface Expiry {
   readonly time: string;
   /** How long after that time the row is kept, in hours; 0 by default. */
   readonly keepHours?: number;
+  /**
+   * False for a log, whose rows the role may delete but not change, and therefore not lock. Another node that deletes the
+   * same rows is then waited for: both delete them in the order of the table, so that they can't deadlock.
+   */
+  readonly isLockable?: boolean;
 }
 
 /**
  * Deletes the oldest expired rows. Skips rows that another node is deleting or changing, so that nodes neither wait for
  * each other nor deadlock. A locked row can't move, so its `ctid` identifies it.
  */
-function expired(name: string, { table, time, keepHours = 0 }: Expiry): PurgeRule {
+function expired(name: string, { table, time, keepHours = 0, isLockable = true }: Expiry): PurgeRule {
   return {
     name,
     async deleteSome(db, limit) {
@@ -56,7 +74,7 @@ function expired(name: string, { table, time, keepHours = 0 }: Expiry): PurgeRul
         delete from ${sql.table(table)} where ctid = any(array(
           select ctid from ${sql.table(table)}
           where ${sql.ref(time)} <= now() - make_interval(hours => ${keepHours})
-          order by ${sql.ref(time)} limit ${limit} for update skip locked
+          order by ${sql.ref(time)} limit ${limit} ${isLockable ? sql`for update skip locked` : sql``}
         ))`.execute(db);
       return Number(numAffectedRows);
     },

@@ -7,6 +7,8 @@ export interface PurgerOptions {
   readonly connection: DatabaseConnection;
   /** How many days a key is kept after its deletion; 90 by default. */
   readonly historyDays?: number;
+  /** How many days the instance log is kept; 365 by default. */
+  readonly instanceLogDays?: number;
   /** What to delete; everything of {@link createPurgeRules} by default. */
   readonly rules?: readonly PurgeRule[];
   /** Time between two rounds, in milliseconds; 60,000 by default. */
@@ -38,7 +40,8 @@ export class Purger {
   constructor({
     connection,
     historyDays = 90,
-    rules = createPurgeRules({ historyDays }),
+    instanceLogDays = 365,
+    rules = createPurgeRules({ historyDays, instanceLogDays }),
     everyMs = 60_000,
     onFailure = () => undefined,
   }: PurgerOptions) {

@@ -4,6 +4,7 @@ import type {
   AccountId,
   AuditEventId,
   DeliveryId,
+  InstanceEventId,
   InvitationId,
   KeyId,
   KeyRejectionId,
@@ -14,6 +15,7 @@ import type {
   WebhookId,
   WorkspaceId,
 } from "./ids.ts";
+import type { InstanceAction, InstanceActorKind } from "./instance-actions.ts";
 
 /** A member's role in a workspace, from most to least powerful. */
 export type Role = "owner" | "admin" | "member" | "viewer";
@@ -29,8 +31,8 @@ export interface UserTable {
   email_verified: Generated<boolean>;
   name: string;
   image: string | null;
-  /** Whether the user is the instance's operator. A trigger sets it for the first account, under a lock. */
-  is_operator: ColumnType<boolean, never, never>;
+  /** Whether the user is an operator of the instance. A trigger sets it for the first account, under a lock. */
+  is_operator: ColumnType<boolean, never, boolean>;
   disabled_at: Date | null;
   /** The only workspace of a service account; null for a person. */
   service_workspace_id: ColumnType<WorkspaceId | null, WorkspaceId | undefined, never>;
@@ -291,6 +293,27 @@ export interface SecurityEventTable {
   user_agent: string | null;
 }
 
+/** A change by an operator, or the deletion of a user or workspace. Rows are added and never changed. */
+export interface InstanceEventTable {
+  id: InstanceEventId;
+  occurred_at: ColumnType<Date, never, never>;
+  action: InstanceAction;
+  actor_kind: InstanceActorKind;
+  actor_id: UserId | null;
+  actor_name: string | null;
+  actor_email: string | null;
+  target_user_id: UserId | null;
+  target_user_name: string | null;
+  target_user_email: string | null;
+  target_workspace_id: WorkspaceId | null;
+  target_workspace_name: string | null;
+  target_key_id: KeyId | null;
+  before: ColumnType<Details | null, string | null, never>;
+  after: ColumnType<Details | null, string | null, never>;
+  address: string | null;
+  request_id: string | null;
+}
+
 /** The response to a request with an `Idempotency-Key`. */
 export interface IdempotencyRecordTable {
   user_id: UserId;
@@ -449,6 +472,7 @@ export interface Database {
   audit_events: AuditEventTable;
   security_events: SecurityEventTable;
   idempotency_records: IdempotencyRecordTable;
+  instance_events: InstanceEventTable;
 }
 
 /** The database, for single statements. */

@@ -1,6 +1,13 @@
 import { sql } from "kysely";
-import type { AccountAction, Details, KeyAction, Origin } from "./audit-actions.ts";
+import {
+  type AccountAction,
+  type Details,
+  isOperatorActing,
+  type KeyAction,
+  type Origin,
+} from "./audit-actions.ts";
 import { createId, type KeyId, type SecurityEventId, type UserId } from "./ids.ts";
+import { appendInstanceEvent } from "./instance-events.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Trx } from "./schema.ts";
 import { isForeignKeyViolation } from "./sqlstate.ts";
@@ -26,10 +33,13 @@ export interface SecurityEvent {
   readonly requestId: string | null;
 }
 
-/** Adds an event to the security log of a user, in the transaction that makes the change. */
+/**
+ * Adds an event to the security log of a user, in the transaction that makes the change. A change by an operator
+ * is added to the instance log too.
+ */
 export async function appendSecurityEvent(
   trx: Trx,
-  { actor, address, requestId }: Origin,
+  origin: Origin,
   event: {
     readonly userId: UserId;
     readonly before?: Details | undefined;
@@ -40,6 +50,11 @@ export async function appendSecurityEvent(
     | { readonly action: AccountAction; readonly keyId?: undefined }
   ),
 ): Promise<void> {
+  const { actor, address, requestId } = origin;
+  const { userId, keyId, before, after } = event;
+  if (isOperatorActing(actor)) {
+    await appendInstanceEvent(trx, origin, { action: event.action, userId, keyId, before, after });
+  }
   await trx
     .insertInto("security_events")
     .values({

@@ -59,7 +59,9 @@ test("forgets an origin 90 days after its last use", async () => {
   await setAge("old", "90 days 1 second");
   await setAge("recent", "89 days 23 hours");
   expect(await isKnown("old", "recent")).toEqual([false, true]);
-  const rule = createPurgeRules({ historyDays: 90 }).find(({ name }) => name === "sign-in origins");
+  const rule = createPurgeRules({ historyDays: 90, instanceLogDays: 365 }).find(
+    ({ name }) => name === "sign-in origins",
+  );
   expect(await rule?.deleteSome(database.db, 100)).toBe(1);
   expect(await isKnown("old", "recent")).toEqual([false, true]);
   await rememberOrigins(database.db, user, [digestOf("old")]);

@@ -12,6 +12,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     audit_events: "select, insert",
     former_users: "select, insert",
     idempotency_records: allRows,
+    instance_events: "select, insert, delete",
     invitations: allRows,
     key_addresses: "select",
     key_counters: "select, insert, update (has_unused_secret, version, window_ends_at)",

@@ -12,7 +12,7 @@ export interface User {
   readonly email: string;
   readonly name: string;
   readonly isDisabled: boolean;
-  /** Whether the user is the instance's operator, which is the first account. */
+  /** Whether the user is an operator of the instance. The first account is one. */
   readonly isOperator: boolean;
   readonly createdAt: Date;
 }
@@ -192,23 +192,26 @@ export async function hasAnyUser(db: Db): Promise<boolean> {
 /**
  * Disables a user. Deletes all of the user's sessions and increments the versions of the user's keys, so that every
  * node rejects the keys on the next request. Can be repeated.
+ * @returns whether the user was enabled before.
  */
-export async function disableUser(trx: Trx, id: UserId): Promise<void> {
-  await trx
+export async function disableUser(trx: Trx, id: UserId): Promise<boolean> {
+  const { numUpdatedRows } = await trx
     .updateTable("users")
     .set({ disabled_at: sql`clock_timestamp()`, updated_at: sql`clock_timestamp()` })
     .where("id", "=", id)
     .where("disabled_at", "is", null)
-    .execute();
+    .executeTakeFirst();
   await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
   await bumpKeyVersions(trx, { userIds: [id] });
+  return numUpdatedRows > 0n;
 }
 
 /**
  * Enables a user again, who can then sign in, and whose keys are valid again. Sessions that were ended stay ended. Can
  * be repeated.
+ * @returns whether the user was disabled before.
  */
-export async function enableUser(trx: Trx, id: UserId): Promise<void> {
+export async function enableUser(trx: Trx, id: UserId): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable("users")
     .set({ disabled_at: null, updated_at: sql`clock_timestamp()` })
@@ -218,6 +221,7 @@ export async function enableUser(trx: Trx, id: UserId): Promise<void> {
   // A sign-in that was in flight while the user was disabled may have added a session after the others were deleted.
   if (numUpdatedRows > 0n) await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
   await bumpKeyVersions(trx, { userIds: [id] });
+  return numUpdatedRows > 0n;
 }
 
 function selectUsers(db: Db) {

@@ -14,6 +14,8 @@ export const workspaceId = idOf(
   "Expected the ID of a workspace, such as ws_01h455vb4pex5vsknk084sn02q.",
 );
 
+export const userId = idOf("user", "Expected the ID of a user, such as usr_01h455vb4pex5vsknk084sn02q.");
+
 export const invitationId = idOf(
   "invitation",
   "Expected the ID of an invitation, such as inv_01h455vb4pex5vsknk084sn02q.",

@@ -2,7 +2,8 @@ import { findPasswordFault, type PasswordOwner } from "@latchkey/auth/password-r
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces, lockUsers } from "@latchkey/db/members";
+import { appendInstanceEvent } from "@latchkey/db/instance-events";
+import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import {
   disableUser,
@@ -18,7 +19,9 @@ import {
 import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { defaultQuotas } from "./quotas.ts";
+import { requireFresh } from "./require-fresh.ts";
 import { createWorkspace } from "./workspaces.ts";
 
 export interface NewAccount {
@@ -59,6 +62,7 @@ export async function createAccount(
       { name, ownerId: userId, origin },
       defaultQuotas, // A new user owns no workspace, so the quota can't be exceeded.
     );
+    if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
     return { userId, workspaceId };
   });
 }
@@ -90,12 +94,13 @@ const disablingAttempts = 20;
 
 /**
  * Disables a user. Their sessions end, and once this returns, no node admits any of their keys.
- * @throws {AppError} NOT_FOUND; CONFLICT if it would leave the other members of a workspace without an owner.
+ * @param transact runs a transaction.
+ * @throws {AppError} CONFLICT if it would leave the other members of a workspace without an owner, or the instance without
+ *   an operator; FORBIDDEN if the person who makes the change is no longer an operator.
  */
-export async function disableAccount(db: Db, user: UserReference): Promise<UserId> {
-  const { id } = await getAccount(db, user);
+export async function disableAccount(transact: Transact, id: UserId, origin: Origin): Promise<void> {
   for (let attempt = 1; attempt <= disablingAttempts; attempt += 1) {
-    if (await db.transaction().execute((trx) => disableIfOwnershipUnchanged(trx, id))) return id;
+    if (await transact((trx) => disableIfOwnershipUnchanged(trx, id, origin))) return;
   }
   throw new AppError("CONFLICT", {
     message: "The user's workspaces changed while the user was being disabled. Try again.",
@@ -106,12 +111,14 @@ export async function disableAccount(db: Db, user: UserReference): Promise<UserI
  * Returns false if the user has become the owner of another workspace since their workspaces were locked. Every
  * transaction locks workspaces before users, and a locked user can't be made an owner.
  */
-async function disableIfOwnershipUnchanged(trx: Trx, id: UserId): Promise<boolean> {
+async function disableIfOwnershipUnchanged(trx: Trx, id: UserId, origin: Origin): Promise<boolean> {
   const checked = await lockOwnedWorkspaces(trx, id);
-  await lockUsers(trx, [id]);
+  await lockWithOperators(trx, [id], origin);
+  await requireOtherOperator(trx, id);
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
   if (!new Set(owned).isSubsetOf(new Set(checked))) return false;
-  await disableUser(trx, id);
+  if (await disableUser(trx, id))
+    await appendInstanceEvent(trx, origin, { action: "user.disabled", userId: id });
   return true;
 }
 
@@ -136,14 +143,18 @@ async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly W
 }
 
 /**
- * Enables a user again. Once this returns, they can sign in and their keys are admitted. Earlier sessions stay ended.
- * @throws {AppError} NOT_FOUND
+ * Enables a user again. Once this is committed, they can sign in and their keys are admitted. Earlier sessions stay ended.
+ * @throws {AppError} FORBIDDEN without a recent password.
  */
-export async function enableAccount(db: Db, user: UserReference): Promise<UserId> {
-  const { id } = await getAccount(db, user);
-  await db.transaction().execute((trx) => enableUser(trx, id));
-  return id;
+export async function enableAccount(trx: Trx, id: UserId, origin: Origin): Promise<void> {
+  requireFresh(origin);
+  await lockWithOperators(trx, [id], origin);
+  if (await enableUser(trx, id))
+    await appendInstanceEvent(trx, origin, { action: "user.enabled", userId: id });
 }
+
+/** Runs a transaction; of a person, within their limit of concurrent changes. */
+export type Transact = <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 
 /** A user's ID, or their email address in lower case. */
 export type UserReference = { readonly id: UserId } | { readonly email: string };

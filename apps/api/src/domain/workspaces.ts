@@ -14,6 +14,7 @@ import { isUserActing, lockActingKey } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
@@ -145,6 +146,8 @@ export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise
   const memberIds = await listMemberIds(workspaceTrx, edit.scope);
   const requirement = { workspaceId: edit.scope.workspaceId, permission } as const;
   await requireStillActing(workspaceTrx, edit.origin, { others: memberIds, requirement });
+  const { workspaceId } = edit.scope;
+  await appendInstanceEvent(workspaceTrx, edit.origin, { action: "workspace.deleted", workspaceId });
   const isDeleted = await deleteWorkspace(workspaceTrx, edit.scope, { memberIds, versions });
   if (!isDeleted) throw new AppError("PRECONDITION_FAILED");
 }

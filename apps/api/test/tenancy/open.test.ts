@@ -182,7 +182,7 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ["Renamed", "Described"],
   },
   deleteWorkspace: {
-    effect: ({ ours: { workspaceId }, serviceAccounts }) => ({
+    effect: ({ ours: { workspaceId, name }, serviceAccounts }, actor) => ({
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
@@ -192,6 +192,18 @@ const plans: Readonly<Record<string, Plan>> = {
         // Includes the creation of the key that makes the request.
         audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
         ...listServiceAccountRows(serviceAccounts.ours),
+      },
+      added: {
+        instance_events: [
+          {
+            action: "workspace.deleted",
+            actor_kind: "key",
+            actor_id: actor.userId,
+            actor_email: actor.email,
+            target_workspace_id: workspaceId,
+            target_workspace_name: name,
+          },
+        ],
       },
     }),
   },

@@ -447,7 +447,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "workspaces.delete": {
     input: createWorkspaceInput(),
-    effect: ({ ours: { workspaceId }, serviceAccounts }) => ({
+    effect: ({ ours: { workspaceId, name }, serviceAccounts }, actor) => ({
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
@@ -458,6 +458,17 @@ const plans: Readonly<Record<string, Plan>> = {
         users: [{ id: serviceAccounts.ours.userId }],
         api_keys: [{ user_id: serviceAccounts.ours.userId }],
         security_events: [{ user_id: serviceAccounts.ours.userId }],
+      },
+      added: {
+        instance_events: [
+          {
+            action: "workspace.deleted",
+            actor_kind: "session",
+            actor_id: actor?.userId,
+            target_workspace_id: workspaceId,
+            target_workspace_name: name,
+          },
+        ],
       },
     }),
   },

@@ -24,6 +24,7 @@ export const backupTables = [
   "webhook_deliveries",
   "api_keys",
   "security_events",
+  "instance_events",
   "retired_secrets",
   "key_counters",
   "key_usage_hours",
@@ -40,4 +41,4 @@ export type BackupTable = (typeof backupTables)[number];
  * Tables that may have rows in an unused database, because a server without users can add them. They are emptied before
  * a backup is restored.
  */
-export const disposableTables: readonly BackupTable[] = ["throttle_buckets"];
+export const disposableTables: readonly BackupTable[] = ["throttle_buckets", "instance_events"];

@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import type { CreateAction } from "../create-action.ts";
+
+export function addInstanceCommands(program: Command, createAction: CreateAction): void {
+  const instance = program.command("instance").description("the instance as a whole");
+  instance
+    .command("log")
+    .description("list what operators did, and which users and workspaces were deleted, newest first")
+    .option("--from <time>", "only events at this time or later: a date or a time in UTC")
+    .option("--to <time>", "only events before this time")
+    .option("--action <action>", "only events of one kind, such as user.disabled")
+    .option("--actor <id>", "only what the user with this ID did")
+    .option("--user <id>", "only events about the user with this ID, who may have been deleted")
+    .option("--workspace <id>", "only events about the workspace with this ID")
+    .action(createAction(async () => (await import("./list-instance-events.ts")).listInstanceEventsTask));
+}

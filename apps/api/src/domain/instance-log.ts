@@ -1,0 +1,22 @@
+import {
+  type InstanceEvent,
+  type InstanceEventFilter,
+  listInstanceEvents,
+} from "@latchkey/db/instance-events";
+import type { Position } from "@latchkey/db/page";
+import type { Db } from "@latchkey/db/schema";
+
+/** How many events {@link readInstanceLog} keeps in memory at a time. */
+const eventsPerPage = 100;
+
+/** Reads the instance log, newest first, for the operator. */
+export async function* readInstanceLog(db: Db, filter: InstanceEventFilter): AsyncGenerator<InstanceEvent> {
+  let after: Position | undefined;
+  do {
+    const page = { direction: "desc", limit: eventsPerPage, after, filter } as const;
+    const events = await listInstanceEvents(db, page);
+    yield* events;
+    const last = events.length === eventsPerPage ? events.at(-1) : undefined;
+    after = last && { value: last.position, id: last.id };
+  } while (after);
+}
