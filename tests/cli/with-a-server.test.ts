@@ -107,7 +107,12 @@ test("user create creates a user who can sign in, with a password from `echo`", 
   const session = await signIn(node.baseUrl, { email: "grace@example.com", password });
   expect(session.status).toBe(200);
   expect(session.data).toEqual({
-    user: { id: answer.userId, name: "Grace Hopper", email: "grace@example.com" },
+    user: {
+      id: answer.userId,
+      name: "Grace Hopper",
+      email: "grace@example.com",
+      isOperator: expect.any(Boolean),
+    },
     workspaces: [{ id: answer.workspaceId, name: "Navy", slug: "navy", role: "owner" }],
   });
   const wrong = await signIn(node.baseUrl, { email: "grace@example.com", password: `${password}\n` });

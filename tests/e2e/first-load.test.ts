@@ -37,6 +37,8 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
     `/w/${slug}/webhooks/${webhookId}`,
     `/w/${slug}/settings`,
     "/account/requests/none",
+    "/operator/users",
+    "/operator/log",
   ]) {
     const { page } = await environment.browser.open();
     await page.context().addCookies(cookies);

@@ -111,6 +111,8 @@ const lists = [
   ["one's own keys", (): string => "/account/api-keys", "Rotating"],
   ["the profile", (): string => "/account/profile", "Current password"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],
+  ["the users of the instance", (): string => "/operator/users", "Ada Lovelace"],
+  ["the instance log", (): string => "/operator/log", "member.added"],
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
 ] as const;
 

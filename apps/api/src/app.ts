@@ -72,7 +72,8 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(securityHeaders(instance.baseUrl));
   app.use(requireKnownHost(instance.baseUrl));
   const reads = createReadSemaphore(instance.readConnections);
-  app.use(trpcMount({ instance, reads, explain: createExplainer(admissionDb, gate.findRoute), events }));
+  const explain = createExplainer(admissionDb, gate.findRoute);
+  app.use(trpcMount({ instance, reads, inspectionDb: admissionDb, explain, events }));
   app.use(exportMount({ instance, reads }));
   const files = await readStaticFiles(webDirectory);
   const openApiDocument = createOpenApiDocument(endpoints, instance.configuration);

@@ -39,6 +39,8 @@ test("every procedure in the cost table exists", () => {
     "keyHistory.usageInBuckets",
     "members.list",
     "offboarding.preview",
+    "operator.log",
+    "operator.users",
     "overview.keys",
     "overview.usage",
     "serviceAccounts.keys",

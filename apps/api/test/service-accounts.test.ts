@@ -385,7 +385,7 @@ test("a service account isn't an account that can sign in", async () => {
 test("an owner whose workspace has only service accounts besides them can be disabled", async () => {
   const team = await addTeam();
   const { secret } = await addServiceAccount(team);
-  await disableAccount(app.instance.db, { id: team.owner.userId });
+  await disableAccount(app.instance.db, { id: team.owner.userId }, commandOrigin);
   // The integration keeps working.
   expect((await send(secret, ["GET", team.path])).status).toBe(200);
 });

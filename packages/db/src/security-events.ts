@@ -61,7 +61,8 @@ export async function appendSecurityEvent(
       user_id: event.userId,
       id: createId("securityEvent"),
       action: event.action,
-      actor_kind: actor.kind,
+      // Sessions in this log are the user's own.
+      actor_kind: isOperatorActing(actor) ? "command" : actor.kind,
       actor_key_id: actor.kind === "key" ? actor.keyId : null,
       key_id: event.keyId ?? null,
       before: event.before ? JSON.stringify(event.before) : null,

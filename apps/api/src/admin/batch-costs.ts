@@ -17,6 +17,8 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["keyHistory.usageInBuckets", 5],
   ["members.list", 5],
   ["offboarding.preview", 5],
+  ["operator.log", 5],
+  ["operator.users", 5],
   ["overview.keys", 5],
   ["overview.usage", 5],
   ["serviceAccounts.keys", 5],

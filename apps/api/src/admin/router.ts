@@ -7,6 +7,7 @@ import { invitationsRouter } from "./invitations.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
 import { offboardingRouter } from "./offboarding.ts";
+import { operatorRouter } from "./operator.ts";
 import { overviewRouter, workspaceKeysRouter } from "./overview.ts";
 import { ownershipRouter } from "./ownership.ts";
 import { securityLogRouter } from "./security-log.ts";
@@ -35,6 +36,7 @@ export const router = createRouter({
   workspaceKeys: workspaceKeysRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,
+  operator: operatorRouter,
 });
 
 export type AppRouter = typeof router;

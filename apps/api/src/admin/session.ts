@@ -3,6 +3,7 @@ import { formatOwnCookie, readOwnCookie } from "@latchkey/auth/own-cookie";
 import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
+import { isOperator } from "@latchkey/db/operators";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
@@ -131,11 +132,12 @@ function schemeOf({ baseUrl }: Pick<Instance, "baseUrl">): { readonly isSecure: 
 
 async function presentSession(ctx: Context, user: SessionUser) {
   const page = { limit: maxWorkspaces, direction: "asc" } as const;
-  const memberships = await readAs(ctx, user.id, (db) =>
-    asUser(db, user.id, (trx) => listMemberships(trx, user.id, page)),
-  );
+  const { memberships, hasRole } = await readAs(ctx, user.id, async (db) => ({
+    memberships: await asUser(db, user.id, (trx) => listMemberships(trx, user.id, page)),
+    hasRole: await isOperator(db, user.id),
+  }));
   return {
-    user: { id: encodeId("user", user.id), name: user.name, email: user.email },
+    user: { id: encodeId("user", user.id), name: user.name, email: user.email, isOperator: hasRole },
     workspaces: memberships.map(({ id, name, slug, role }) => ({
       id: encodeId("workspace", id),
       name,

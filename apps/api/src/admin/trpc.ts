@@ -26,6 +26,8 @@ export interface Context {
   readonly changes: FairSemaphore<UserId>;
   /** Limits the concurrent reads per user. */
   readonly reads: FairSemaphore<UserId>;
+  /** A connection in the admission role, which can count memberships of all tenants. Only for operators. */
+  readonly inspectionDb: Db;
   /** Determines the response that a request to the open API would get. */
   readonly explain: ExplainRequest;
   /** Adds `Set-Cookie` values to the response. */
@@ -106,7 +108,7 @@ export const publicInputProcedure = publicProcedure.use(async ({ next, getRawInp
 });
 
 /** How long a read or a change may wait in the user's queue, in milliseconds. */
-const startWithinMs = 5_000;
+export const startWithinMs = 5_000;
 
 /** Reads on one connection, within the user's limit of concurrent reads. Statements are canceled after one second. */
 export async function readAs<Result>(

@@ -5,6 +5,8 @@ import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { endSessions } from "@latchkey/db/sessions";
 import {
   disableUser,
   enableUser,
@@ -151,6 +153,15 @@ export async function enableAccount(trx: Trx, id: UserId, origin: Origin): Promi
   await lockWithOperators(trx, [id], origin);
   if (await enableUser(trx, id))
     await appendInstanceEvent(trx, origin, { action: "user.enabled", userId: id });
+}
+
+/** Ends all sessions of a user, for an operator. Returns how many ended. */
+export async function endAccountSessions(trx: Trx, id: UserId, origin: Origin): Promise<number> {
+  await lockWithOperators(trx, [id], origin);
+  const count = await endSessions(trx, id, "all");
+  if (count > 0)
+    await appendSecurityEvent(trx, origin, { userId: id, action: "session.ended", after: { count } });
+  return count;
 }
 
 /** Runs a transaction; of a person, within their limit of concurrent changes. */

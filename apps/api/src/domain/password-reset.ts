@@ -20,6 +20,8 @@ import { AppError } from "@latchkey/errors";
 import { getAccount, requireStrongPassword, type UserReference } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
+import { lockWithOperators } from "./operators.ts";
+import { requireFresh } from "./require-fresh.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "password-reset";
@@ -50,6 +52,22 @@ export async function createResetLink(
     await appendSecurityEvent(trx, origin, { userId, action: "password.reset-link-created" });
     return link;
   });
+}
+
+/**
+ * Creates a link for a new password, for an operator in the web app.
+ * @throws {AppError} FORBIDDEN without a recent password: the link gives access to the account.
+ */
+export async function createResetLinkAsOperator(
+  trx: Trx,
+  userId: UserId,
+  { baseUrl, origin }: { readonly baseUrl: string; readonly origin: Origin },
+): Promise<{ readonly url: string; readonly expiresAt: Date }> {
+  requireFresh(origin);
+  await lockWithOperators(trx, [userId], origin);
+  const link = await replaceLink(trx, userId, { baseUrl, lifetimeSeconds: resetLifetimeSeconds });
+  await appendSecurityEvent(trx, origin, { userId, action: "password.reset-link-created" });
+  return link;
 }
 
 async function replaceLink(

@@ -1,5 +1,6 @@
 import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { UserId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
 import compression from "compression";
@@ -45,12 +46,14 @@ const siteDataToClear = '"storage"';
 export function trpcMount({
   instance,
   reads,
+  inspectionDb,
   explain,
   events,
 }: {
   readonly instance: Instance;
   /** Shared with everything else that reads for signed-in users. */
   readonly reads: FairSemaphore<UserId>;
+  readonly inspectionDb: Db;
   readonly explain: ExplainRequest;
   readonly events: EventLog;
 }): Middleware {
@@ -87,6 +90,7 @@ export function trpcMount({
         instance,
         changes,
         reads,
+        inspectionDb,
         explain,
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, instance.isTrustedProxy) ?? null,

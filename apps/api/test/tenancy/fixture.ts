@@ -36,6 +36,8 @@ export interface TenantFixture {
   readonly theirs: FixtureWorkspace;
   /** The stranger and the foreigner are members of `theirs`. All others are, or were, members of `ours`. */
   readonly people: Readonly<Record<Exclude<Caller, "nobody"> | "target" | "coOwner" | "foreigner", Person>>;
+  /** An operator of the instance, who is a member of no workspace. */
+  readonly operator: Person;
   /** A key of the owner of `ours`. Only the owner, and admins in the lists of the workspace, can see it. */
   readonly ownersKey: {
     readonly id: string;
@@ -105,6 +107,7 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
     .execute(async (trx) => {
       const add = (name: string): Promise<Person> =>
         addPerson(trx, `${name}-${suffix}@example.com`, passwordHash);
+      const operator = await add("operator"); // The first account is an operator, and none of the callers is.
       const people = {
         stranger: await add("stranger"),
         foreigner: await add("foreigner"),
@@ -150,7 +153,7 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
         ours: await addServiceAccount(oursEdit, `Deploys ${suffix}`),
         theirs: await addServiceAccount(theirsEdit, `Their deploys ${suffix}`),
       };
-      const fixture = { ours, theirs, people, invitations, webhooks, serviceAccounts };
+      const fixture = { ours, theirs, people, operator, invitations, webhooks, serviceAccounts };
       return { ...fixture, identifiers: listIdentifiers(fixture) };
     })
     .then(async (fixture) => {

@@ -136,6 +136,14 @@ const table = readTable(`
   webhooks.deliveries, of a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   webhooks.redeliver                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.redeliver, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  operator.users                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.disableUser                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.enableUser                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.endSessions                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.createResetLink                UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.grantRole                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.revokeRole                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.log                            UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
 `);
 
 type Actor = Person | undefined;
@@ -150,6 +158,8 @@ interface Plan {
   /** Whether the response shows admins the keys that can reach their workspace. */
   readonly showsKeys?: boolean;
 }
+
+const operatorPlan: Plan = { input: ({ people }) => ({ userId: people.target.id }) };
 
 const plans: Readonly<Record<string, Plan>> = {
   "instance.get": { shows: () => ["registration"] },
@@ -760,6 +770,15 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: ({ webhooks }) => [webhooks.ours.deliveryId],
   }),
+  // Nobody in the table is an operator; test/operators.test.ts calls these as one.
+  "operator.users": { input: () => ({}) },
+  "operator.disableUser": operatorPlan,
+  "operator.enableUser": operatorPlan,
+  "operator.endSessions": operatorPlan,
+  "operator.createResetLink": operatorPlan,
+  "operator.grantRole": operatorPlan,
+  "operator.revokeRole": operatorPlan,
+  "operator.log": { input: () => ({}) },
 };
 
 /** The day before and after the use of the owner's key, in seconds since 1970. */
@@ -1077,7 +1096,7 @@ const mutations = Object.keys(procedures).filter(
 test.each(mutations)("%s rejects unknown members and changes nothing", async (path) => {
   const fixture = await prepareFixture(app);
   const { owner, stranger } = fixture.people;
-  const cookie = await openSession(owner);
+  const cookie = await openSession(path.startsWith("operator.") ? fixture.operator : owner);
   const input = plans[path]?.input?.(fixture, owner) ?? {};
   const unknown = {
     userId: stranger.id,

@@ -27,4 +27,6 @@ export const pagePaths = [
   "/account/profile",
   "/account/requests/$requestId",
   "/account/security",
+  "/operator/users",
+  "/operator/log",
 ] as const;

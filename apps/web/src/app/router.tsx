@@ -13,13 +13,15 @@ import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
 import { parseInvitationsSearch } from "../features/members/invitations-search.ts";
 import { parseMembersSearch } from "../features/members/members-search.ts";
 import { membersQuery } from "../features/members/use-members.ts";
+import { parseLogSearch } from "../features/operator/log-search.ts";
+import { parseUsersSearch } from "../features/operator/users-search.ts";
 import { findSameOriginPath } from "../features/session/same-origin-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
 import { parseDeliveriesSearch, parseWebhooksSearch } from "../features/webhooks/webhooks-search.ts";
 import { parseWorkspaceKeysSearch } from "../features/workspace-keys/workspace-keys-search.ts";
 import { queryClient } from "../server/query-client.ts";
 import { findHomeWorkspace } from "../server/remembered-workspace.ts";
-import { trpc } from "../server/trpc.ts";
+import { type Session, trpc } from "../server/trpc.ts";
 import { parseUsageRange } from "../ui/usage-ranges.ts";
 import { LoadingFailure } from "./loading-failure.tsx";
 import { NotFoundPage } from "./not-found-page.tsx";
@@ -293,6 +295,27 @@ const requestRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/requests/request-page.tsx"), "RequestPage"),
 });
 
+/** Anybody but an operator gets the page of a path that doesn't exist. */
+function requireOperator({ context }: { readonly context: { readonly session: Session } }): void {
+  if (!context.session.user.isOperator) throw notFound();
+}
+
+const operatorUsersRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/users",
+  validateSearch: parseUsersSearch,
+  beforeLoad: requireOperator,
+  component: lazyRouteComponent(() => import("../features/operator/users-page.tsx"), "UsersPage"),
+});
+
+const operatorLogRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/log",
+  validateSearch: parseLogSearch,
+  beforeLoad: requireOperator,
+  component: lazyRouteComponent(() => import("../features/operator/log-page.tsx"), "LogPage"),
+});
+
 const notFoundRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "$",
@@ -326,6 +349,8 @@ const routeTree = rootRoute.addChildren([
     requestRoute,
     profileRoute,
     securityRoute,
+    operatorUsersRoute,
+    operatorLogRoute,
     notFoundRoute,
   ]),
 ]);

@@ -1,6 +1,7 @@
 import type { SessionWorkspace } from "./trpc.ts";
 
 const lastWorkspaceKey = "latchkey.workspace";
+const operatorKey = "latchkey.operator";
 const withoutAuditLogKey = "latchkey.without-audit-log";
 
 /** Stored instead of a slug if the user has no workspace. */
@@ -39,6 +40,15 @@ export function rememberAuditLog(slug: string, isShown: boolean): void {
 /** Whether the navigation last showed the audit log of a workspace. True if unknown. */
 export function wasAuditLogShown(slug: string): boolean {
   return !slugsWithoutAuditLog().includes(slug);
+}
+
+/** Remembers whether the navigation shows the pages of the instance, for its layout before the session is loaded. */
+export function rememberOperator(isOperator: boolean): void {
+  write(operatorKey, isOperator ? "yes" : "");
+}
+
+export function wasOperator(): boolean {
+  return read(operatorKey) === "yes";
 }
 
 function slugsWithoutAuditLog(): readonly string[] {

@@ -56,6 +56,9 @@ export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 export type ListedSession = Outputs["account"]["sessions"][number];
 /** The secret of a new authenticator app. */
 export type NewTotp = Outputs["factors"]["createTotp"];
+/** A user as operators see them. */
+export type OperatedUser = Outputs["operator"]["users"]["items"][number];
+export type InstanceEvent = Outputs["operator"]["log"]["items"][number];
 export type SecurityEvent = Outputs["securityLog"]["list"]["items"][number];
 export type WorkspaceKey = Outputs["workspaceKeys"]["list"]["items"][number];
 export type OverviewKeys = Outputs["overview"]["keys"];

@@ -5,12 +5,13 @@ import type { WorkspacePage } from "./pages.ts";
 
 interface NavigationDrawerProps {
   readonly pages: readonly WorkspacePage[];
+  readonly isOperator: boolean;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
 /** The navigation on narrow screens. */
-export function NavigationDrawer({ pages, isOpen, onClose }: NavigationDrawerProps): ReactElement {
+export function NavigationDrawer({ isOpen, onClose, ...navigation }: NavigationDrawerProps): ReactElement {
   return (
     <Drawer
       opened={isOpen}
@@ -22,7 +23,7 @@ export function NavigationDrawer({ pages, isOpen, onClose }: NavigationDrawerPro
       removeScrollProps={{ removeScrollBar: false }}
       attributes={{ header: { role: "none" } }}
     >
-      <Navigation pages={pages} isCollapsed={false} onNavigate={onClose} />
+      <Navigation {...navigation} isCollapsed={false} onNavigate={onClose} />
     </Drawer>
   );
 }

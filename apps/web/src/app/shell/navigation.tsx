@@ -3,18 +3,21 @@ import { IconLayoutSidebarLeftCollapse, IconLayoutSidebarLeftExpand } from "@tab
 import { Link } from "@tanstack/react-router";
 import type { ComponentType, ReactElement } from "react";
 import classes from "./navigation.module.css";
-import { accountPages, type WorkspacePage } from "./pages.ts";
+import { accountPages, operatorPages, type WorkspacePage } from "./pages.ts";
 
 interface NavigationProps {
   /** The pages of the workspace; empty if the user has no workspace. */
   readonly pages: readonly WorkspacePage[];
+  /** Whether to show the pages of the instance. */
+  readonly isOperator: boolean;
   readonly isCollapsed: boolean;
   /** Collapses or expands the navigation; absent if it can't be collapsed. */
   readonly onToggle?: () => void;
   readonly onNavigate?: () => void;
 }
 
-export function Navigation({ pages, isCollapsed, onToggle, onNavigate }: NavigationProps): ReactElement {
+export function Navigation(props: NavigationProps): ReactElement {
+  const { pages, isOperator, isCollapsed, onToggle, onNavigate } = props;
   return (
     <nav className={classes.navigation} aria-label="Main" data-collapsed={isCollapsed || undefined}>
       {pages.length > 0 && (
@@ -35,9 +38,42 @@ export function Navigation({ pages, isCollapsed, onToggle, onNavigate }: Navigat
           ))}
         </ul>
       )}
-      <h2 className={classes.section}>Account</h2>
+      <PageSection title="Account" pages={accountPages} isCollapsed={isCollapsed} onNavigate={onNavigate} />
+      {isOperator && (
+        <PageSection
+          title="Instance"
+          pages={operatorPages}
+          isCollapsed={isCollapsed}
+          onNavigate={onNavigate}
+        />
+      )}
+      {onToggle && (
+        <Hint label="Expand sidebar" isShown={isCollapsed}>
+          <UnstyledButton className={classes.toggle} onClick={onToggle} aria-expanded={!isCollapsed}>
+            <Label
+              icon={isCollapsed ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse}
+              text={isCollapsed ? "Expand sidebar" : "Collapse sidebar"}
+            />
+          </UnstyledButton>
+        </Hint>
+      )}
+    </nav>
+  );
+}
+
+interface PageSectionProps {
+  readonly title: string;
+  readonly pages: typeof accountPages | typeof operatorPages;
+  readonly isCollapsed: boolean;
+  readonly onNavigate: (() => void) | undefined;
+}
+
+function PageSection({ title, pages, isCollapsed, onNavigate }: PageSectionProps): ReactElement {
+  return (
+    <>
+      <h2 className={classes.section}>{title}</h2>
       <ul className={classes.list}>
-        {accountPages.map(({ label, icon, link }) => (
+        {pages.map(({ label, icon, link }) => (
           <li key={label}>
             <Hint label={label} isShown={isCollapsed}>
               <Link
@@ -52,17 +88,7 @@ export function Navigation({ pages, isCollapsed, onToggle, onNavigate }: Navigat
           </li>
         ))}
       </ul>
-      {onToggle && (
-        <Hint label="Expand sidebar" isShown={isCollapsed}>
-          <UnstyledButton className={classes.toggle} onClick={onToggle} aria-expanded={!isCollapsed}>
-            <Label
-              icon={isCollapsed ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse}
-              text={isCollapsed ? "Expand sidebar" : "Collapse sidebar"}
-            />
-          </UnstyledButton>
-        </Hint>
-      )}
-    </nav>
+    </>
   );
 }
 

@@ -48,3 +48,9 @@ export const accountPages = [
   { label: "Profile", icon: IconUserCircle, link: linkOptions({ to: "/account/profile" }) },
   { label: "Security", icon: IconShieldLock, link: linkOptions({ to: "/account/security" }) },
 ] as const;
+
+/** Pages of the instance, for operators. */
+export const operatorPages = [
+  { label: "Users", icon: IconUsers, link: linkOptions({ to: "/operator/users" }) },
+  { label: "Instance log", icon: IconHistory, link: linkOptions({ to: "/operator/log" }) },
+] as const;

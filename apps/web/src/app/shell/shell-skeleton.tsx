@@ -1,7 +1,12 @@
 import { Skeleton } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { findRememberedSlug, noSlug, wasAuditLogShown } from "../../server/remembered-workspace.ts";
+import {
+  findRememberedSlug,
+  noSlug,
+  wasAuditLogShown,
+  wasOperator,
+} from "../../server/remembered-workspace.ts";
 import { Logo } from "../../ui/logo.tsx";
 import headerClasses from "./header.module.css";
 import { Navigation } from "./navigation.tsx";
@@ -39,7 +44,7 @@ export function ShellSkeleton(): ReactElement {
         </div>
       </div>
       <div className={classes.side}>
-        <Navigation pages={rememberedPages(slug)} {...fold} />
+        <Navigation pages={rememberedPages(slug)} isOperator={wasOperator()} {...fold} />
       </div>
       <main className={classes.main} aria-label="Loading">
         <div className={classes.content}>

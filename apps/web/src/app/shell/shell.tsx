@@ -5,6 +5,7 @@ import {
   findHomeWorkspace,
   noSlug,
   rememberAuditLog,
+  rememberOperator,
   rememberWorkspace,
 } from "../../server/remembered-workspace.ts";
 import { ExactTimes } from "../../ui/exact-times.ts";
@@ -39,6 +40,7 @@ const newWorkspaceDialog = {
 /** The frame around every page of a signed-in user. */
 export function Shell(): ReactElement {
   const { session } = route.useRouteContext();
+  const { isOperator } = session.user;
   const { slug } = useParams({ strict: false });
   const workspace =
     session.workspaces.find((candidate) => candidate.slug === slug) ?? findHomeWorkspace(session.workspaces);
@@ -62,6 +64,8 @@ export function Shell(): ReactElement {
     if (workspace) rememberAuditLog(workspace.slug, hasAuditLog);
   }, [workspace, hasAuditLog]);
 
+  useEffect(() => rememberOperator(isOperator), [isOperator]);
+
   return (
     <div className={classes.shell} data-collapsed={isCollapsed || undefined}>
       <a className={classes.skip} href="#content">
@@ -75,9 +79,12 @@ export function Shell(): ReactElement {
         onNewWorkspace={newWorkspace.open}
       />
       <div className={classes.side}>
-        <Navigation pages={pages} isCollapsed={isCollapsed} onToggle={onToggle} />
+        <Navigation pages={pages} isOperator={isOperator} isCollapsed={isCollapsed} onToggle={onToggle} />
       </div>
-      <LazyDialog source={navigationDrawer} props={{ pages, isOpen: isDrawerOpen, onClose: drawer.close }} />
+      <LazyDialog
+        source={navigationDrawer}
+        props={{ pages, isOperator, isOpen: isDrawerOpen, onClose: drawer.close }}
+      />
       <main className={classes.main} id="content" ref={main} tabIndex={-1}>
         <div className={classes.content}>
           <ExactTimes value={hasExactTimes}>

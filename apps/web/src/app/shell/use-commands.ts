@@ -7,7 +7,7 @@ import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts"
 import { isPossibleRequestId } from "../possible-request-id.ts";
 import { useSignOut } from "../use-sign-out.ts";
 import { appearances, useAppearance } from "./appearance.ts";
-import { accountPages } from "./pages.ts";
+import { accountPages, operatorPages } from "./pages.ts";
 import { useExactTimes } from "./use-exact-times.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 
@@ -76,14 +76,17 @@ function usePages(query: string, { session, workspace: current }: CommandContext
       run: () => void navigate(link),
     })),
   );
-  const accountCommands = accountPages.map(({ label, icon, link }) => ({
+  const otherCommands = [
+    ...accountPages.map((page) => ({ ...page, detail: "Account" })),
+    ...(session.user.isOperator ? operatorPages.map((page) => ({ ...page, detail: "Instance" })) : []),
+  ].map(({ label, detail, icon, link }) => ({
     id: link.to,
     label,
-    detail: "Account",
+    detail,
     icon,
     run: () => void navigate(link),
   }));
-  return [...workspaceCommands, ...accountCommands];
+  return [...workspaceCommands, ...otherCommands];
 }
 
 function useKeys(query: string): { readonly commands: readonly Command[]; readonly state: KeySearch } {

@@ -1,0 +1,19 @@
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { trpc, trpcClient } from "../../server/trpc.ts";
+import type { UsersSearch } from "./users-search.ts";
+
+/** The paginated query for the users of the instance. */
+function usersQuery({ q, sort }: UsersSearch) {
+  const input = { ...(q && { search: q }), ...(sort && { sort }) };
+  return infiniteQueryOptions({
+    queryKey: trpc.operator.users.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.operator.users.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+export function useUsers(search: UsersSearch) {
+  return useInfiniteQuery({ ...usersQuery(search), placeholderData: keepPreviousData });
+}

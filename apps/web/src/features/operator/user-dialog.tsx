@@ -1,0 +1,199 @@
+import { Button, Group, Modal } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement, ReactNode } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type OperatedUser, trpc, trpcClient } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
+import { countOf } from "../../ui/count.ts";
+import classes from "../../ui/dialog.module.css";
+import { describeExactly } from "../../ui/elapsed.ts";
+import { Quoted } from "../../ui/quoted.tsx";
+import type { UserAction } from "./user-actions.tsx";
+
+/** A user, and what to do with them. */
+export interface UserChoice {
+  readonly user: OperatedUser;
+  readonly action: UserAction;
+}
+
+interface UserDialogProps {
+  /** The dialog is open if it is defined. */
+  readonly choice: UserChoice | undefined;
+  readonly onClose: () => void;
+}
+
+interface Wording {
+  readonly title: (name: ReactNode) => ReactNode;
+  readonly effect: string;
+  readonly button: string;
+  readonly done: (name: string) => string;
+  readonly isDangerous: boolean;
+}
+
+const wordings: Readonly<Record<UserAction, Wording>> = {
+  disable: {
+    title: (name) => <>Disable {name}?</>,
+    effect:
+      "They are signed out immediately, and can’t sign in. All of their API keys are rejected from the next request. You can enable them again.",
+    button: "Disable",
+    done: (name) => `“${name}” is disabled.`,
+    isDangerous: true,
+  },
+  enable: {
+    title: (name) => <>Enable {name}?</>,
+    effect: "They can sign in again, and their API keys are allowed again from the next request.",
+    button: "Enable",
+    done: (name) => `“${name}” is enabled.`,
+    isDangerous: false,
+  },
+  "end-sessions": {
+    title: (name) => <>End all sessions of {name}?</>,
+    effect: "They are signed out of all devices immediately. Their API keys keep working.",
+    button: "End sessions",
+    done: (name) => `“${name}” is signed out of all devices.`,
+    isDangerous: true,
+  },
+  "reset-link": {
+    title: (name) => <>Create a reset link for {name}?</>,
+    effect:
+      "Whoever has the link can choose a new password for this account, once, within 24 hours. Earlier links become invalid. Verify who asks for it, and send it over a channel that only they can read.",
+    button: "Create link",
+    done: () => "",
+    isDangerous: false,
+  },
+  grant: {
+    title: (name) => <>Make {name} an operator?</>,
+    effect:
+      "They can manage all users of this instance, see the instance log, and make other users operators. They don’t become a member of any workspace.",
+    button: "Make an operator",
+    done: (name) => `“${name}” is now an operator.`,
+    isDangerous: false,
+  },
+  revoke: {
+    title: (name) => <>Revoke the operator role of {name}?</>,
+    effect: "They can no longer manage this instance. Their account and their workspaces stay as they are.",
+    button: "Revoke the role",
+    done: (name) => `“${name}” is no longer an operator.`,
+    isDangerous: true,
+  },
+};
+
+/** Performs an action. Returns the reset link if it created one. */
+async function perform({ user, action }: UserChoice): Promise<ResetLink | undefined> {
+  const { operator } = trpcClient;
+  const input = { userId: user.id };
+  switch (action) {
+    case "disable":
+      await operator.disableUser.mutate(input);
+      return undefined;
+    case "enable":
+      await operator.enableUser.mutate(input);
+      return undefined;
+    case "end-sessions":
+      await operator.endSessions.mutate(input);
+      return undefined;
+    case "reset-link":
+      return await operator.createResetLink.mutate(input);
+    case "grant":
+      await operator.grantRole.mutate(input);
+      return undefined;
+    case "revoke":
+      await operator.revokeRole.mutate(input);
+      return undefined;
+    default:
+      return action satisfies never;
+  }
+}
+
+interface ResetLink {
+  readonly url: string;
+  readonly expiresAt: string;
+}
+
+const mutationKey = ["operator", "user"];
+
+/** Says what an action does before it is performed. */
+export function UserDialog({ choice, onClose }: UserDialogProps): ReactElement {
+  const isBusy = useIsMutating({ mutationKey }) > 0;
+  return (
+    <Modal
+      opened={choice !== undefined}
+      {...closeUnlessBusy(isBusy, onClose)}
+      title={choice && wordings[choice.action].title(<Quoted>{choice.user.name}</Quoted>)}
+      size={520}
+    >
+      {choice && <Confirmation choice={choice} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function Confirmation({ choice, onClose }: { readonly choice: UserChoice; readonly onClose: () => void }) {
+  const { user, action } = choice;
+  const { effect, button, done, isDangerous } = wordings[action];
+  const queryClient = useQueryClient();
+  const change = useMutation({
+    mutationKey,
+    mutationFn: () => perform(choice),
+    onSuccess: async (link) => {
+      await queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() });
+      if (link) return;
+      onClose();
+      notifications.show({ message: done(user.name) });
+    },
+  });
+  if (change.data) return <ResetLinkShown user={user} link={change.data} onClose={onClose} />;
+  return (
+    <>
+      <p className={classes.words}>{effect}</p>
+      <dl className={classes.facts}>
+        <dt>Email address</dt>
+        <dd>{user.email}</dd>
+        <dt>Last sign-in</dt>
+        <dd>{user.lastSignInAt ? describeExactly(new Date(user.lastSignInAt)) : "Never"}</dd>
+        <dt>Access</dt>
+        <dd>
+          {countOf(user.workspaceCount, "workspace", "workspaces")},{" "}
+          {countOf(user.keyCount, "API key", "API keys")}
+        </dd>
+      </dl>
+      <ConfirmActions
+        action={button}
+        failure={change.error ? describeFailure(change.error) : undefined}
+        isBusy={change.isPending}
+        isDangerous={isDangerous}
+        onCancel={onClose}
+        onConfirm={() => change.mutate()}
+      />
+    </>
+  );
+}
+
+function ResetLinkShown({
+  user,
+  link,
+  onClose,
+}: {
+  readonly user: OperatedUser;
+  readonly link: ResetLink;
+  readonly onClose: () => void;
+}): ReactElement {
+  return (
+    <>
+      <p className={classes.words}>
+        Send this link to <strong>{user.email}</strong>. It works once, until{" "}
+        {describeExactly(new Date(link.expiresAt))}. You can’t see it again.
+      </p>
+      <div className={classes.code}>
+        <CodeLine code={link.url} copyLabel="Copy link" />
+      </div>
+      <Group justify="flex-end">
+        <Button onClick={onClose} data-autofocus>
+          Done
+        </Button>
+      </Group>
+    </>
+  );
+}

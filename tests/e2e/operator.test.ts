@@ -1,0 +1,145 @@
+import type { Page } from "playwright-core";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter, visitor } from "../support/visitor.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// The pages of the operator, and two people of whom one is an operator.
+
+const environment = prepareEnvironment();
+const grace = "grace@example.com";
+
+let ada: Page;
+let other: Page;
+let complaints: readonly string[];
+
+beforeAll(async () => {
+  ({ page: ada, complaints } = await environment.browser.open());
+  await enter(ada, environment.baseUrl);
+  const create = ["user", "create", "--email", grace, "--name", "Grace Hopper", "--password-stdin"];
+  await environment.command(create, visitor.password);
+  ({ page: other } = await environment.browser.open());
+  await signIn(other);
+});
+
+afterEach(() => {
+  expect(complaints).toEqual([]);
+});
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto(`${environment.baseUrl}/sign-in`);
+  await page.getByLabel("Email").fill(grace);
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("link", { name: "Your API keys" }).first().waitFor();
+}
+
+const dialog = () => ada.getByRole("dialog");
+
+/** Chooses an action in the menu of Grace, and confirms it. */
+async function manage(action: string, button: string): Promise<void> {
+  await ada.getByRole("button", { name: "Manage Grace Hopper" }).click();
+  await ada.getByRole("menuitem", { name: action, exact: true }).click();
+  await dialog().getByRole("button", { name: button, exact: true }).click();
+}
+
+test("lists the users, and finds them by the URL's search", async () => {
+  await ada.goto(environment.baseUrl);
+  await ada.getByRole("link", { name: "Users", exact: true }).click();
+  await ada.getByText("2 users").waitFor();
+  await ada.getByRole("searchbox").fill("hopper");
+  await ada.getByText("1 user", { exact: true }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?q=hopper");
+  await ada.getByRole("searchbox").fill("nobody");
+  await ada.getByRole("heading", { name: "No user matches" }).waitFor();
+  await ada.getByRole("button", { name: "Show all users" }).click();
+  await ada.getByText("2 users").waitFor();
+});
+
+test("shows the pages to nobody else", async () => {
+  expect(await other.getByRole("link", { name: "Users", exact: true }).count()).toBe(0);
+  for (const path of ["users", "log"]) {
+    await other.goto(`${environment.baseUrl}/operator/${path}`);
+    await other.getByRole("heading", { name: "Page not found" }).waitFor();
+  }
+});
+
+test("signs out, disables and enables a user", async () => {
+  await ada.goto(`${environment.baseUrl}/operator/users`);
+  await manage("End all sessions", "End sessions");
+  await ada.getByText("“Grace Hopper” is signed out of all devices.").waitFor();
+  await other.goto(environment.baseUrl);
+  await other.getByRole("button", { name: "Sign in" }).waitFor();
+  await manage("Disable", "Disable");
+  await ada.getByText("“Grace Hopper” is disabled.").waitFor();
+  await ada.getByText("Disabled", { exact: true }).waitFor();
+  await manage("Enable", "Enable");
+  await ada.getByText("“Grace Hopper” is enabled.").waitFor();
+  await signIn(other);
+});
+
+test("creates a reset link, by keyboard", async () => {
+  await ada.getByRole("button", { name: "Manage Grace Hopper" }).focus();
+  await ada.keyboard.press("Enter");
+  await ada.getByRole("menuitem", { name: "Create a reset link" }).focus();
+  await ada.keyboard.press("Enter");
+  await dialog().getByRole("button", { name: "Create link" }).focus();
+  await ada.keyboard.press("Enter");
+  await dialog().getByText(`${environment.baseUrl}/reset-password#`).waitFor();
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await dialog().waitFor({ state: "detached" });
+});
+
+test("makes a user an operator, who sees the pages, and keeps one operator", async () => {
+  await ada.getByRole("button", { name: "Manage Ada Lovelace" }).click();
+  await ada.getByRole("menuitem", { name: "Revoke the operator role" }).click();
+  await dialog().getByRole("button", { name: "Revoke the role" }).click();
+  await dialog().getByText("This user is the only operator who can sign in.").waitFor();
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+  (complaints as string[]).length = 0; // Chromium reports the rejected request.
+  await manage("Make an operator", "Make an operator");
+  await ada.getByText("“Grace Hopper” is now an operator.").waitFor();
+  await other.goto(`${environment.baseUrl}/operator/users`);
+  await other.getByText("2 users").waitFor();
+  await manage("Revoke the operator role", "Revoke the role");
+  await ada.getByText("“Grace Hopper” is no longer an operator.").waitFor();
+});
+
+test("shows what happened in the instance log, also of one user", async () => {
+  await ada.getByRole("button", { name: "Manage Grace Hopper" }).click();
+  await ada.getByRole("menuitem", { name: "Show in the instance log" }).click();
+  await ada.getByRole("heading", { name: "Instance log" }).waitFor();
+  for (const action of [
+    "operator.revoked",
+    "operator.granted",
+    "user.enabled",
+    "user.disabled",
+    "session.ended",
+  ]) {
+    await ada.getByText(action).first().waitFor();
+  }
+  await ada.getByRole("button", { name: "Show all events" }).click();
+  await ada.getByText("registration.changed").waitFor();
+});
+
+test("has no accessibility problem in the light and the dark theme, also at 375 px", async () => {
+  for (const width of [1280, 375]) {
+    await ada.setViewportSize({ width, height: 800 });
+    for (const [path, text] of [
+      ["users", "2 users"],
+      ["log", "registration.changed"],
+    ] as const) {
+      await ada.goto(`${environment.baseUrl}/operator/${path}`);
+      await ada.getByText(text).first().waitFor();
+      await expect
+        .poll(() => ada.evaluate("document.documentElement.scrollWidth"))
+        .toBeLessThanOrEqual(width);
+      expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+    }
+  }
+  await ada.goto(`${environment.baseUrl}/operator/users`);
+  await ada.getByRole("button", { name: "Manage Grace Hopper" }).click();
+  await ada.getByRole("menuitem", { name: "Disable", exact: true }).click();
+  await dialog().getByRole("button", { name: "Disable" }).waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+});
