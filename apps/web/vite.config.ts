@@ -34,7 +34,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|ownership-transfer|palette|password-dialog|secret-field|use-commands/.test(
+    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|ownership-transfer|palette|passkeys|password-dialog|secret-field|use-commands/.test(
       path,
     ) &&
     !tableModules.test(path) &&
@@ -61,6 +61,7 @@ export default defineConfig({
             { name: "text-areas", test: textAreaLibraries },
             { name: "tables", test: tableModules },
             { name: "events", test: eventModules },
+            { name: "passkeys", test: /\/src\/server\/passkeys\./ },
             {
               name: "security",
               test: /features\/security\/(security-page|sessions-section|factor|use-factors|describe)/,

@@ -1,5 +1,13 @@
+import { TOTP } from "otpauth";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CreatedKey, createKey, deleteKey, readUsageCount } from "../support/account.ts";
+import {
+  type CreatedKey,
+  callProcedure,
+  createKey,
+  deleteKey,
+  readUsageCount,
+  signIn,
+} from "../support/account.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { countStatuses } from "../support/request-counts.ts";
@@ -72,4 +80,35 @@ test("the usage count is exactly the number of admitted requests, with 200 conne
   expect(others).toEqual({});
   expect(await readUsageCount(nodes.left.baseUrl, nodes.account, id)).toBe(admitted);
   console.info(`exact count: ${admitted} in ${Math.round(tookMs)} ms over 200 connections`);
+});
+
+test("a code of an authenticator app is accepted once, by one of the nodes", async () => {
+  const { left, right, account } = nodes;
+  const { cookie } = account;
+  const change = (path: string, input: object) =>
+    callProcedure(left.baseUrl, { path, kind: "mutation", input, cookie });
+  const { data } = await change("factors.createTotp", {});
+  const { secret } = data as { readonly secret: string }; // The router's type for this procedure.
+  const app = new TOTP({ secret });
+  expect((await change("factors.enableTotp", { code: app.generate() })).status).toBe(200);
+  const pending: { readonly baseUrl: string; readonly cookie: string }[] = [];
+  for (let index = 0; index < 10; index += 1) {
+    const { baseUrl } = index % 2 === 0 ? left : right;
+    const answer = await signIn(baseUrl, account);
+    pending.push({ baseUrl, cookie: answer.cookie ?? "" });
+  }
+  // The code of the next 30 seconds, because the present one was used to set up the app.
+  const code = app.generate({ timestamp: Date.now() + 30_000 });
+  const answers = await Promise.all(
+    pending.map((sent) =>
+      callProcedure(sent.baseUrl, {
+        path: "session.enterCode",
+        kind: "mutation",
+        input: { code },
+        cookie: sent.cookie,
+      }),
+    ),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(answers.filter(({ status }) => status === 400)).toHaveLength(9);
 });

@@ -72,6 +72,9 @@ export const newPassword = z
 /** The name of a workspace. */
 export const workspaceName = name("Enter a name.", maxLength.workspaceName);
 
+/** The name of a passkey. */
+export const passkeyName = name("Enter a name.", maxLength.passkeyName);
+
 /** The name of a key. */
 export const keyName = name("Enter a name.", maxLength.keyName);
 
@@ -112,6 +115,7 @@ export const keyId = idOf("key", "must be the ID of an API key");
 export const workspaceId = idOf("workspace", "must be the ID of a workspace");
 
 /** The ID of a session. */
+export const passkeyId = idOf("passkey", "must be the ID of a passkey");
 export const sessionId = idOf("session", "must be the ID of a session");
 
 /** The ID of an invitation. */
@@ -160,10 +164,9 @@ export const serviceAccountRole = role.exclude(["owner"]);
 /** Whether a user is a person or a service account. */
 export const userKind = z.enum(userKinds);
 
-function idOf<Kind extends "key" | "workspace" | "user" | "session" | "invitation" | "webhook" | "delivery">(
-  kind: Kind,
-  message: string,
-) {
+function idOf<
+  Kind extends "key" | "workspace" | "user" | "session" | "invitation" | "passkey" | "webhook" | "delivery",
+>(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;

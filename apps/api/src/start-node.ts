@@ -5,6 +5,7 @@ import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { loadCommonPasswords } from "@latchkey/auth/password-rules";
+import { relyingPartyOf } from "@latchkey/auth/relying-party";
 import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
@@ -120,6 +121,7 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     factorSecrets: new FactorSecrets(secret),
     report: createAccountLog(log, events),
     baseUrl,
+    relyingParty: relyingPartyOf(baseUrl),
     configuration: describeInstance({ baseUrl, version, registration: env.registration }),
     quotas: env.quotas,
     sendsEmail: env.smtpUrl !== undefined,

@@ -45,7 +45,7 @@ test("the configuration describes the instance and has its current time", async 
     version: "0.0.0",
     baseUrl: app.baseUrl,
     registration: "open",
-    authProviders: ["password"],
+    authProviders: ["password", "passkey"],
     documentationUrl: `${app.baseUrl}/docs`,
     openapiUrl: `${app.baseUrl}/openapi.json`,
     serverTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -138,7 +138,7 @@ describe("a sign-in with an authenticator app", () => {
     const countSessions = async () =>
       (await sql`select from sessions where user_id = ${userId}`.execute(app.owner)).rows.length;
     expect(await opened.client.session.signIn.mutate({ email, password })).toEqual({
-      secondFactor: { hasTotp: true },
+      secondFactor: { hasTotp: true, hasPasskeys: false },
     });
     expect(await countSessions()).toBe(1);
     expect([...opened.jar.keys()]).toEqual(["latchkey-second-factor"]);

@@ -11,6 +11,7 @@ import { DatabaseClock } from "@latchkey/auth/database-clock";
 import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { hashPassword } from "@latchkey/auth/password";
+import { relyingPartyOf } from "@latchkey/auth/relying-party";
 import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
@@ -124,6 +125,7 @@ export async function startTestApp(
     factorSecrets: new FactorSecrets(secret),
     report: createAccountLog(log, events),
     baseUrl: publicUrl,
+    relyingParty: relyingPartyOf(publicUrl),
     configuration: describeInstance({
       baseUrl: publicUrl,
       version: "0.0.0",

@@ -5,6 +5,13 @@ export interface CookieScheme {
   readonly isSecure: boolean;
 }
 
+export interface OwnCookie {
+  readonly name: string;
+  readonly value: string;
+  /** 0 deletes it. */
+  readonly maxAgeSeconds: number;
+}
+
 /** Creates the value of a cookie: 192 random bits, which nobody can guess. */
 export function createCookieValue(): string {
   return randomBytes(24).toString("base64url");
@@ -19,14 +26,7 @@ export function readOwnCookie(headers: Headers, name: string, scheme: CookieSche
 }
 
 /** The `Set-Cookie` value of a cookie that only this origin sends and no script reads. */
-export function formatOwnCookie(
-  {
-    name,
-    value,
-    maxAgeSeconds,
-  }: { readonly name: string; readonly value: string; readonly maxAgeSeconds: number },
-  scheme: CookieScheme,
-): string {
+export function formatOwnCookie({ name, value, maxAgeSeconds }: OwnCookie, scheme: CookieScheme): string {
   const attributes = `Max-Age=${maxAgeSeconds}; Path=/; HttpOnly; SameSite=Strict`;
   return `${fullName(name, scheme)}=${value}; ${attributes}${scheme.isSecure ? "; Secure" : ""}`;
 }

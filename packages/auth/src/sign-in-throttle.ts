@@ -48,6 +48,8 @@ const limits = {
    * because three of a million codes are correct at any time.
    */
   codeAccount: { capacity: 20, refillSeconds: 900 },
+  /** Challenges for passkeys, before it is known who signs in. They aren't guesses, so this only bounds their number. */
+  challenge: { capacity: 60, refillSeconds: 5 },
   /** Links that are emailed to one address. */
   linkAddress: { capacity: 5, refillSeconds: 900 },
   /** Links that are emailed at the request of one network. */
@@ -162,6 +164,15 @@ export class SignInThrottle {
       source: { network, knownOrigin: undefined },
       refund: () => returnToBuckets(this.#db, uses),
     };
+  }
+
+  /**
+   * Takes one challenge for a passkey.
+   * @throws {AppError} TOO_MANY_REQUESTS after too many from this network.
+   */
+  async takeChallenge(address: string | null): Promise<void> {
+    const digest = this.#digest("challenge network", networkOf(address));
+    await this.#take([{ digest, ...limits.challenge }], "sign-in");
   }
 
   /**

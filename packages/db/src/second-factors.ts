@@ -15,6 +15,18 @@ export async function hasSecondFactor(db: Db, userId: UserId): Promise<boolean> 
   return rows[0]?.has === true;
 }
 
+/** Which second factors a user has. */
+export async function findFactorKinds(
+  db: Db,
+  userId: UserId,
+): Promise<{ readonly hasTotp: boolean; readonly hasPasskeys: boolean }> {
+  const { rows } = await sql<{ hasTotp: boolean; hasPasskeys: boolean }>`
+    select
+      exists (select from totp_factors where user_id = ${userId} and confirmed_at is not null) as "hasTotp",
+      exists (select from passkeys where user_id = ${userId}) as "hasPasskeys"`.execute(db);
+  return { hasTotp: rows[0]?.hasTotp === true, hasPasskeys: rows[0]?.hasPasskeys === true };
+}
+
 /** The authenticator app of a user. */
 export interface TotpFactor {
   /** Encrypted, see `FactorSecrets`. */

@@ -3,7 +3,12 @@ import { sql } from "kysely";
 import type { Db, Trx } from "./schema.ts";
 
 /** What a single-use token allows. */
-export type VerificationPurpose = "password-reset" | "invitation" | "email-change" | "second-factor";
+export type VerificationPurpose =
+  | "password-reset"
+  | "invitation"
+  | "email-change"
+  | "second-factor"
+  | "passkey";
 
 /** A single-use token, of which only the digest is stored. */
 export interface VerificationName {

@@ -11,6 +11,7 @@ export const maxLength = {
   workspaceName: 100,
   workspaceDescription: 500,
   keyName: 100,
+  passkeyName: 100,
   keyDescription: 500,
   webhookUrl: 2_048,
   webhookDescription: 500,

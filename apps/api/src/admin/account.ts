@@ -13,7 +13,9 @@ import {
 } from "../domain/account.ts";
 import { deleteAccount, previewDeletion } from "../domain/account-deletion.ts";
 import { requestEmailChange } from "../domain/email-change.ts";
+import { confirmWithPasskey, startPasskeyConfirmation } from "../domain/passkeys.ts";
 import { email, factorCode, newPassword, personName, sessionId } from "../fields.ts";
+import { authenticationResponse } from "../passkey-fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
 import { visitorOf } from "./session.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
@@ -100,6 +102,19 @@ export const accountRouter = createRouter({
     ctx.clearSiteData();
     return null;
   }),
+
+  /** What the browser needs to confirm with a passkey that its user is there. */
+  startPasskey: accountProcedure.mutation(
+    async ({ ctx }) => await startPasskeyConfirmation(ctx.instance, ctx),
+  ),
+
+  /** Lets the session make sensitive changes for 15 minutes. */
+  confirmPasskey: accountProcedure
+    .input(z.strictObject({ response: authenticationResponse }))
+    .mutation(async ({ ctx, input: { response } }) => {
+      await confirmWithPasskey(ctx.instance, ctx, response);
+      return null;
+    }),
 
   /** The user's sessions, the current one first, then the last used one. */
   sessions: sessionProcedure.query(async ({ ctx }) => {

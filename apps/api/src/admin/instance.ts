@@ -6,8 +6,9 @@ export const instanceRouter = createRouter({
   /** The data of the sign-in pages. */
   get: publicProcedure.query(({ ctx }) => {
     const { name, version, baseUrl, registration, documentationUrl } = ctx.instance.configuration;
-    const { sendsEmail } = ctx.instance;
-    return { name, version, baseUrl, registration, documentationUrl, sendsEmail };
+    const { sendsEmail, relyingParty } = ctx.instance;
+    const passkeyOrigin = relyingParty?.origin ?? null;
+    return { name, version, baseUrl, registration, documentationUrl, sendsEmail, passkeyOrigin };
   }),
 
   /** Whether no user exists yet: the first account becomes the operator. */

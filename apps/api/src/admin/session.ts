@@ -1,5 +1,5 @@
 import { deviceCookie, readDeviceId } from "@latchkey/auth/known-device";
-import { formatOwnCookie, readOwnCookie } from "@latchkey/auth/own-cookie";
+import { formatOwnCookie, type OwnCookie, readOwnCookie } from "@latchkey/auth/own-cookie";
 import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
@@ -9,12 +9,15 @@ import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { confirmEmailChange, previewEmailChange } from "../domain/email-change.ts";
 import type { Instance } from "../domain/instance.ts";
+import { challengeSeconds } from "../domain/passkey-challenges.ts";
 import { findResetAccount, requestResetLink, resetPassword } from "../domain/password-reset.ts";
 import { pendingSignInSeconds } from "../domain/pending-sign-in.ts";
 import { type DeviceSession, signIn, signUp, signUpInvited } from "../domain/sign-in.ts";
 import type { Visitor } from "../domain/sign-in-attempts.ts";
 import { signInWithCode } from "../domain/sign-in-with-code.ts";
+import { signInWithPasskey, startPasskeySignIn } from "../domain/sign-in-with-passkey.ts";
 import { email, factorCode, linkToken, newPassword, personName } from "../fields.ts";
+import { authenticationResponse } from "../passkey-fields.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
 /** The workspace switcher lists at most this many workspaces. */
@@ -52,17 +55,43 @@ export const sessionRouter = createRouter({
     .mutation(async ({ ctx, input }) => {
       const result = await signIn(ctx.instance, input, visitorOf(ctx));
       if (result.kind === "signed-in") return await enter(ctx, result.session);
-      setPendingCookie(ctx, { value: result.pending.token, maxAgeSeconds: pendingSignInSeconds });
-      return { secondFactor: { hasTotp: true } };
+      const { token: value } = result.pending;
+      setOwnCookie(ctx, { name: pendingCookie, value, maxAgeSeconds: pendingSignInSeconds });
+      return { secondFactor: result.factors };
+    }),
+
+  /**
+   * What the browser needs to sign in with a passkey, and a cookie that binds it to the browser. As a second factor, only the
+   * passkeys of the user whose sign-in is pending are offered.
+   */
+  startPasskey: publicInputProcedure
+    .input(z.strictObject({ isSecondFactor: z.boolean() }))
+    .mutation(async ({ ctx, input: { isSecondFactor } }) => {
+      const pending = readPendingToken(ctx);
+      const visitor = visitorOf(ctx);
+      const { options, token } = await startPasskeySignIn(ctx.instance, { isSecondFactor, pending }, visitor);
+      setOwnCookie(ctx, { name: passkeyCookie, value: token, maxAgeSeconds: challengeSeconds });
+      return options;
+    }),
+
+  /** Signs in with a passkey, without a password. */
+  signInWithPasskey: publicInputProcedure
+    .input(z.strictObject({ response: authenticationResponse }))
+    .mutation(async ({ ctx, input: { response } }) => {
+      const token = readOwnCookie(ctx.headers, passkeyCookie, schemeOf(ctx.instance));
+      const session = await signInWithPasskey(ctx.instance, { token, response }, visitorOf(ctx));
+      for (const name of [passkeyCookie, pendingCookie])
+        setOwnCookie(ctx, { name, value: "", maxAgeSeconds: 0 });
+      return await enter(ctx, session);
     }),
 
   /** Completes a sign-in with a code of the authenticator app, or with a recovery code. */
   enterCode: publicInputProcedure
     .input(z.strictObject({ code: factorCode }))
     .mutation(async ({ ctx, input: { code } }) => {
-      const token = readOwnCookie(ctx.headers, pendingCookie, schemeOf(ctx.instance));
+      const token = readPendingToken(ctx);
       const session = await signInWithCode(ctx.instance, { token, code }, visitorOf(ctx));
-      setPendingCookie(ctx, { value: "", maxAgeSeconds: 0 });
+      setOwnCookie(ctx, { name: pendingCookie, value: "", maxAgeSeconds: 0 });
       return await enter(ctx, session);
     }),
 
@@ -105,11 +134,15 @@ export const sessionRouter = createRouter({
 /** The name of the cookie that binds a sign-in to the browser between the password and the second factor. */
 const pendingCookie = "latchkey-second-factor";
 
-function setPendingCookie(
-  { setCookies, instance }: Context,
-  cookie: { readonly value: string; readonly maxAgeSeconds: number },
-): void {
-  setCookies([formatOwnCookie({ name: pendingCookie, ...cookie }, schemeOf(instance))]);
+/** The name of the cookie that binds the challenge for a passkey to the browser. */
+const passkeyCookie = "latchkey-passkey";
+
+function readPendingToken({ headers, instance }: Context): string | undefined {
+  return readOwnCookie(headers, pendingCookie, schemeOf(instance));
+}
+
+function setOwnCookie({ setCookies, instance }: Context, cookie: OwnCookie): void {
+  setCookies([formatOwnCookie(cookie, schemeOf(instance))]);
 }
 
 /** The caller of a procedure that checks a password. */

@@ -1,4 +1,5 @@
 import type { FactorSecrets } from "@latchkey/auth/factor-secrets";
+import { type RelyingParty, relyingPartyOf } from "@latchkey/auth/relying-party";
 import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import type { Sessions } from "@latchkey/auth/sessions";
 import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
@@ -23,6 +24,8 @@ export interface Instance {
   readonly report: (event: SignInEvent) => void;
   /** The public base URL, without a slash at the end. */
   readonly baseUrl: string;
+  /** The origin of passkeys; undefined if browsers offer none to this instance. */
+  readonly relyingParty: RelyingParty | undefined;
   /** Created once at the start, rather than for each response. */
   readonly configuration: PublicConfiguration;
   readonly quotas: Quotas;
@@ -37,7 +40,7 @@ export interface Instance {
 }
 
 /** The ways to sign in. */
-export const authProviders = ["password"] as const;
+export const authProviders = ["password", "passkey"] as const;
 
 /** The configuration of an instance that needs no authentication. */
 export interface PublicConfiguration {
@@ -60,7 +63,7 @@ export function describeInstance({
     version,
     baseUrl,
     registration,
-    authProviders: [...authProviders],
+    authProviders: relyingPartyOf(baseUrl) ? [...authProviders] : ["password"],
     documentationUrl: `${baseUrl}/docs`,
     openapiUrl: `${baseUrl}/openapi.json`,
   };

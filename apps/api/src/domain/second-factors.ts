@@ -3,6 +3,7 @@ import { createTotpSecret, findTotpStep, parseTotpCode, totpUrl } from "@latchke
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { UserId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
+import { listPasskeys, type Passkey } from "@latchkey/db/passkeys";
 import type { Db, Trx } from "@latchkey/db/schema";
 import {
   confirmTotp,
@@ -77,8 +78,8 @@ export async function enableTotp(
   return await completeAddition(trx, { factorSecrets }, edit);
 }
 
-/** Ends the sessions that lack a new factor, and creates recovery codes with the first one. */
-async function completeAddition(
+/** Completes the addition of a factor: ends the sessions that lack it, and creates recovery codes with the first one. */
+export async function completeAddition(
   trx: Trx,
   instance: Pick<Instance, "factorSecrets">,
   edit: AccountEdit,
@@ -105,7 +106,8 @@ export async function disableTotp(trx: Trx, edit: AccountEdit): Promise<void> {
   await completeRemoval(trx, edit);
 }
 
-async function completeRemoval(trx: Trx, { userId, sessionId }: AccountEdit): Promise<void> {
+/** Completes the removal of a factor: deletes the recovery codes with the last one, and ends the other sessions. */
+export async function completeRemoval(trx: Trx, { userId, sessionId }: AccountEdit): Promise<void> {
   if (!(await hasSecondFactor(trx, userId))) await replaceRecoveryCodes(trx, userId, []);
   await endSessions(trx, userId, { except: sessionId });
   await deleteVerifications(trx, { purpose: "second-factor", subject: userId });
@@ -161,6 +163,7 @@ export interface SecondFactors {
   /** When the authenticator app was set up; null without one. */
   readonly totpSince: Date | null;
   readonly recoveryCodeCount: number;
+  readonly passkeys: readonly Passkey[];
 }
 
 export async function findSecondFactors(db: Db, userId: UserId): Promise<SecondFactors> {
@@ -168,5 +171,6 @@ export async function findSecondFactors(db: Db, userId: UserId): Promise<SecondF
   return {
     totpSince: totp?.confirmedAt ?? null,
     recoveryCodeCount: await countRecoveryCodes(db, userId),
+    passkeys: await listPasskeys(db, userId),
   };
 }

@@ -44,6 +44,14 @@ export async function takeCodeAttempt(
   });
 }
 
+/** Takes one challenge for a passkey. @throws {AppError} TOO_MANY_REQUESTS after too many from this network. */
+export async function takeChallengeAttempt(instance: ThrottledInstance, visitor: Visitor): Promise<void> {
+  await reportThrottled(instance, visitor, {
+    kind: "sign-in-throttled",
+    take: () => instance.signInThrottle.takeChallenge(visitor.address),
+  });
+}
+
 /** Takes one attempt to sign up. @throws {AppError} TOO_MANY_REQUESTS after too many sign-ups from this network. */
 export async function takeSignUpAttempt(instance: ThrottledInstance, visitor: Visitor): Promise<Attempt> {
   return await reportThrottled(instance, visitor, {
@@ -52,7 +60,7 @@ export async function takeSignUpAttempt(instance: ThrottledInstance, visitor: Vi
   });
 }
 
-async function reportThrottled(
+async function reportThrottled<Result>(
   { report }: Pick<Instance, "report">,
   { address, requestId }: Visitor,
   {
@@ -60,9 +68,9 @@ async function reportThrottled(
     take,
   }: {
     readonly kind: Extract<SignInEvent, { readonly retryAfterSeconds: number }>["kind"];
-    readonly take: () => Promise<Attempt>;
+    readonly take: () => Promise<Result>;
   },
-): Promise<Attempt> {
+): Promise<Result> {
   try {
     return await take();
   } catch (error) {

@@ -5,8 +5,8 @@ export type SignInEvent = { readonly address: string | null; readonly requestId:
   | { readonly kind: "signed-in" | "signed-up" | "second-factor-failed"; readonly userId: UserId }
   | {
       readonly kind: "sign-in-failed";
-      readonly reason: "wrong-password" | "disabled" | "unknown-account";
-      /** Undefined for an email address without an account. */
+      readonly reason: "wrong-password" | "disabled" | "unknown-account" | "passkey";
+      /** Undefined for an email address without an account, and for an unknown passkey. */
       readonly userId: UserId | undefined;
     }
   | {

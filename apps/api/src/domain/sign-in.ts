@@ -4,6 +4,7 @@ import { queuePassword } from "@latchkey/auth/password-queue";
 import type { OpenSession } from "@latchkey/auth/sessions";
 import { readUserAgent } from "@latchkey/auth/user-agent";
 import { wrongCredentials } from "@latchkey/auth/wrong-credentials";
+import { findFactorKinds } from "@latchkey/db/second-factors";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUserByEmail, insertUserWithPassword } from "@latchkey/db/users";
@@ -26,7 +27,11 @@ interface Credentials {
 /** The result of a correct password: a session, or the state of a sign-in that needs a second factor. */
 export type SignInResult =
   | { readonly kind: "signed-in"; readonly session: DeviceSession }
-  | { readonly kind: "second-factor-required"; readonly pending: PendingSignIn };
+  | {
+      readonly kind: "second-factor-required";
+      readonly pending: PendingSignIn;
+      readonly factors: { readonly hasTotp: boolean; readonly hasPasskeys: boolean };
+    };
 
 /**
  * Opens a session if the password is correct and the user has no second factor.
@@ -49,8 +54,11 @@ export async function signIn(
       throw error;
     });
   await attempt.refund();
-  if (result.kind === "second-factor-required")
-    return { kind: result.kind, pending: await createPendingSignIn(instance.db, result.userId) };
+  if (result.kind === "second-factor-required") {
+    const { kind, userId } = result;
+    const pending = await createPendingSignIn(instance.db, userId);
+    return { kind, pending, factors: await findFactorKinds(instance.db, userId) };
+  }
   const session = await completeSignIn(instance, result.session, { visitor, kind: "signed-in" }).catch(
     (error: unknown) => {
       // The account was deleted since the password was checked.
@@ -138,7 +146,7 @@ export async function completeSignIn(
     readonly visitor: Visitor;
     readonly kind: "signed-in" | "signed-up";
     /** What was used besides the password, or instead of it. */
-    readonly factor?: "totp" | "recovery-code";
+    readonly factor?: "totp" | "recovery-code" | "passkey";
   },
 ): Promise<DeviceSession> {
   const { address, requestId } = visitor;

@@ -25,6 +25,8 @@ const table = readTable(`
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
   session.enterCode                       UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED
+  session.startPasskey                    ok            ok         ok         ok         ok         ok         ok
+  session.signInWithPasskey               UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED
   session.requestResetLink                CONFLICT      CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   session.resetAccount                    NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.resetPassword                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
@@ -38,6 +40,8 @@ const table = readTable(`
   account.confirmPassword                 UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.deletion                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.delete                          UNAUTHORIZED  CONFLICT   ok         ok         ok         ok         ok
+  account.startPasskey                    UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
+  account.confirmPasskey                  UNAUTHORIZED  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -46,6 +50,10 @@ const table = readTable(`
   factors.enableTotp                      UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   factors.disableTotp                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   factors.createRecoveryCodes             UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
+  factors.startPasskey                    UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  factors.addPasskey                      UNAUTHORIZED  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST
+  factors.renamePasskey                   UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  factors.removePasskey                   UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   apiKeys.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.summary                         UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.get                             UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
@@ -160,6 +168,13 @@ interface Plan {
 }
 
 const operatorPlan: Plan = { input: ({ people }) => ({ userId: people.target.id }) };
+/** The response of a browser with a passkey that nobody has. */
+const unknownPasskey = {
+  id: "AAAA",
+  rawId: "AAAA",
+  type: "public-key",
+  response: { clientDataJSON: "AAAA", authenticatorData: "AAAA", signature: "AAAA" },
+};
 
 const plans: Readonly<Record<string, Plan>> = {
   "instance.get": { shows: () => ["registration"] },
@@ -198,6 +213,13 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   // No sign-in is pending.
   "session.enterCode": { input: () => ({ code: "123456" }) },
+  "session.startPasskey": {
+    input: () => ({ isSecondFactor: false }),
+    effect: () => ({ added: { verifications: [{ value: "sign-in" }] } }),
+    shows: () => ['"rpId":"localhost"'],
+  },
+  // Nobody has a passkey.
+  "session.signInWithPasskey": { input: () => ({ response: unknownPasskey }) },
   // The instance sends no email.
   "session.requestResetLink": { input: () => ({ email: "new@example.com" }) },
   "session.resetAccount": { input: () => ({ token: "unknown" }) },
@@ -248,6 +270,8 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ people }, actor) => ({ email: (actor ?? people.removed).email }),
     effect: createAccountDeletion,
   },
+  "account.startPasskey": {},
+  "account.confirmPasskey": { input: () => ({ response: unknownPasskey }) },
   "account.sessions": { shows: () => ['"isCurrent":true'] },
   // No session has the ID of a user.
   "account.endSession": {
@@ -264,6 +288,21 @@ const plans: Readonly<Record<string, Plan>> = {
   "factors.enableTotp": { input: () => ({ code: "123456" }) },
   "factors.disableTotp": {},
   "factors.createRecoveryCodes": {},
+  "factors.startPasskey": {
+    effect: () => ({ added: { verifications: [{ value: "registration" }] } }),
+    shows: () => ['"userVerification":"required"'],
+  },
+  "factors.addPasskey": {
+    input: () => ({
+      name: "Laptop",
+      response: { ...unknownPasskey, response: { clientDataJSON: "AAAA", attestationObject: "AAAA" } },
+    }),
+  },
+  // No passkey has the ID of a user.
+  "factors.renamePasskey": {
+    input: ({ people }) => ({ id: people.owner.id.replace("usr_", "psk_"), name: "Laptop" }),
+  },
+  "factors.removePasskey": { input: ({ people }) => ({ id: people.owner.id.replace("usr_", "psk_") }) },
   "apiKeys.list": {
     input: () => ({}),
     shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id, '"total":1'] : ['"total":0']),

@@ -54,6 +54,9 @@ export type AccountDeletion = Outputs["account"]["deletion"];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 /** A session in the list of its user. */
 export type ListedSession = Outputs["account"]["sessions"][number];
+/** Which second factors an account has. */
+export type FactorKinds = Extract<Outputs["session"]["signIn"], { secondFactor: object }>["secondFactor"];
+export type Passkey = Outputs["factors"]["get"]["passkeys"][number];
 /** The secret of a new authenticator app. */
 export type NewTotp = Outputs["factors"]["createTotp"];
 /** A user as operators see them. */

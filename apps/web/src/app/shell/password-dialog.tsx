@@ -1,9 +1,11 @@
 import { Button, Group, Modal } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
+import { canUsePasskeys } from "../../server/passkey-support.ts";
+import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
@@ -17,15 +19,19 @@ import { SecretField } from "../../ui/secret-field.tsx";
 
 interface PasswordDialogProps {
   readonly email: string;
-  /** Whether the account has a second factor. */
-  readonly hasFactor: boolean;
   /** Called with whether the password was confirmed. The dialog is open if it is defined. */
   readonly answer: ((isConfirmed: boolean) => void) | undefined;
   readonly onClose: () => void;
 }
 
 /** Asks for the password, and for a code if the account has a second factor, before a sensitive change. */
-export function PasswordDialog({ email, hasFactor, answer, onClose }: PasswordDialogProps): ReactElement {
+export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps): ReactElement {
+  // Loaded here rather than with the page, because few calls need it.
+  const { data: factors } = useQuery(
+    trpc.factors.get.queryOptions(undefined, { enabled: answer !== undefined }),
+  );
+  const hasPasskeys = factors !== undefined && factors.passkeys.length > 0;
+  const hasFactor = hasPasskeys || (factors !== undefined && factors.totpSince !== null);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { password: "", code: "" },
@@ -80,6 +86,7 @@ export function PasswordDialog({ email, hasFactor, answer, onClose }: PasswordDi
           data-autofocus
         />
         {hasFactor && <CodeField {...form.getInputProps("code")} key={form.key("code")} mt={16} />}
+        {hasPasskeys && <PasskeyButton onConfirmed={() => answer?.(true)} />}
         <Group justify="flex-end" gap={8} mt={16}>
           <Button variant="default" onClick={onClose} disabled={confirm.isPending}>
             Cancel
@@ -90,5 +97,37 @@ export function PasswordDialog({ email, hasFactor, answer, onClose }: PasswordDi
         </Group>
       </form>
     </Modal>
+  );
+}
+
+/** Confirms with a passkey instead. */
+function PasskeyButton({ onConfirmed }: { readonly onConfirmed: () => void }): ReactElement | null {
+  const { passkeyOrigin } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
+  const start = useMutation(trpc.account.startPasskey.mutationOptions());
+  const finish = useMutation(trpc.account.confirmPasskey.mutationOptions());
+  const passkey = usePasskey(async () => {
+    const optionsJSON = await start.mutateAsync();
+    const { startAuthentication } = await loadPasskeyLibrary();
+    await finish.mutateAsync({ response: await startAuthentication({ optionsJSON }) });
+    onConfirmed();
+  });
+  if (!canUsePasskeys(passkeyOrigin)) return null;
+  return (
+    <>
+      {passkey.failure && (
+        <div className={classes.failure}>
+          <FormFailure {...passkey.failure} />
+        </div>
+      )}
+      <Button
+        variant="default"
+        fullWidth
+        mt={16}
+        loading={passkey.isBusy}
+        onClick={() => void passkey.start()}
+      >
+        Use a passkey instead
+      </Button>
+    </>
   );
 }

@@ -1,7 +1,5 @@
 import { type ReactElement, useEffect, useState } from "react";
-import { queryClient } from "../../server/query-client.ts";
 import { onReauthentication } from "../../server/reauthentication.ts";
-import { trpc } from "../../server/trpc.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 
 const passwordDialog = {
@@ -12,26 +10,18 @@ const passwordDialog = {
 /** Asks for the password when a call needs it. */
 export function Reauthentication({ email }: { readonly email: string }): ReactElement {
   const [answer, setAnswer] = useState<(isConfirmed: boolean) => void>();
-  const [hasFactor, setHasFactor] = useState(false);
   useEffect(
     () =>
-      onReauthentication(async () => {
-        // Without a response, the dialog asks for a code once the API requires it.
-        const factors = await queryClient.fetchQuery(trpc.factors.get.queryOptions()).catch(() => undefined);
-        setHasFactor(factors !== undefined && factors.totpSince !== null);
-        return await new Promise<boolean>((resolve) => {
-          setAnswer(() => (isConfirmed: boolean) => {
-            setAnswer(undefined);
-            resolve(isConfirmed);
-          });
-        });
-      }),
+      onReauthentication(
+        () =>
+          new Promise((resolve) => {
+            setAnswer(() => (isConfirmed: boolean) => {
+              setAnswer(undefined);
+              resolve(isConfirmed);
+            });
+          }),
+      ),
     [],
   );
-  return (
-    <LazyDialog
-      source={passwordDialog}
-      props={{ email, hasFactor, answer, onClose: () => answer?.(false) }}
-    />
-  );
+  return <LazyDialog source={passwordDialog} props={{ email, answer, onClose: () => answer?.(false) }} />;
 }

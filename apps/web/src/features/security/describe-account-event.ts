@@ -29,6 +29,12 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return ["Set up an authenticator app and ended your other sessions"];
     case "totp.disabled":
       return ["Removed your authenticator app and ended your other sessions"];
+    case "passkey.added":
+      return ["Added the passkey ", quote(after?.name), " and ended your other sessions"];
+    case "passkey.renamed":
+      return ["Renamed the passkey ", quote(before?.name), " to ", quote(after?.name)];
+    case "passkey.removed":
+      return ["Removed the passkey ", quote(before?.name), " and ended your other sessions"];
     case "recovery-codes.created":
       return ["Created recovery codes"];
     case "recovery-code.used":
@@ -50,6 +56,7 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
 
 function describeFactor(factor: unknown): string {
   if (factor === "totp") return " and a code";
+  if (factor === "passkey") return " and a passkey";
   return factor === "recovery-code" ? " and a recovery code" : "";
 }
 

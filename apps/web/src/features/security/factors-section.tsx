@@ -1,7 +1,7 @@
 import { Button, Skeleton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type ReactElement, type ReactNode, useState } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type NewTotp, trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
@@ -13,7 +13,9 @@ import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
-import classes from "./factors-section.module.css";
+import classes from "./factor.module.css";
+import { type CodesReceiver, Factor } from "./factor.tsx";
+import { PasskeyFactors } from "./factor-passkeys.tsx";
 import { useFactorsChanged } from "./use-factors-changed.ts";
 
 const totpDialog = {
@@ -48,7 +50,8 @@ export function FactorsSection(): ReactElement {
       ) : factors.data ? (
         <ul className={classes.factors}>
           <TotpFactor since={factors.data.totpSince} onRecoveryCodes={setCodes} />
-          {factors.data.totpSince !== null && (
+          <PasskeyFactors passkeys={factors.data.passkeys} onRecoveryCodes={setCodes} />
+          {(factors.data.totpSince !== null || factors.data.passkeys.length > 0) && (
             <RecoveryCodes count={factors.data.recoveryCodeCount} onRecoveryCodes={setCodes} />
           )}
         </ul>
@@ -58,28 +61,6 @@ export function FactorsSection(): ReactElement {
       <LazyDialog source={recoveryCodesDialog} props={{ codes, onClose: () => setCodes(undefined) }} />
     </Section>
   );
-}
-
-interface FactorProps {
-  readonly name: string;
-  readonly children: ReactNode;
-  readonly action: ReactNode;
-}
-
-function Factor({ name, children, action }: FactorProps): ReactElement {
-  return (
-    <li className={classes.factor}>
-      <div className={classes.words}>
-        <strong>{name}</strong>
-        {children}
-      </div>
-      {action}
-    </li>
-  );
-}
-
-interface CodesReceiver {
-  readonly onRecoveryCodes: (codes: readonly string[]) => void;
 }
 
 function TotpFactor({

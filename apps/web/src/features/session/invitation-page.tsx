@@ -8,7 +8,13 @@ import { describeFailure } from "../../server/failure.ts";
 import { clearUserQueries } from "../../server/query-client.ts";
 import { withArticle } from "../../server/roles.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
-import { type InvitationPreview, type Session, trpc, trpcClient } from "../../server/trpc.ts";
+import {
+  type FactorKinds,
+  type InvitationPreview,
+  type Session,
+  trpc,
+  trpcClient,
+} from "../../server/trpc.ts";
 import { useEndSession } from "../../server/use-end-session.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
@@ -168,7 +174,7 @@ function SignInForm({
 }: FormProps & { readonly onSession: (session: Session) => void }): ReactElement {
   const queryClient = useQueryClient();
   const openWorkspace = useOpenWorkspace();
-  const [needsFactor, setNeedsFactor] = useState(false);
+  const [factors, setFactors] = useState<FactorKinds>();
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { password: "" },
@@ -188,7 +194,7 @@ function SignInForm({
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: (result) => ("secondFactor" in result ? setNeedsFactor(true) : join(result)),
+      onSuccess: (result) => ("secondFactor" in result ? setFactors(result.secondFactor) : join(result)),
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError("password", "The password is wrong. Check it and try again.");
@@ -196,7 +202,9 @@ function SignInForm({
       },
     }),
   );
-  if (needsFactor) return <SecondFactorForm onSession={join} onRestart={() => setNeedsFactor(false)} />;
+  if (factors) {
+    return <SecondFactorForm factors={factors} onSession={join} onRestart={() => setFactors(undefined)} />;
+  }
   const failure = signIn.error ? describeFailure(signIn.error) : undefined;
   const isShownUnderFields = failure && (failure.code === "UNAUTHORIZED" || hasIssueOf(form, failure));
   return (

@@ -5,22 +5,24 @@ import type { ReactElement } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
-import { type Session, trpc } from "../../server/trpc.ts";
+import { type FactorKinds, type Session, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { CodeField } from "../../ui/code-field.tsx";
 import { checkCode } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { PasskeySignIn } from "./passkey-sign-in.tsx";
 import classes from "./session-frame.module.css";
 
 interface SecondFactorFormProps {
+  readonly factors: FactorKinds;
   readonly onSession: (session: Session) => Promise<void>;
   /** Returns to the password. */
   readonly onRestart: () => void;
 }
 
 /** Asks for the second factor after a correct password. */
-export function SecondFactorForm({ onSession, onRestart }: SecondFactorFormProps): ReactElement {
+export function SecondFactorForm({ factors, onSession, onRestart }: SecondFactorFormProps): ReactElement {
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { code: "" },
@@ -43,10 +45,16 @@ export function SecondFactorForm({ onSession, onRestart }: SecondFactorFormProps
       {failure && !hasIssueOf(form, failure) && (
         <FormFailure message={describeRejection(failure, enter.submittedAt)} requestId={failure.requestId} />
       )}
-      <CodeField {...form.getInputProps("code")} key={form.key("code")} autoFocus />
+      <CodeField
+        {...form.getInputProps("code")}
+        key={form.key("code")}
+        {...(!factors.hasTotp && { label: "Recovery code", description: "If you have lost your passkey." })}
+        autoFocus
+      />
       <BusyButton type="submit" loading={enter.isPending}>
         Continue
       </BusyButton>
+      {factors.hasPasskeys && <PasskeySignIn isSecondFactor onSession={onSession} />}
       <Button variant="subtle" color="gray" onClick={onRestart} disabled={enter.isPending}>
         Start over
       </Button>

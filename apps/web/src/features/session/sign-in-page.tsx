@@ -5,13 +5,14 @@ import { type ReactElement, useState } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
-import { trpc } from "../../server/trpc.ts";
+import { type FactorKinds, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { checkEmail, checkPassword } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
+import { PasskeySignIn } from "./passkey-sign-in.tsx";
 import { SecondFactorForm } from "./second-factor-form.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
@@ -24,7 +25,7 @@ export function SignInPage(): ReactElement {
   const completeSignIn = useCompleteSignIn(next);
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
-  const [needsFactor, setNeedsFactor] = useState(false);
+  const [factors, setFactors] = useState<FactorKinds>();
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { email: "", password: "" },
@@ -33,7 +34,8 @@ export function SignInPage(): ReactElement {
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: (result) => ("secondFactor" in result ? setNeedsFactor(true) : completeSignIn(result)),
+      onSuccess: (result) =>
+        "secondFactor" in result ? setFactors(result.secondFactor) : completeSignIn(result),
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError("password", "The email address or password is wrong. Check both and try again.");
@@ -41,10 +43,14 @@ export function SignInPage(): ReactElement {
       },
     }),
   );
-  if (needsFactor) {
+  if (factors) {
     return (
       <SessionFrame title="Confirm that it’s you" explanation="Your account has a second factor.">
-        <SecondFactorForm onSession={completeSignIn} onRestart={() => setNeedsFactor(false)} />
+        <SecondFactorForm
+          factors={factors}
+          onSession={completeSignIn}
+          onRestart={() => setFactors(undefined)}
+        />
       </SessionFrame>
     );
   }
@@ -82,6 +88,7 @@ export function SignInPage(): ReactElement {
         <BusyButton type="submit" loading={signIn.isPending}>
           Sign in
         </BusyButton>
+        <PasskeySignIn isSecondFactor={false} onSession={completeSignIn} />
       </form>
       <p className={classes.other}>
         {isFresh ? "This instance has no accounts yet." : "New here?"}{" "}

@@ -1,0 +1,202 @@
+import {
+  type AuthenticationOptions,
+  type AuthenticationResponse,
+  createAuthenticationOptions,
+  createRegistrationOptions,
+  type RegistrationOptions,
+  type RegistrationResponse,
+  verifyAuthentication,
+  verifyRegistration,
+} from "@latchkey/auth/passkeys";
+import type { RelyingParty } from "@latchkey/auth/relying-party";
+import type { SessionUser } from "@latchkey/auth/sessions";
+import type { PasskeyId, UserId } from "@latchkey/db/ids";
+import {
+  deletePasskey,
+  findPasskey,
+  insertPasskey,
+  listPasskeyCredentials,
+  recordPasskeyUse,
+  renamePasskey,
+} from "@latchkey/db/passkeys";
+import type { Db, Trx } from "@latchkey/db/schema";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { recordAuthentication } from "@latchkey/db/sessions";
+import { AppError } from "@latchkey/errors";
+import { type AccountEdit, lockAccount } from "./account.ts";
+import type { Instance } from "./instance.ts";
+import { type ChallengeContext, createChallenge, takeChallenge } from "./passkey-challenges.ts";
+import { requireFresh } from "./require-fresh.ts";
+import { completeAddition, completeRemoval } from "./second-factors.ts";
+
+/** How many passkeys a user can have. */
+const maxPasskeys = 20;
+
+/** A user who changes or uses their passkeys in a session, within the user's limits. */
+interface PasskeyCaller extends Omit<AccountEdit, "userId"> {
+  readonly user: SessionUser;
+  readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
+  readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
+}
+
+type PasskeyInstance = Pick<Instance, "relyingParty">;
+
+/** @throws {AppError} CONFLICT if browsers offer no passkeys to this instance. */
+export function requireRelyingParty({ relyingParty }: PasskeyInstance): RelyingParty {
+  if (relyingParty) return relyingParty;
+  throw new AppError("CONFLICT", { message: "Passkeys need an instance with HTTPS and a host name." });
+}
+
+/**
+ * Creates what the user's browser needs to create a passkey.
+ * @throws {AppError} FORBIDDEN without a fresh authentication; CONFLICT if the user has as many passkeys as allowed.
+ */
+export async function startPasskeyRegistration(
+  instance: PasskeyInstance,
+  { user, sessionId, origin, read, transact }: PasskeyCaller,
+): Promise<RegistrationOptions> {
+  const relyingParty = requireRelyingParty(instance);
+  requireFresh(origin);
+  const existing = await read((reader) => listPasskeyCredentials(reader, user.id));
+  requireRoom(existing.length);
+  const context: ChallengeContext = { use: "registration", binding: sessionId };
+  const challenge = await transact((trx) => createChallenge(trx, context));
+  const handle = Buffer.from(user.id.replaceAll("-", ""), "hex");
+  return await createRegistrationOptions(relyingParty, { ...user, handle }, { challenge, existing });
+}
+
+function requireRoom(count: number): void {
+  if (count < maxPasskeys) return;
+  throw new AppError("CONFLICT", {
+    message: `You can have at most ${maxPasskeys} passkeys. Remove one first.`,
+  });
+}
+
+/**
+ * Adds a passkey. All other sessions end.
+ * @returns recovery codes, if this is the user's first second factor.
+ * @throws {AppError} FORBIDDEN without a fresh authentication; BAD_REQUEST if the browser's response isn't valid;
+ *   CONFLICT if the passkey is registered already, or the user has as many as allowed.
+ */
+export async function addPasskey(
+  instance: PasskeyInstance & Pick<Instance, "factorSecrets">,
+  { user, sessionId, origin, transact }: PasskeyCaller,
+  { name, response }: { readonly name: string; readonly response: RegistrationResponse },
+): Promise<readonly string[] | undefined> {
+  const relyingParty = requireRelyingParty(instance);
+  requireFresh(origin);
+  const context: ChallengeContext = { use: "registration", binding: sessionId };
+  const credential = await verifyRegistration(relyingParty, response, (challenge) =>
+    transact((trx) => takeChallenge(trx, context, challenge)),
+  );
+  if (!credential)
+    throw new AppError("BAD_REQUEST", { message: "The passkey couldn’t be verified. Try again." });
+  const userId = user.id;
+  const edit = { userId, sessionId, origin };
+  return await transact(async (trx) => {
+    await lockAccount(trx, edit);
+    requireRoom((await listPasskeyCredentials(trx, userId)).length);
+    if (!(await insertPasskey(trx, userId, { ...credential, name }))) {
+      throw new AppError("CONFLICT", { message: "This passkey is registered already." });
+    }
+    await appendSecurityEvent(trx, origin, { userId, action: "passkey.added", after: { name } });
+    return await completeAddition(trx, instance, edit);
+  });
+}
+
+/** Changes the name of a passkey. @throws {AppError} NOT_FOUND */
+export async function changePasskeyName(
+  trx: Trx,
+  edit: AccountEdit,
+  { id, name }: { readonly id: PasskeyId; readonly name: string },
+): Promise<void> {
+  const { userId, origin } = edit;
+  await lockAccount(trx, edit);
+  const former = await renamePasskey(trx, { userId, id }, name);
+  if (former === undefined) throw unknownPasskey();
+  if (former === name) return;
+  const change = { before: { name: former }, after: { name } };
+  await appendSecurityEvent(trx, origin, { userId, action: "passkey.renamed", ...change });
+}
+
+/**
+ * Removes a passkey. All other sessions end. Without another factor, the recovery codes are deleted too.
+ * @throws {AppError} FORBIDDEN without a fresh authentication; NOT_FOUND
+ */
+export async function removePasskey(trx: Trx, edit: AccountEdit, id: PasskeyId): Promise<void> {
+  const { userId, origin } = edit;
+  requireFresh(origin);
+  await lockAccount(trx, edit);
+  const name = await deletePasskey(trx, { userId, id });
+  if (name === undefined) throw unknownPasskey();
+  await appendSecurityEvent(trx, origin, { userId, action: "passkey.removed", before: { name } });
+  await completeRemoval(trx, edit);
+}
+
+function unknownPasskey(): AppError {
+  return new AppError("NOT_FOUND", { message: "You have no such passkey." });
+}
+
+/** Creates what the browser needs to confirm with a passkey that its user is there. */
+export async function startPasskeyConfirmation(
+  instance: PasskeyInstance,
+  { user, sessionId, read, transact }: Omit<PasskeyCaller, "origin">,
+): Promise<AuthenticationOptions> {
+  const relyingParty = requireRelyingParty(instance);
+  const allowed = await read((reader) => listPasskeyCredentials(reader, user.id));
+  if (allowed.length === 0) throw new AppError("CONFLICT", { message: "You have no passkey." });
+  const context: ChallengeContext = { use: "confirmation", binding: sessionId };
+  const challenge = await transact((trx) => createChallenge(trx, context));
+  return await createAuthenticationOptions(relyingParty, { challenge, allowed });
+}
+
+/** Lets the session make sensitive changes for 15 minutes. @throws {AppError} BAD_REQUEST for another passkey. */
+export async function confirmWithPasskey(
+  instance: PasskeyInstance,
+  { user, sessionId, read, transact }: Omit<PasskeyCaller, "origin">,
+  response: AuthenticationResponse,
+): Promise<void> {
+  const context: ChallengeContext = { use: "confirmation", binding: sessionId };
+  const used = await checkPasskey(requireRelyingParty(instance), { response, context, read, transact });
+  if (used?.userId !== user.id) throw rejectedPasskey("BAD_REQUEST");
+  await transact(async (trx) => {
+    await lockAccount(trx, { userId: user.id, sessionId });
+    if (!(await recordPasskeyUse(trx, used.id, used.signCount))) throw rejectedPasskey("BAD_REQUEST");
+    await recordAuthentication(trx, sessionId);
+  });
+}
+
+/** A passkey that answered a challenge. Record its use before you rely on it. */
+export interface UsedPasskey {
+  readonly id: PasskeyId;
+  readonly userId: UserId;
+  /** The authenticator's new count of signatures. */
+  readonly signCount: number;
+}
+
+/** Verifies a response, and uses its challenge up. Returns undefined if the response isn't valid. */
+export async function checkPasskey(
+  relyingParty: RelyingParty,
+  {
+    response,
+    context,
+    read,
+    transact,
+  }: Pick<PasskeyCaller, "read" | "transact"> & {
+    readonly response: AuthenticationResponse;
+    readonly context: ChallengeContext;
+  },
+): Promise<UsedPasskey | undefined> {
+  const credential = await read((db) => findPasskey(db, response.id));
+  if (!credential) return undefined;
+  const signCount = await verifyAuthentication(relyingParty, { response, credential }, (challenge) =>
+    transact((trx) => takeChallenge(trx, context, challenge)),
+  );
+  return signCount === undefined ? undefined : { id: credential.id, userId: credential.userId, signCount };
+}
+
+export function rejectedPasskey(code: "BAD_REQUEST" | "UNAUTHORIZED"): AppError {
+  const message =
+    "This passkey can’t be used here. It may have been removed, or the request took too long. Try again.";
+  return new AppError(code, { message });
+}

@@ -1,0 +1,90 @@
+import { createCookieValue } from "@latchkey/auth/own-cookie";
+import {
+  type AuthenticationOptions,
+  type AuthenticationResponse,
+  createAuthenticationOptions,
+} from "@latchkey/auth/passkeys";
+import { readUserAgent } from "@latchkey/auth/user-agent";
+import { lockUsers } from "@latchkey/db/members";
+import { findPasskey, listPasskeyCredentials, recordPasskeyUse } from "@latchkey/db/passkeys";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { getUser } from "@latchkey/db/users";
+import type { Instance } from "./instance.ts";
+import { createChallenge } from "./passkey-challenges.ts";
+import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
+import { findPendingUser } from "./pending-sign-in.ts";
+import { completeSignIn, type DeviceSession } from "./sign-in.ts";
+import { takeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
+
+/**
+ * Creates what a browser needs to sign in with a passkey.
+ * @param second.isSecondFactor whether a sign-in waits for its second factor; only passkeys of its user are then offered.
+ * @param second.pending the token of that sign-in, from the cookie.
+ * @returns also the value of the cookie that binds the challenge to the browser.
+ * @throws {AppError} TOO_MANY_REQUESTS; UNAUTHORIZED if the pending sign-in has expired.
+ */
+export async function startPasskeySignIn(
+  instance: Instance,
+  second: { readonly isSecondFactor: boolean; readonly pending: string | undefined },
+  visitor: Visitor,
+): Promise<{ readonly options: AuthenticationOptions; readonly token: string }> {
+  const relyingParty = requireRelyingParty(instance);
+  await takeChallengeAttempt(instance, visitor);
+  const { db } = instance;
+  const user = second.isSecondFactor ? await findPendingUser(db, second.pending) : undefined;
+  const allowed = user ? await listPasskeyCredentials(db, user.id) : [];
+  const token = createCookieValue();
+  const challenge = await db
+    .transaction()
+    .execute((trx) => createChallenge(trx, { use: "sign-in", binding: token }));
+  return { options: await createAuthenticationOptions(relyingParty, { challenge, allowed }), token };
+}
+
+/**
+ * Opens a session for the user of a passkey, without a password. The authenticator has verified the user, so the passkey
+ * is two factors.
+ * @param token from the cookie.
+ * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled.
+ */
+export async function signInWithPasskey(
+  instance: Instance,
+  { token, response }: { readonly token: string | undefined; readonly response: AuthenticationResponse },
+  visitor: Visitor,
+): Promise<DeviceSession> {
+  const { db, sessions } = instance;
+  const relyingParty = requireRelyingParty(instance);
+  const context = token === undefined ? undefined : ({ use: "sign-in", binding: token } as const);
+  const access = {
+    read: (work) => work(db),
+    transact: (work) => db.transaction().execute(work),
+  } satisfies Partial<Parameters<typeof checkPasskey>[1]>;
+  const used = context && (await checkPasskey(relyingParty, { response, context, ...access }));
+  if (!used || !(await recordUse(instance, used))) {
+    await reportRejection(instance, response, visitor);
+    throw rejectedPasskey("UNAUTHORIZED");
+  }
+  const session = await sessions.open(used.userId, { ...visitor, hasSecondFactor: true });
+  return await completeSignIn(instance, session, { visitor, kind: "signed-in", factor: "passkey" });
+}
+
+/** Returns false for a disabled user too. */
+async function recordUse({ db }: Pick<Instance, "db">, used: UsedPasskey): Promise<boolean> {
+  return await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [used.userId]);
+    if ((await getUser(trx, used.userId)).isDisabled) return false;
+    return await recordPasskeyUse(trx, used.id, used.signCount);
+  });
+}
+
+async function reportRejection(
+  { db, report }: Pick<Instance, "db" | "report">,
+  response: AuthenticationResponse,
+  { address, requestId, headers }: Visitor,
+): Promise<void> {
+  const userId = (await findPasskey(db, response.id))?.userId;
+  report({ kind: "sign-in-failed", reason: "passkey", userId, address, requestId });
+  if (userId === undefined) return;
+  const origin = { actor: { kind: "session", userId, isFresh: false }, address, requestId } as const;
+  const event = { userId, action: "sign-in.failed", userAgent: readUserAgent(headers) } as const;
+  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
+}

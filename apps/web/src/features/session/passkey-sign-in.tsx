@@ -1,0 +1,35 @@
+import { Button } from "@mantine/core";
+import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { canUsePasskeys } from "../../server/passkey-support.ts";
+import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
+import { type Session, trpc } from "../../server/trpc.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+
+interface PasskeySignInProps {
+  /** Whether the password was already entered, and only passkeys of its account can be used. */
+  readonly isSecondFactor: boolean;
+  readonly onSession: (session: Session) => Promise<void>;
+}
+
+/** Signs in with a passkey. Absent where browsers offer none. */
+export function PasskeySignIn({ isSecondFactor, onSession }: PasskeySignInProps): ReactElement | null {
+  const { passkeyOrigin } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
+  const start = useMutation(trpc.session.startPasskey.mutationOptions({ meta: { isSignIn: true } }));
+  const finish = useMutation(trpc.session.signInWithPasskey.mutationOptions({ meta: { isSignIn: true } }));
+  const passkey = usePasskey(async () => {
+    const optionsJSON = await start.mutateAsync({ isSecondFactor });
+    const { startAuthentication } = await loadPasskeyLibrary();
+    const response = await startAuthentication({ optionsJSON });
+    await onSession(await finish.mutateAsync({ response }));
+  });
+  if (!canUsePasskeys(passkeyOrigin)) return null;
+  return (
+    <>
+      {passkey.failure && <FormFailure {...passkey.failure} />}
+      <Button variant="default" loading={passkey.isBusy} onClick={() => void passkey.start()}>
+        {isSecondFactor ? "Use a passkey" : "Sign in with a passkey"}
+      </Button>
+    </>
+  );
+}
