@@ -75,6 +75,7 @@ test("workspace create creates a workspace that its owner sees in the web app im
     id: expect.stringMatching(/^ws_[0-9a-z]{26}$/),
     name: "Bug Hunters",
     description: "",
+    requiresSecondFactor: false,
     slug: "bug-hunters",
     memberCount: 1,
     createdAt: expect.stringMatching(/Z$/),
@@ -102,13 +103,14 @@ test("a second workspace with the same name gets another slug", async () => {
 test("workspace create without --json prints aligned lines", async () => {
   const text = expectText(await instance.command([...create(ada, "Notes"), "--description", "What to keep"]));
   const [id, ...lines] = text.split("\n");
-  expect(id).toMatch(/^ID {11}ws_\w{26}$/);
+  expect(id).toMatch(/^ID {13}ws_\w{26}$/);
   expect(lines.map((line) => line.replace(/\S+Z$/, "…"))).toEqual([
-    "Members      1",
-    "Created      …",
-    "Slug         notes",
-    "Name         Notes",
-    "Description  What to keep",
+    "Members        1",
+    "Created        …",
+    "Slug           notes",
+    "Name           Notes",
+    "Second factor  optional",
+    "Description    What to keep",
     "",
   ]);
 });
@@ -245,6 +247,7 @@ test("workspace list prints the workspaces of all users, with the number of thei
         id: workspaceId,
         name: "Both, and “both”",
         description: "",
+        requiresSecondFactor: false,
         slug: "both-and-both",
         memberCount: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -1,10 +1,13 @@
 import type { WorkspaceFields } from "@latchkey/db/workspace-fields";
 import { maxLength } from "@latchkey/limits";
-import type { z } from "zod";
+import { z } from "zod";
 import { multilineText, workspaceName } from "./fields.ts";
 import { shownText } from "./schemas.ts";
 
 const examples = { name: "Payments", description: "Keys of the payment services." };
+
+const secondFactorDescription =
+  "Whether members need a second factor to use the workspace in the web app. API keys aren’t affected.";
 
 const fields = {
   name: workspaceName.meta({ example: examples.name }),
@@ -12,15 +15,17 @@ const fields = {
     description: "What the workspace is for.",
     example: examples.description,
   }),
-} as const satisfies Record<keyof WorkspaceFields, z.ZodType<string>>;
+  requiresSecondFactor: z.boolean().meta({ description: secondFactorDescription, example: false }),
+} as const satisfies Record<keyof WorkspaceFields, z.ZodType>;
 
-/** The fields of a new workspace; all but the name are optional. */
+/** The fields of a new workspace; all but the name are optional. A second factor is required later, once members have one. */
 export const newWorkspaceFields = { name: fields.name, description: fields.description.optional() };
 
 /** The fields of an edit: those that are left out keep their value. */
 export const workspaceFieldChanges = {
   name: fields.name.optional(),
   description: fields.description.optional(),
+  requiresSecondFactor: fields.requiresSecondFactor.optional(),
 };
 
 /** The members that a presented workspace has for these fields. */
@@ -30,4 +35,5 @@ export const shownWorkspaceFields = {
     description: "What the workspace is for; may be empty.",
     example: examples.description,
   }),
-} as const satisfies Record<keyof WorkspaceFields, z.ZodType<string>>;
+  requiresSecondFactor: fields.requiresSecondFactor,
+} as const satisfies Record<keyof WorkspaceFields, z.ZodType>;

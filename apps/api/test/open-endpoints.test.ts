@@ -77,6 +77,7 @@ test("/me returns the key, its user and the user's workspaces", async () => {
         id: expect.stringMatching(/^ws_/),
         name: "Ada’s workspace",
         description: "",
+        requiresSecondFactor: false,
         slug: expect.stringMatching(/^adas-workspace/),
         role: "owner",
         createdAt: expect.stringMatching(/Z$/),

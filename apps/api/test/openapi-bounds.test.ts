@@ -172,7 +172,11 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     },
     createWorkspace: { name: "Payments", description: "Keys of the payment services." },
     offerOwnership: { userId: "usr_01h455vb4pex5vsknk084sn02q" },
-    renameWorkspace: { name: "Payments", description: "Keys of the payment services." },
+    renameWorkspace: {
+      name: "Payments",
+      description: "Keys of the payment services.",
+      requiresSecondFactor: false,
+    },
     changeMemberRole: { role: "member" },
     createServiceAccount: { name: "Deploys", role: "member" },
     changeServiceAccount: { name: "Deploys", role: "viewer" },

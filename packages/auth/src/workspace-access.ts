@@ -3,7 +3,7 @@ import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { findVerification } from "@latchkey/db/verifications";
 import { asUser, enterAsUser, type WorkspaceScope } from "@latchkey/db/workspace-scope";
-import { findRole, listOwnWorkspaceIds } from "@latchkey/db/workspaces";
+import { findMembership, listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type Permission, roleHolds } from "./permissions.ts";
 
@@ -21,11 +21,11 @@ export interface WorkspaceAccess {
  * key are checked by admission.
  *
  * @throws {AppError} FORBIDDEN, the same for a workspace that does not exist and for one that the user is not a member
- *   of.
+ *   of; with an issue `second_factor_required` if only the second factor is missing.
  */
 export async function requireWorkspaceAccess(
   db: Db,
-  membership: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
+  membership: MembershipClaim,
   permission: Permission,
 ): Promise<WorkspaceAccess> {
   const access = await findWorkspaceAccess(db, membership, permission);
@@ -33,14 +33,33 @@ export async function requireWorkspaceAccess(
   return access;
 }
 
-/** As {@link requireWorkspaceAccess}, but returns undefined if the user doesn't have the permission. */
+/** What a session claims about a membership; its role is read from the database. */
+export interface MembershipClaim {
+  readonly userId: UserId;
+  readonly workspaceId: WorkspaceId;
+  /** Whether the session proved a second factor. */
+  readonly hasSecondFactor: boolean;
+}
+
+/**
+ * As {@link requireWorkspaceAccess}, but returns undefined if the user doesn't have the permission.
+ * @throws {AppError} FORBIDDEN with an issue `second_factor_required` if the workspace requires a second factor.
+ */
 export async function findWorkspaceAccess(
   db: Db,
-  { userId, workspaceId }: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
+  { userId, workspaceId, hasSecondFactor }: MembershipClaim,
   permission: Permission,
 ): Promise<WorkspaceAccess | undefined> {
-  const role = await asUser(db, userId, (trx) => findRole(trx, { userId, workspaceId }));
-  if (!role || !roleHolds(role, permission)) return undefined;
+  const membership = await asUser(db, userId, (trx) => findMembership(trx, { userId, workspaceId }));
+  if (!membership || !roleHolds(membership.role, permission)) return undefined;
+  const { role, requiresSecondFactor } = membership;
+  if (requiresSecondFactor && !hasSecondFactor) {
+    const message = "This workspace requires a second factor. Set one up for your account.";
+    throw new AppError("FORBIDDEN", {
+      message,
+      issues: [{ path: "", code: "second_factor_required", message }],
+    });
+  }
   return { scope: mintWorkspaceScope(workspaceId), userId, role };
 }
 

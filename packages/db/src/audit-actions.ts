@@ -82,6 +82,7 @@ export const auditActions = {
   "workspace.created": "workspace",
   "workspace.renamed": "workspace",
   "workspace.description-changed": "workspace",
+  "workspace.second-factor-requirement-changed": "workspace",
   "member.added": "member",
   "member.role-changed": "member",
   "member.removed": "member",

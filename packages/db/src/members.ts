@@ -4,6 +4,7 @@ import type { UserId, WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Role, Trx } from "./schema.ts";
+import { hasFactors } from "./second-factors.ts";
 import { isPerson, searchableUser, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { UserTrx, WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -47,6 +48,29 @@ export async function listMembers(
 ): Promise<(Member & { position: string })[]> {
   const query = selectMembers(trx, scope).where(matches(filter));
   return await cutPage(query, memberOrders[sort], page).execute();
+}
+
+/** Members who can sign in and have no second factor: how many there are, and the first of them by name. */
+export async function listMembersWithoutFactor(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  limit: number,
+): Promise<{ readonly total: number; readonly members: readonly Member[] }> {
+  const lacksFactor = sql<boolean>`users.disabled_at is null and not ${hasFactors(sql.ref("users.id"))}`;
+  const { total } = await trx
+    .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
+    .select((eb) => eb.fn.countAll<number>().as("total"))
+    .where("members.workspace_id", "=", scope.workspaceId)
+    .where(lacksFactor)
+    .executeTakeFirstOrThrow();
+  const members = await selectMembers(trx, scope)
+    .where(lacksFactor)
+    .orderBy("users.name")
+    .orderBy("users.id")
+    .limit(limit)
+    .execute();
+  return { total, members };
 }
 
 /** Counts all matching members. */

@@ -150,6 +150,7 @@ export interface WorkspaceTable {
   updated_at: Generated<Date>;
   /** Incremented with every change of the settings. */
   version: Generated<number>;
+  requires_second_factor: Generated<boolean>;
 }
 
 export interface MemberTable {

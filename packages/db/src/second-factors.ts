@@ -15,6 +15,15 @@ export async function hasSecondFactor(db: Db, userId: UserId): Promise<boolean> 
   return rows[0]?.has === true;
 }
 
+/** Finds which of these users have a second factor. */
+export async function findUsersWithFactors(db: Db, userIds: readonly UserId[]): Promise<ReadonlySet<UserId>> {
+  const { rows } = await sql<{ id: UserId }>`
+    select id from unnest(${userIds}::uuid[]) as listed (id) where ${hasFactors(sql.ref("listed.id"))}`.execute(
+    db,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Which second factors a user has. */
 export async function findFactorKinds(
   db: Db,

@@ -3,6 +3,8 @@ export interface WorkspaceFields {
   readonly name: string;
   /** May be empty. */
   readonly description: string;
+  /** Whether members need a second factor to use the workspace in the web app. API keys aren't affected. */
+  readonly requiresSecondFactor: boolean;
 }
 
 /** An edit of a workspace: the fields that are present replace the stored ones. */
@@ -17,4 +19,5 @@ export type NewWorkspaceFields = Pick<WorkspaceFields, "name"> & WorkspaceFieldC
 export const workspaceFieldActions = {
   name: "workspace.renamed",
   description: "workspace.description-changed",
+  requiresSecondFactor: "workspace.second-factor-requirement-changed",
 } as const satisfies Record<keyof WorkspaceFields, string>;

@@ -35,7 +35,7 @@ export async function insertWorkspace(
   const workspaceTrx = await enterWorkspace(trx, scope);
   const row = await workspaceTrx
     .insertInto("workspaces")
-    .values({ ...fields, id: scope.workspaceId, slug })
+    .values({ ...toColumns(fields), name: fields.name, id: scope.workspaceId, slug })
     .onConflict((conflict) => conflict.column("slug").doNothing())
     .returning("id")
     .executeTakeFirst();
@@ -54,7 +54,16 @@ const columns = [
   "workspaces.slug",
   "workspaces.created_at as createdAt",
   "workspaces.version",
+  "workspaces.requires_second_factor as requiresSecondFactor",
 ] as const;
+
+/** The columns of the fields that are present. */
+function toColumns({ requiresSecondFactor, ...fields }: WorkspaceFieldChanges) {
+  return {
+    ...fields,
+    ...(requiresSecondFactor !== undefined && { requires_second_factor: requiresSecondFactor }),
+  };
+}
 
 export async function findWorkspace(
   trx: WorkspaceTrx,
@@ -138,6 +147,20 @@ export async function findRole(
   return row?.role;
 }
 
+/** Finds the role of a user in a workspace, and what the workspace requires of its members; as {@link findRole}. */
+export async function findMembership(
+  trx: UserTrx,
+  membership: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
+): Promise<{ readonly role: Role; readonly requiresSecondFactor: boolean } | undefined> {
+  return await trx
+    .selectFrom("members")
+    .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
+    .select(["members.role", "workspaces.requires_second_factor as requiresSecondFactor"])
+    .where("members.workspace_id", "=", membership.workspaceId)
+    .where("members.user_id", "=", membership.userId)
+    .executeTakeFirst();
+}
+
 /**
  * Prevents the deletion of a workspace until the transaction ends, without blocking other changes of it. Returns false if
  * it was already deleted.
@@ -179,7 +202,11 @@ export async function updateWorkspace(
 ): Promise<Workspace | undefined> {
   return await trx
     .updateTable("workspaces")
-    .set((eb) => ({ ...fields, version: eb("version", "+", 1), updated_at: sql`clock_timestamp()` }))
+    .set((eb) => ({
+      ...toColumns(fields),
+      version: eb("version", "+", 1),
+      updated_at: sql`clock_timestamp()`,
+    }))
     .where("id", "=", scope.workspaceId)
     .where(isAtVersion(versions))
     .returning(columns)

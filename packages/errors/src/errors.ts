@@ -95,6 +95,8 @@ export const issueCatalog = {
   expands_access: "The change would let the key do more than before.",
   reauthentication_required:
     "The user must enter their password again. Only calls of the web app get this code.",
+  second_factor_required:
+    "The workspace requires a second factor, and the user has none. Only calls of the web app get this code.",
 } as const satisfies Record<string, string>;
 
 /** Why part of a request is rejected: a code in {@link issueCatalog}. */

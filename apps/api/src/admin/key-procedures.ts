@@ -8,9 +8,8 @@ import { originOf, sessionProcedure } from "./trpc.ts";
 export const readableKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
-    const owner = await ctx.read((db) =>
-      findManagedOwner(db, { userId: ctx.user.id, keyId: id }, "keys:read"),
-    );
+    const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
+    const owner = await ctx.read((db) => findManagedOwner(db, by, "keys:read"));
     return await next({ ctx: { ...ctx, keyId: id, owner } });
   });
 
@@ -18,7 +17,7 @@ export const readableKeyProcedure = sessionProcedure
 export const managedKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
-    const by = { userId: ctx.user.id, keyId: id };
+    const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
     const owner = await ctx.read((db) => findManagedOwner(db, by, "members:manage"));
     const origin = originOf(ctx, ctx.user.id);
     const edit: KeyEdit = { userId: owner.userId, id, origin };

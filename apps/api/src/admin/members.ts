@@ -1,7 +1,8 @@
-import { roles } from "@latchkey/auth/permissions";
+import { roleHolds, roles } from "@latchkey/auth/permissions";
 import { canGrantRole } from "@latchkey/auth/restrictions";
 import { encodeId } from "@latchkey/db/ids";
-import { countMembers, findSoleOwner, listMembers } from "@latchkey/db/members";
+import { countMembers, findSoleOwner, listMembers, listMembersWithoutFactor } from "@latchkey/db/members";
+import { findUsersWithFactors } from "@latchkey/db/second-factors";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { changeMemberRole, removeMember } from "../domain/members.ts";
@@ -12,6 +13,8 @@ import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 /** The number of members per page. */
 const pageSize = 50;
+/** How many members without a second factor are listed. */
+const maxShown = 20;
 const order = listQuery(["joinedAt", "name", "email"]).shape;
 
 export const membersRouter = createRouter({
@@ -38,8 +41,15 @@ export const membersRouter = createRouter({
           const rows = await listMembers(trx, scope, { ...readPage(query), filter });
           const page = toPage(rows, query, { present: presentMember, idOf: (member) => member.userId });
           const soleOwner = await findSoleOwner(trx, scope);
+          // Whether an account is protected concerns only those who can require it.
+          const canSeeFactors = roleHolds(access.role, "workspace:update");
+          const userIds = canSeeFactors ? rows.map((row) => row.userId) : [];
+          const withFactors = await findUsersWithFactors(trx, userIds);
           return {
-            items: page.data,
+            items: page.data.map((item, index) => {
+              const id = userIds[index];
+              return { ...item, hasSecondFactor: id === undefined ? null : withFactors.has(id) };
+            }),
             nextCursor: page.nextCursor,
             total: await countMembers(trx, scope, filter),
             soleOwnerId: soleOwner === undefined ? null : encodeId("user", soleOwner),
@@ -48,6 +58,23 @@ export const membersRouter = createRouter({
         }),
       );
     }),
+
+  /** The members who would lose access if the workspace required a second factor: their number, and the first of them. */
+  withoutSecondFactor: workspaceProcedure("workspace:update")
+    .input(workspaceInput({}))
+    .query(
+      async ({
+        ctx: {
+          read,
+          access: { scope },
+        },
+      }) => {
+        const { total, members } = await read((db) =>
+          inWorkspace(db, scope, (trx) => listMembersWithoutFactor(trx, scope, maxShown)),
+        );
+        return { total, members: members.map(presentMember) };
+      },
+    ),
 
   /** `version` is the version that the user edited. */
   changeRole: workspaceProcedure("members:manage")

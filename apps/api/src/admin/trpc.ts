@@ -128,7 +128,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
   ctx.setCookies(session.cookies);
   requireNoNul(input);
-  const { user, id: sessionId, isFresh } = session;
+  const { user, id: sessionId, isFresh, hasSecondFactor } = session;
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** Runs a transaction within the user's limit of concurrent changes. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
@@ -143,7 +143,9 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
     );
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
-  return await next({ ctx: { ...ctx, instance, user, sessionId, isFresh, read, transact, explain } });
+  return await next({
+    ctx: { ...ctx, instance, user, sessionId, isFresh, hasSecondFactor, read, transact, explain },
+  });
 });
 
 /**
@@ -154,7 +156,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
 export function workspaceProcedure(permission: Permission) {
   return sessionProcedure.input(z.object({ workspaceId })).use(async ({ ctx, input, next }) => {
     const userId = ctx.user.id;
-    const who = { userId, workspaceId: input.workspaceId };
+    const who = { userId, workspaceId: input.workspaceId, hasSecondFactor: ctx.hasSecondFactor };
     const access = await ctx.read((db) => requireWorkspaceAccess(db, who, permission));
     return await next({
       ctx: { ...ctx, access, edit: { scope: access.scope, origin: originOf(ctx, userId) } },

@@ -49,18 +49,25 @@ const permission: Permission = "audit:read";
 /**
  * Checks by the current data that a person or a key may still read the audit log, because an export can take longer
  * than a change of a role, a session or a key.
- * @param caller.sessionId the session of a person.
+ * @param caller.session the session of a person. A key needs no second factor.
  * @throws {AppError} FORBIDDEN
  */
 export async function requireAuditAccess(
   db: Db,
   { workspaceId }: WorkspaceScope,
-  { actor, address, sessionId }: Pick<Origin, "actor" | "address"> & { readonly sessionId?: SessionId },
+  {
+    actor,
+    address,
+    session,
+  }: Pick<Origin, "actor" | "address"> & {
+    readonly session?: { readonly id: SessionId; readonly hasSecondFactor: boolean };
+  },
 ): Promise<void> {
   if (actor.kind === "command") return;
-  await requireWorkspaceAccess(db, { userId: actor.userId, workspaceId }, permission);
+  const hasSecondFactor = session?.hasSecondFactor ?? actor.kind === "key";
+  await requireWorkspaceAccess(db, { userId: actor.userId, workspaceId, hasSecondFactor }, permission);
   if (!(await isUserActing(db, actor.userId))) throw new AppError("FORBIDDEN");
-  if (sessionId && !(await isSessionLive(db, sessionId))) throw new AppError("FORBIDDEN");
+  if (session && !(await isSessionLive(db, session.id))) throw new AppError("FORBIDDEN");
   if (actor.kind !== "key") return;
   const settings = await findActingKey(db, actor);
   if (!settings) throw new AppError("FORBIDDEN");

@@ -218,14 +218,18 @@ export interface ManagedOwner {
  */
 export async function findManagedOwner(
   db: Db,
-  { userId, keyId }: { readonly userId: UserId; readonly keyId: KeyId },
+  {
+    userId,
+    keyId,
+    hasSecondFactor,
+  }: { readonly userId: UserId; readonly keyId: KeyId; readonly hasSecondFactor: boolean },
   permission: Permission,
 ): Promise<ManagedOwner> {
   const ownerId = await findApiKeyOwner(db, keyId);
   if (ownerId === undefined || ownerId === userId) return { userId };
   const { name = "", serviceWorkspaceId: workspaceId } = (await findKeyHolder(db, ownerId)) ?? {};
   if (!workspaceId) return { userId };
-  const access = await findWorkspaceAccess(db, { userId, workspaceId }, permission);
+  const access = await findWorkspaceAccess(db, { userId, workspaceId, hasSecondFactor }, permission);
   return access ? { userId: ownerId, serviceAccount: { name, scope: access.scope } } : { userId };
 }
 

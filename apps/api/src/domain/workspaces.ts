@@ -18,6 +18,7 @@ import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
+import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { findKeyHolder } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import {
@@ -105,7 +106,8 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
 /**
  * Changes fields of a workspace, but not its slug. The audit log gets one event per field whose value changes.
  * @throws {AppError} BAD_REQUEST without a field, PRECONDITION_FAILED at another version, FORBIDDEN if the workspace
- *   was deleted concurrently.
+ *   was deleted concurrently, or to change whether it requires a second factor without a fresh authentication; CONFLICT if
+ *   a user without a second factor requires one.
  */
 export async function update(
   trx: Trx,
@@ -120,6 +122,9 @@ export async function update(
     requirement: { workspaceId: scope.workspaceId, permission },
   });
   const before = await getWorkspace(workspaceTrx, scope);
+  const { requiresSecondFactor } = change.fields;
+  if (requiresSecondFactor !== undefined && requiresSecondFactor !== before.requiresSecondFactor)
+    await requireOwnFactor(workspaceTrx, origin, requiresSecondFactor);
   const updated = await updateWorkspace(workspaceTrx, scope, change);
   if (!updated) throw new AppError("PRECONDITION_FAILED");
   for (const field of Object.keys(workspaceFieldActions) as (keyof WorkspaceFields)[]) {
@@ -133,6 +138,16 @@ export async function update(
     });
   }
   return updated;
+}
+
+/** Requiring a second factor from others needs one's own, so that nobody locks themselves out. */
+async function requireOwnFactor(trx: WorkspaceTrx, origin: Origin, isRequired: boolean): Promise<void> {
+  requireFresh(origin);
+  const { actor } = origin;
+  if (!isRequired || actor.kind === "command" || (await hasSecondFactor(trx, actor.userId))) return;
+  throw new AppError("CONFLICT", {
+    message: "Set up a second factor for your own account before you require one from all members.",
+  });
 }
 
 /**

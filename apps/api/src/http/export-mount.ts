@@ -50,11 +50,12 @@ export function exportMount({
     const userId = session.user.id;
     const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
       reads.run(userId, performance.now() + startWithinMs, () => instance.readDb.connection().execute(work));
-    const who = { userId, workspaceId: input.workspaceId };
+    const { hasSecondFactor } = session;
+    const who = { userId, workspaceId: input.workspaceId, hasSecondFactor };
     const { scope } = await read((db) => requireWorkspaceAccess(db, who, "audit:read"));
     const actor = { kind: "session", userId, isFresh: session.isFresh } as const;
     const pages = readAuditLog(read, { scope, filter: toAuditFilter(input) }, (db) =>
-      requireAuditAccess(db, scope, { actor, address, sessionId: session.id }),
+      requireAuditAccess(db, scope, { actor, address, session: { id: session.id, hasSecondFactor } }),
     );
     const file = await openFile({
       contentType: exportTypes[input.format],

@@ -27,6 +27,7 @@ export function presentWorkspace(shown: Workspace & { readonly role: Role }): z.
     id: encodeId("workspace", shown.id),
     name: shown.name,
     description: shown.description,
+    requiresSecondFactor: shown.requiresSecondFactor,
     slug: shown.slug,
     role: shown.role,
     createdAt: shown.createdAt.toISOString(),

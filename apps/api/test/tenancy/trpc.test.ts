@@ -85,6 +85,7 @@ const table = readTable(`
   workspaces.rename                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaces.delete                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.list                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  members.withoutSecondFactor             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   members.changeRole                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   members.changeRole, to owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.changeRole, of an owner         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
@@ -524,6 +525,10 @@ const plans: Readonly<Record<string, Plan>> = {
   "members.list": {
     input: createWorkspaceInput(),
     shows: ({ people }) => [people.viewer.email, people.coOwner.email, '"total":7'],
+  },
+  "members.withoutSecondFactor": {
+    input: createWorkspaceInput(),
+    shows: ({ people }) => [people.viewer.email, people.owner.email, '"total":6'],
   },
   "members.changeRole": createRoleChange(({ target }) => target, { from: "viewer", to: "member" }),
   "members.changeRole, to owner": createRoleChange(({ target }) => target, { from: "viewer", to: "owner" }),

@@ -28,6 +28,7 @@ import { NotFoundPage } from "./not-found-page.tsx";
 import { parseQuery, stringifyQuery } from "./query-string.ts";
 import { Shell } from "./shell/shell.tsx";
 import { ShellSkeleton } from "./shell/shell-skeleton.tsx";
+import { WorkspaceGate } from "./workspace-gate.tsx";
 
 const rootRoute = createRootRoute();
 
@@ -162,6 +163,7 @@ const workspaceRoute = createRoute({
   },
   loader: ({ context: { workspace } }) =>
     void queryClient.prefetchQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id })),
+  component: WorkspaceGate,
   notFoundComponent: NotFoundPage,
 });
 

@@ -7,6 +7,7 @@ export const actionTitles = {
   "workspace.created": "Workspace created",
   "workspace.renamed": "Workspace renamed",
   "workspace.description-changed": "Workspace description changed",
+  "workspace.second-factor-requirement-changed": "Second factor requirement changed",
   "member.added": "Member added",
   "member.role-changed": "Role changed",
   "member.removed": "Member removed",

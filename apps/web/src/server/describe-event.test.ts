@@ -83,6 +83,13 @@ test("describes changes of the workspace with both names", () => {
   expect(
     sentence({ action: "workspace.renamed", target, before: { name: "Acme" }, after: { name: "Globex" } }),
   ).toBe("renamed the workspace from “Acme” to “Globex”");
+  const requirement = "workspace.second-factor-requirement-changed";
+  expect(sentence({ action: requirement, target, after: { requiresSecondFactor: true } })).toBe(
+    "required a second factor from all members",
+  );
+  expect(sentence({ action: requirement, target, after: { requiresSecondFactor: false } })).toBe(
+    "stopped requiring a second factor from members",
+  );
   const change = { before: { description: "" }, after: { description: "Why" } };
   expect(sentence({ action: "workspace.description-changed", target, ...change })).toBe(
     "changed the description of the workspace",

@@ -20,6 +20,12 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["renamed the workspace from ", quote(before?.name), " to ", quote(after?.name)];
     case "workspace.description-changed":
       return ["changed the description of the workspace"];
+    case "workspace.second-factor-requirement-changed":
+      return [
+        after?.requiresSecondFactor === true
+          ? "required a second factor from all members"
+          : "stopped requiring a second factor from members",
+      ];
     case "member.added":
       return ["added ", person, ` as ${role(after?.role)}`];
     case "member.role-changed": {

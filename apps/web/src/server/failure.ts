@@ -16,7 +16,7 @@ export interface Failure {
 }
 
 /** An error of one field. The app shows its message and doesn't use its code. */
-type FieldIssue = Pick<Issue, "path" | "message">;
+export type FieldIssue = Pick<Issue, "path" | "message">;
 
 /** Converts any error that a call throws to a failure. */
 export function describeFailure(error: unknown): Failure {

@@ -20,6 +20,8 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .description("change a workspace; settings without an option stay the same, and so does the slug")
     .option("--name <name>", "the new name")
     .option("--description <text>", 'the new description; "" removes it')
+    .option("--requires-second-factor", "members need a second factor to use the workspace in the web app")
+    .option("--no-requires-second-factor", "members don't need a second factor")
     .action(createAction(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
   workspace
     .command("transfer <id>")

@@ -18,5 +18,10 @@ export const workspaceView: View<PresentedSummary> = [
   { label: "Created", text: ({ createdAt }) => formatTime(createdAt) },
   { label: "Slug", text: ({ slug }) => slug },
   { label: "Name", text: ({ name }) => name },
+  {
+    label: "Second factor",
+    text: ({ requiresSecondFactor }) => (requiresSecondFactor ? "required" : "optional"),
+    isDetail: true,
+  },
   { label: "Description", text: ({ description }) => description || "none", isDetail: true },
 ];

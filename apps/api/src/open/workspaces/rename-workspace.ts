@@ -17,11 +17,11 @@ export const renameWorkspace = defineEndpoint({
   operationId: "renameWorkspace",
   summary: "Update a workspace",
   description:
-    "Changes the name, the description, or both. The slug doesn't change. With `If-Match`, the request is rejected if the workspace has changed since you read it.",
+    "Changes the name, the description, and whether the workspace requires a second factor; at least one of them. Only a user who has a second factor can require one. The slug doesn't change. With `If-Match`, the request is rejected if the workspace has changed since you read it.",
   access: { workspace: "workspace:update" },
   request: { params: workspaceParams, body, ifMatch: true },
   response: { status: 200, schema: workspace, hasEtag: true },
-  errors: ["PRECONDITION_FAILED"],
+  errors: ["CONFLICT", "PRECONDITION_FAILED"],
   handle: async ({ body: fields }, { transact, access: { scope, role }, origin, ifMatch }) => {
     const updated = await transact((trx) => update(trx, { scope, origin }, { fields, versions: ifMatch }));
     return presentWorkspace({ ...updated, role });

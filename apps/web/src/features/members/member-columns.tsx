@@ -23,7 +23,7 @@ export function memberColumns({
       order: "name",
       minWidth: 208,
       rank: 0,
-      cell: ({ userId, kind, name, isDisabled }) => (
+      cell: ({ userId, kind, name, isDisabled, hasSecondFactor }) => (
         <span className={classes.person}>
           <span className={classes.name} title={name}>
             {name}
@@ -31,6 +31,7 @@ export function memberColumns({
           {userId === ownId && <Tag>You</Tag>}
           {kind === "service_account" && <Tag>Service account</Tag>}
           {isDisabled && <Tag>Disabled</Tag>}
+          {hasSecondFactor === true && <Tag>Second factor</Tag>}
         </span>
       ),
     },

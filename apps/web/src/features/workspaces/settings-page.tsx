@@ -24,12 +24,18 @@ const deleteWorkspaceDialog = {
   closed: { isOpen: false },
 };
 
+const secondFactorDialog = {
+  load: () => import("./second-factor-dialog.tsx").then((module) => module.SecondFactorDialog),
+  closed: { isOpen: false },
+};
+
 export function SettingsPage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
   const failure = useLoadingFailure(access.query);
   const [isDeleteOpen, deletion] = useDisclosure(false);
+  const [isSecondFactorOpen, secondFactor] = useDisclosure(false);
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
@@ -58,6 +64,28 @@ export function SettingsPage(): ReactElement {
                 {/* Remounts for another workspace, so that no input is kept. */}
                 {latest ? <SettingsForm key={latest.id} workspace={latest} /> : <Skeleton h={238} />}
               </div>
+            </section>
+          )}
+          {canUpdate && latest && (
+            <section className={classes.section} aria-labelledby="second-factor">
+              <h2 className={classes.heading} id="second-factor">
+                Second factor
+              </h2>
+              <div className={`${classes.box} ${classes.danger}`}>
+                <p className={classes.words}>
+                  <strong>{latest.requiresSecondFactor ? "Required" : "Not required"}</strong>
+                  {latest.requiresSecondFactor
+                    ? "Members without a second factor can’t open this workspace in the web app."
+                    : "Members can use this workspace after a sign-in with only their password."}
+                </p>
+                <Button variant="default" flex="none" onClick={secondFactor.open}>
+                  {latest.requiresSecondFactor ? "Stop requiring it" : "Require a second factor"}
+                </Button>
+              </div>
+              <LazyDialog
+                source={secondFactorDialog}
+                props={{ workspace: latest, isOpen: isSecondFactorOpen, onClose: secondFactor.close }}
+              />
             </section>
           )}
           <section className={classes.section} aria-labelledby="facts">

@@ -1,0 +1,173 @@
+// A workspace that requires a second factor from its members in the web app.
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import type { Role } from "@latchkey/db/schema";
+import { sql } from "kysely";
+import { TOTP } from "otpauth";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { addMember } from "../src/domain/members.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
+import { resetSecondFactors } from "../src/domain/second-factors.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+type Opened = ReturnType<typeof openClient>;
+
+async function addPerson() {
+  const { userId, email } = await app.addUser();
+  const opened = openClient(app.baseUrl);
+  await opened.client.session.signIn.mutate({ email, password });
+  return { userId, email, ...opened };
+}
+
+async function setUpTotp({ client }: Pick<Opened, "client">): Promise<string> {
+  const { secret } = await client.factors.createTotp.mutate();
+  await client.factors.enableTotp.mutate({ code: new TOTP({ secret }).generate() });
+  return secret;
+}
+
+/** A workspace of an owner with a second factor, with an admin and a member who have none. */
+async function addTeam() {
+  const [owner, admin, member] = [await addPerson(), await addPerson(), await addPerson()];
+  await setUpTotp(owner);
+  const workspace = await owner.client.workspaces.create.mutate({ name: "Team" });
+  const id = decodeId("workspace", workspace.id) as WorkspaceId;
+  const edit = { scope: openAsOperator(id), origin: commandOrigin };
+  const join = (userId: UserId, role: Role) =>
+    app.instance.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
+  await join(admin.userId, "admin");
+  await join(member.userId, "member");
+  return { owner, admin, member, workspaceId: workspace.id };
+}
+
+const requireFactor = (
+  { client }: Pick<Opened, "client">,
+  workspaceId: string,
+  { requiresSecondFactor = true, version = 1 } = {},
+) => client.workspaces.update.mutate({ workspaceId, requiresSecondFactor, version });
+
+const blocked = { data: { code: "FORBIDDEN", issues: [{ code: "second_factor_required" }] } };
+
+test("applies to members without a second factor on the next request, until they set one up", async () => {
+  const { owner, member, workspaceId } = await addTeam();
+  const own = await member.client.workspaces.create.mutate({ name: "Own" });
+  const key = await app.addKey(member.userId);
+  expect((await member.client.workspaces.get.query({ workspaceId })).requiresSecondFactor).toBe(false);
+  expect((await requireFactor(owner, workspaceId)).requiresSecondFactor).toBe(true);
+  await expect(member.client.workspaces.get.query({ workspaceId })).rejects.toMatchObject(blocked);
+  await expect(member.client.members.list.query({ workspaceId })).rejects.toMatchObject(blocked);
+  await expect(
+    member.client.members.remove.mutate({
+      workspaceId,
+      userId: (await member.client.session.current.query())?.user.id ?? "",
+    }),
+  ).rejects.toMatchObject(blocked);
+  // Everything else keeps working: other workspaces, the account and API keys.
+  expect((await member.client.workspaces.get.query({ workspaceId: own.id })).name).toBe("Own");
+  await member.client.account.rename.mutate({ name: "Grace" });
+  const response = await fetch(`${app.baseUrl}/open/workspaces/${workspaceId}`, {
+    headers: { Authorization: `Bearer ${key.secret}` },
+  });
+  expect([response.status, await response.json()]).toMatchObject([200, { requiresSecondFactor: true }]);
+  await setUpTotp(member);
+  expect((await member.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
+  // Removing the last factor ends the access again.
+  await member.client.factors.disableTotp.mutate();
+  await expect(member.client.workspaces.get.query({ workspaceId })).rejects.toMatchObject(blocked);
+  await requireFactor(owner, workspaceId, { requiresSecondFactor: false, version: 2 });
+  expect((await member.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
+});
+
+test("a session without the second factor doesn't count", async () => {
+  const { owner, member, workspaceId } = await addTeam();
+  await requireFactor(owner, workspaceId);
+  await setUpTotp(member);
+  await sql`update sessions set has_second_factor = false where user_id = ${member.userId}`.execute(
+    app.owner,
+  );
+  await expect(member.client.workspaces.get.query({ workspaceId })).rejects.toMatchObject({
+    data: { code: "UNAUTHORIZED" },
+  });
+  // After the operator has removed the factors, a new session has none.
+  await resetSecondFactors(app.instance.db, { id: owner.userId }, commandOrigin);
+  const opened = openClient(app.baseUrl);
+  await opened.client.session.signIn.mutate({ email: owner.email, password });
+  await expect(opened.client.workspaces.get.query({ workspaceId })).rejects.toMatchObject(blocked);
+});
+
+test("strangers get the same response as for any other workspace", async () => {
+  const { owner, workspaceId } = await addTeam();
+  await requireFactor(owner, workspaceId);
+  const stranger = await addPerson();
+  const error = await stranger.client.workspaces.get
+    .query({ workspaceId })
+    .catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ message: "Insufficient access", data: { code: "FORBIDDEN" } });
+  expect((error as { data: object }).data).not.toHaveProperty("issues");
+});
+
+test("is changed by owners and admins who have a second factor, after a fresh authentication", async () => {
+  const { owner, admin, member, workspaceId } = await addTeam();
+  await expect(requireFactor(admin, workspaceId)).rejects.toMatchObject({ data: { code: "CONFLICT" } });
+  await expect(requireFactor(member, workspaceId)).rejects.toMatchObject({ message: "Insufficient access" });
+  await setUpTotp(admin);
+  await sql`
+    update sessions set created_at = created_at - interval '901 s', authenticated_at = null
+    where user_id in (${admin.userId}, ${owner.userId})`.execute(app.owner);
+  await expect(requireFactor(admin, workspaceId)).rejects.toMatchObject({
+    data: { issues: [{ code: "reauthentication_required" }] },
+  });
+  await admin.client.workspaces.update.mutate({ workspaceId, name: "Team", version: 1 });
+  await sql`update sessions set authenticated_at = clock_timestamp()`.execute(app.owner);
+  await requireFactor(admin, workspaceId, { version: 2 });
+  const { items } = await owner.client.audit.list.query({ workspaceId });
+  expect(items[0]).toMatchObject({
+    action: "workspace.second-factor-requirement-changed",
+    before: { requiresSecondFactor: false },
+    after: { requiresSecondFactor: true },
+  });
+});
+
+test("an API key changes it under /open, if its user has a second factor", async () => {
+  const { owner, admin, workspaceId } = await addTeam();
+  const patch = async (userId: UserId, requiresSecondFactor: unknown) => {
+    const { secret } = await app.addKey(userId);
+    const response = await fetch(`${app.baseUrl}/open/workspaces/${workspaceId}`, {
+      method: "PATCH",
+      headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ requiresSecondFactor }),
+    });
+    return [response.status, await response.json()];
+  };
+  expect(await patch(admin.userId, true)).toMatchObject([409, { error: { code: "CONFLICT" } }]);
+  expect(await patch(owner.userId, "yes")).toMatchObject([400, { error: { code: "BAD_REQUEST" } }]);
+  expect(await patch(owner.userId, true)).toMatchObject([200, { requiresSecondFactor: true, version: 2 }]);
+  expect(await patch(admin.userId, false)).toMatchObject([200, { requiresSecondFactor: false, version: 3 }]);
+});
+
+test("owners and admins see who has a second factor, and other members don't", async () => {
+  const { owner, admin, member, workspaceId } = await addTeam();
+  const list = async ({ client }: Pick<Opened, "client">) =>
+    Object.fromEntries(
+      (await client.members.list.query({ workspaceId })).items.map(({ email, hasSecondFactor }) => [
+        email,
+        hasSecondFactor,
+      ]),
+    );
+  const shown = { [owner.email]: true, [admin.email]: false, [member.email]: false };
+  expect(await list(owner)).toEqual(shown);
+  expect(await list(admin)).toEqual(shown);
+  expect(await list(member)).toEqual({ [owner.email]: null, [admin.email]: null, [member.email]: null });
+  const lacking = await admin.client.members.withoutSecondFactor.query({ workspaceId });
+  expect(lacking.total).toBe(2);
+  expect(lacking.members.map(({ email }) => email).toSorted()).toEqual(
+    [admin.email, member.email].toSorted(),
+  );
+});

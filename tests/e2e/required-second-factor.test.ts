@@ -1,0 +1,87 @@
+import { TOTP } from "otpauth";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada requires a second factor from the members of her workspace; Grace, a member, has none. Each test continues where the
+// previous one ended.
+
+let ada: Page;
+let grace: Page;
+let slug = "";
+const memberEmail = "grace@example.com";
+
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+  ({ page: ada } = await browser.open());
+  ({ page: grace } = await browser.open());
+  await enter(ada, baseUrl);
+  await enter(grace, baseUrl, memberEmail);
+  const workspace = await getWorkspace(ada);
+  ({ slug } = workspace);
+  await command(["member", "add", "--workspace", workspace.id, "--user", memberEmail, "--role", "member"]);
+});
+
+/** Sets up an authenticator app on the security page. */
+async function setUpTotp(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Set up an authenticator app" }).click();
+  const dialog = page.getByRole("dialog", { name: "Set up an authenticator app" });
+  const secret = ((await dialog.locator("code").textContent()) ?? "").replaceAll(" ", "");
+  await dialog.getByRole("textbox", { name: "Code" }).fill(new TOTP({ secret }).generate());
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Done" }).click();
+}
+
+test("an owner requires it after a dialog that names the members without one", async () => {
+  await ada.goto(`${environment.baseUrl}/w/${slug}/settings`);
+  await ada.getByRole("button", { name: "Require a second factor" }).click();
+  const dialog = ada.getByRole("dialog", { name: "Require a second factor?" });
+  await dialog.getByText("2 members have no second factor.").waitFor();
+  await dialog.getByText(memberEmail).waitFor();
+  await ada.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await dialog.getByRole("button", { name: "Require it" }).click();
+  await dialog.getByText("Set up a second factor for your own account").waitFor();
+  await ada.goto(`${environment.baseUrl}/account/security`);
+  await setUpTotp(ada);
+  await ada.goto(`${environment.baseUrl}/w/${slug}/settings`);
+  await ada.getByRole("button", { name: "Require a second factor" }).focus();
+  await ada.keyboard.press("Enter");
+  await dialog.getByText("1 member has no second factor.").waitFor();
+  await dialog.getByRole("button", { name: "Require it" }).click();
+  await ada.getByText("Members now need a second factor.").waitFor();
+  await ada.getByText("Members without a second factor can’t open this workspace in the web app.").waitFor();
+  await ada.goto(`${environment.baseUrl}/w/${slug}/members`);
+  const rows = ada.getByRole("table", { name: "Members" }).getByRole("row");
+  await rows.filter({ hasText: visitor.email }).getByText("Second factor").waitFor();
+  expect(await rows.filter({ hasText: memberEmail }).getByText("Second factor").count()).toBe(0);
+  await ada.goto(`${environment.baseUrl}/w/${slug}/audit`);
+  await ada.getByText("required a second factor from all members").waitFor();
+});
+
+test("a member without one gets a page that leads to the setup, on a phone too, and then the workspace", async () => {
+  await grace.setViewportSize({ width: 375, height: 812 });
+  await grace.goto(`${environment.baseUrl}/w/${slug}`);
+  await grace.getByRole("heading", { name: /requires a second factor$/ }).waitFor();
+  await grace.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(grace)).toEqual([]);
+  expect(await grace.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  expect((await proceduresOf(grace).session.current.query())?.workspaces).toHaveLength(2);
+  await grace.setViewportSize({ width: 1_280, height: 800 });
+  await grace.getByRole("link", { name: "Set up a second factor" }).click();
+  await grace.getByRole("heading", { name: "Security", exact: true }).waitFor();
+  await setUpTotp(grace);
+  await grace.goto(`${environment.baseUrl}/w/${slug}`);
+  await grace.getByRole("heading", { level: 1 }).waitFor();
+  expect(await grace.getByText("requires a second factor").count()).toBe(0);
+});
+
+test("the operator ends the requirement with the command", async () => {
+  const { id } = await getWorkspace(ada);
+  const edited = await environment.command(["workspace", "edit", id, "--no-requires-second-factor"]);
+  expect(edited).toMatchObject({ requiresSecondFactor: false, version: 3 });
+  await ada.goto(`${environment.baseUrl}/w/${slug}/settings`);
+  await ada.getByText("Not required").waitFor();
+});
