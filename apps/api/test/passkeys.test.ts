@@ -1,7 +1,6 @@
 // Passkeys in the web app, with an authenticator in memory.
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { disableAccount } from "../src/domain/accounts.ts";
 import { createSoftwarePasskey } from "./software-passkey.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -196,7 +195,7 @@ describe("a sign-in with a passkey", () => {
     await expect(signInWith(passkey)).rejects.toMatchObject(rejected);
     await expect(signInWith(createSoftwarePasskey(origin))).rejects.toMatchObject(rejected);
     passkey.setSignCount(100);
-    await disableAccount(app.instance.db, { id: userId });
+    await app.disableUser(userId);
     await expect(signInWith(passkey)).rejects.toMatchObject(rejected);
   });
 

@@ -6,7 +6,7 @@ import type { Role } from "@latchkey/db/schema";
 import { enterWorkspace, inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { disableAccount, getAccount } from "../src/domain/accounts.ts";
+import { getAccount } from "../src/domain/accounts.ts";
 import { addMember } from "../src/domain/members.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -385,7 +385,7 @@ test("a service account isn't an account that can sign in", async () => {
 test("an owner whose workspace has only service accounts besides them can be disabled", async () => {
   const team = await addTeam();
   const { secret } = await addServiceAccount(team);
-  await disableAccount(app.instance.db, { id: team.owner.userId }, commandOrigin);
+  await app.disableUser(team.owner.userId);
   // The integration keeps working.
   expect((await send(secret, ["GET", team.path])).status).toBe(200);
 });
