@@ -8,6 +8,7 @@ import { commandOrigin } from "../src/cli/command-origin.ts";
 import { deleteAccount } from "../src/domain/account-deletion.ts";
 import { updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
+import { grantOperator } from "../src/domain/operators.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -196,7 +197,7 @@ test("the operator can be deleted only as the last user; the next account is the
       deleteAccount({ userId, origin: commandOrigin, transact });
     await expect(remove(first)).rejects.toMatchObject({
       code: "CONFLICT",
-      message: expect.stringContaining("The operator can’t be deleted"),
+      message: expect.stringContaining("The only operator can’t be deleted"),
     });
     await remove(second);
     // However a sign-up and the deletion overlap, an instance with users has an operator.
@@ -208,6 +209,30 @@ test("the operator can be deleted only as the last user; the next account is the
       .execute();
     expect(operators).toHaveLength(1);
     expect([first.userId, next.userId]).toContain(operators[0]?.id);
+  } finally {
+    await other.close();
+  }
+});
+
+test("an operator can be deleted while another one can sign in, and the instance log keeps both names", async () => {
+  const other = await startTestApp();
+  try {
+    const { db } = other.instance;
+    const transact: Parameters<typeof deleteAccount>[0]["transact"] = (work) =>
+      db.transaction().execute(work);
+    const [first, second] = [await other.addUser(), await other.addUser()];
+    await transact((trx) => grantOperator(trx, second.userId, commandOrigin));
+    await deleteAccount({ userId: first.userId, origin: commandOrigin, transact });
+    const events = await other.owner
+      .selectFrom("instance_events")
+      .select(["action", "target_user_email", "target_workspace_name"])
+      .where("action", "in", ["workspace.deleted", "user.deleted"])
+      .orderBy("occurred_at")
+      .execute();
+    expect(events).toEqual([
+      { action: "workspace.deleted", target_user_email: null, target_workspace_name: "Ada’s workspace" },
+      { action: "user.deleted", target_user_email: first.email, target_workspace_name: null },
+    ]);
   } finally {
     await other.close();
   }

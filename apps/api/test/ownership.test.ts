@@ -5,7 +5,7 @@ import type { Role } from "@latchkey/db/schema";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { disableAccount, enableAccount } from "../src/domain/accounts.ts";
+import { enableAccount } from "../src/domain/accounts.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { transferOwnership } from "../src/domain/ownership.ts";
@@ -144,7 +144,7 @@ test("nothing can be offered to an owner or a disabled member", async () => {
   const { member, add, offer } = await addTeam();
   const coOwner = await add(await addPerson(), "owner");
   await expect(offer(coOwner)).rejects.toMatchObject(failsWith("CONFLICT"));
-  await disableAccount(app.instance.db, { id: member.userId });
+  await app.disableUser(member.userId);
   await expect(offer()).rejects.toMatchObject(failsWith("CONFLICT"));
 });
 
@@ -175,9 +175,9 @@ describe("an offer is void", () => {
     ],
     ["once its owner has another role", ({ owner, setRole }) => setRole(owner, "admin")],
     ["once its owner is removed", ({ owner, remove }) => remove(owner)],
-    ["while its owner is disabled", ({ owner }) => disableAccount(app.instance.db, { id: owner.userId })],
+    ["while its owner is disabled", ({ owner }) => app.disableUser(owner.userId)],
     ["once the member is removed", ({ member, remove }) => remove(member)],
-    ["while the member is disabled", ({ member }) => disableAccount(app.instance.db, { id: member.userId })],
+    ["while the member is disabled", ({ member }) => app.disableUser(member.userId)],
     ["once the member is an owner", ({ member, setRole }) => setRole(member, "owner")],
   ])("%s", async (_when, change) => {
     const team = await addTeam();
@@ -208,8 +208,8 @@ describe("an offer is void", () => {
   test("only until a disabled user is enabled again", async () => {
     const { member, offer, accept } = await addTeam();
     await offer();
-    await disableAccount(app.instance.db, { id: member.userId });
-    await enableAccount(app.instance.db, { id: member.userId });
+    await app.disableUser(member.userId);
+    await app.instance.db.transaction().execute((trx) => enableAccount(trx, member.userId, commandOrigin));
     await member.client.session.signIn.mutate({ email: member.email, password });
     expect(await accept()).toMatchObject({ role: "owner" });
   });
@@ -315,7 +315,7 @@ test("the operator transfers the ownership directly, also from a disabled owner"
     code: "CONFLICT",
     message: expect.stringContaining(coOwner.id),
   });
-  await disableAccount(app.instance.db, { id: member.userId });
+  await app.disableUser(member.userId);
   await transfer(viewer, member);
   expect((await roles())[viewer.id]).toBe("owner");
 });

@@ -11,10 +11,12 @@ import {
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { deleteMember, hasOtherOwner } from "@latchkey/db/members";
+import { hasOtherOperator } from "@latchkey/db/operators";
 import type { Role, Trx } from "@latchkey/db/schema";
 import { isSessionLive } from "@latchkey/db/sessions";
-import { findUser } from "@latchkey/db/users";
+import { findUser, type User } from "@latchkey/db/users";
 import { enterAsUser, enterWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
@@ -47,7 +49,7 @@ export interface DeletionPreview extends KeySummary {
   readonly deletedWorkspaces: readonly Workspace[];
   /** The workspaces that have other members and no other owner. They prevent the deletion. */
   readonly blockingWorkspaces: readonly Workspace[];
-  /** Whether this is the instance's operator and the instance has other users, which prevents the deletion. */
+  /** Whether this is the only operator who can sign in and the instance has other users, which prevents the deletion. */
   readonly isNeededOperator: boolean;
 }
 
@@ -66,7 +68,7 @@ export async function previewDeletion(trx: Trx, userId: UserId): Promise<Deletio
     ...(await summarizeKeys(trx, userId)),
     deletedWorkspaces: list("delete"),
     blockingWorkspaces: list("block"),
-    isNeededOperator: user.isOperator && (await hasOtherUser(trx, userId)),
+    isNeededOperator: await isNeededOperator(trx, user),
   };
 }
 
@@ -85,8 +87,8 @@ const attempts = 20;
  * Deletes an account with everything that belongs to it: sessions, API keys, memberships, the password, invitations that
  * the user sent, and the workspaces of which the user is the only member. Once this returns, every node rejects the
  * keys, and the email address can be registered again.
- * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, or the operator of an
- *   instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without a recent password.
+ * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, or the only operator of
+ *   an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without a recent password.
  */
 export async function deleteAccount(deletion: Deletion): Promise<void> {
   requireFresh(deletion.origin);
@@ -113,7 +115,10 @@ async function deleteIfMembershipsUnchanged(
   if (sessionId && !(await isSessionLive(trx, sessionId))) throw sessionEnded();
   const current = await listMemberships(trx, userId);
   if (!new Set(current).isSubsetOf(new Set(locked))) return false;
-  if (user.isOperator && (await hasOtherUser(trx, userId))) throw operatorIsNeeded();
+  const latest = await findUser(trx, userId);
+  // Without the lock on sign-ups, nothing prevents the other operators from losing the role.
+  if (latest?.isOperator !== user.isOperator) return false;
+  if (await isNeededOperator(trx, user)) throw operatorIsNeeded();
   const affected: AffectedWorkspace[] = [];
   for (const id of current) {
     const found = await findAffected(trx, { userId, id });
@@ -123,12 +128,16 @@ async function deleteIfMembershipsUnchanged(
   if (blocking.length > 0) throw ownershipIsNeeded(blocking);
   for (const one of affected) {
     if (one.fate === "leave") await leave(trx, { userId, origin }, one);
-    else await deleteOwnWorkspace(trx, one.scope);
+    else await deleteOwnWorkspace(trx, one.scope, origin);
   }
-  // The lock on the user may have waited for a change of the name.
-  const { name } = (await findUser(trx, userId)) ?? user;
-  await deleteUser(trx, { id: userId, name });
+  await appendInstanceEvent(trx, origin, { action: "user.deleted", userId });
+  await deleteUser(trx, { id: userId, name: latest.name });
   return true;
+}
+
+/** Whether nobody else could manage the instance, which has other users. */
+async function isNeededOperator(trx: Trx, { id, isOperator }: User): Promise<boolean> {
+  return isOperator && !(await hasOtherOperator(trx, id)) && (await hasOtherUser(trx, id));
 }
 
 async function listMemberships(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
@@ -177,8 +186,11 @@ async function leave(
 }
 
 /** No versions of keys are incremented: the only member's keys are deleted in the same transaction. */
-async function deleteOwnWorkspace(trx: Trx, scope: WorkspaceScope): Promise<void> {
-  await deleteWorkspace(await enterWorkspace(trx, scope), scope, { memberIds: [] });
+async function deleteOwnWorkspace(trx: Trx, scope: WorkspaceScope, origin: Origin): Promise<void> {
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const { workspaceId } = scope;
+  await appendInstanceEvent(workspaceTrx, origin, { action: "workspace.deleted", workspaceId });
+  await deleteWorkspace(workspaceTrx, scope, { memberIds: [] });
 }
 
 function ownershipIsNeeded(workspaces: readonly Workspace[]): AppError {
@@ -194,7 +206,7 @@ const maxNames = 10;
 
 function operatorIsNeeded(): AppError {
   const message =
-    "The operator can’t be deleted while the instance has other users, because nobody else could manage it.";
+    "The only operator can’t be deleted while the instance has other users. Grant the operator role to another user first.";
   return new AppError("CONFLICT", { message });
 }
 

@@ -988,6 +988,7 @@ function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor
     },
     added: {
       former_users: [{ id: actor?.userId, name: actor?.email }],
+      instance_events: [{ action: "user.deleted", actor_id: actor?.userId, target_user_email: actor?.email }],
       ...(isMember && {
         audit_events: [
           {

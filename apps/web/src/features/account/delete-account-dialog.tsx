@@ -62,7 +62,8 @@ function Refusal({ deletion, onClose }: ContentProps): ReactElement {
     <>
       {isNeededOperator && (
         <p className={classes.words}>
-          You are the operator of this instance, and other people use it. Without you, nobody could manage it.
+          You are the only operator of this instance, and other people use it. Make another user an operator
+          first.
         </p>
       )}
       {blockingWorkspaces.length > 0 && (
