@@ -9,7 +9,7 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|sort-select|table-layout)\./;
+  /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|sort-select|table-layout|search-field|show-more|use-table-navigation|describe-results)\./;
 /** What logs and the recent activity use. */
 const eventModules = /\/src\/(server\/describe-event|ui\/event-sentence)\./;
 /** Libraries that set up second factors. */

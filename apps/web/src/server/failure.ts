@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCatalog, type Issue } from "@latchkey/errors";
+import type { ErrorCode, Issue } from "@latchkey/errors";
 import { TRPCClientError } from "@trpc/client";
 
 /** The facts about a failed call that the app shows. */
@@ -55,7 +55,7 @@ function toFailure(
   if (!isErrorCode(code)) return undefined;
   return {
     code,
-    message: asSentence(typeof message === "string" ? message : errorCatalog[code].message),
+    message: typeof message === "string" ? asSentence(message) : "The server rejected the call.",
     requestId: typeof requestId === "string" ? requestId : undefined,
     retryAfterSeconds: typeof retryAfterSeconds === "number" ? retryAfterSeconds : undefined,
     issues: Array.isArray(issues) ? issues.filter(isIssue) : [],
@@ -66,8 +66,27 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
+/** The codes without the catalog, whose statuses and messages every page would load and none needs. */
+const errorCodes: Readonly<Record<ErrorCode, true>> = {
+  BAD_REQUEST: true,
+  UNAUTHORIZED: true,
+  FORBIDDEN: true,
+  NOT_FOUND: true,
+  METHOD_NOT_SUPPORTED: true,
+  REQUEST_TIMEOUT: true,
+  CONFLICT: true,
+  PRECONDITION_FAILED: true,
+  PAYLOAD_TOO_LARGE: true,
+  UNSUPPORTED_MEDIA_TYPE: true,
+  UNPROCESSABLE_CONTENT: true,
+  TOO_MANY_REQUESTS: true,
+  REQUEST_HEADER_FIELDS_TOO_LARGE: true,
+  INTERNAL_SERVER_ERROR: true,
+  SERVICE_UNAVAILABLE: true,
+};
+
 function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === "string" && Object.hasOwn(errorCatalog, code);
+  return typeof code === "string" && Object.hasOwn(errorCodes, code);
 }
 
 function isIssue(value: unknown): value is FieldIssue {
