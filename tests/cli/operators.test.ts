@@ -100,7 +100,7 @@ test("instance log has every change of the command, newest first, and outlives a
 test("instance log prints a table in a process of its own", async () => {
   const text = expectText(await runCommand(["instance", "log"], { DATA_DIR: instance.dataDirectory }));
   const [head, first] = text.split("\n");
-  expect(head).toMatch(/^Time +Action +Actor +IP address +User +Workspace$/);
+  expect(head).toMatch(/^TIME +ACTION +ACTOR +IP ADDRESS +USER +WORKSPACE$/);
   expect(first).toMatch(/^20\d\d-.+Z +key\.deleted +command +ada@example\.com/);
 });
 

@@ -94,20 +94,18 @@ test("keeps the navigation while a page reloads, for each role", async () => {
   await slowDown(page);
   await page.addInitScript(watchNavigation);
   await open(`/w/${other.slug}`);
-  const asViewer = [
-    "Overview, API keys, Members, Settings, Your API keys, Profile, Security, Users, Instance log",
-  ];
+  const asViewer = ["Overview, API keys, Members, Settings, Your API keys, Profile, Security"];
   expect(await open(`/w/${other.slug}/members`)).toEqual(asViewer);
   expect(await open("/account/api-keys")).toEqual(asViewer);
   expect(await open(`/w/${own.slug}`)).toEqual([
-    "Overview, API keys, Members, Audit log, Settings, Your API keys, Profile, Security, Users, Instance log",
+    "Overview, API keys, Members, Audit log, Webhooks, Settings, Your API keys, Profile, Security",
   ]);
   expect(await open(`/w/${other.slug}`)).toEqual(asViewer);
 
   await environment.command(["member", "remove", ...membership.slice(0, 4)]);
   await proceduresOf(page).workspaces.delete.mutate({ workspaceId: own.id });
   await open("/account/api-keys");
-  expect(await open("/account/api-keys")).toEqual(["Your API keys, Profile, Security, Users, Instance log"]);
+  expect(await open("/account/api-keys")).toEqual(["Your API keys, Profile, Security"]);
 });
 
 test.each([

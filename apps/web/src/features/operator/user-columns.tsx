@@ -16,7 +16,7 @@ export const userColumns: readonly [DataColumn<OperatedUser>, ...DataColumn<Oper
     rank: 0,
     cell: ({ name, isOperator, isDisabled }) => (
       <span className={classes.person}>
-        <bdi className={classes.text} title={name}>
+        <bdi className={classes.name} title={name}>
           {name}
         </bdi>
         {isOperator && <Tag>Operator</Tag>}
