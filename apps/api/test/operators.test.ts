@@ -1,5 +1,5 @@
 import type { Origin } from "@latchkey/db/audit-actions";
-import { encodeId, type UserId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type UserId } from "@latchkey/db/ids";
 import { appendInstanceEvent, listInstanceEvents } from "@latchkey/db/instance-events";
 import { listOperatorIds } from "@latchkey/db/operators";
 import { AppError } from "@latchkey/errors";
@@ -151,6 +151,30 @@ test("an operator sees the users of the instance with the numbers of workspaces 
     nextCursor: null,
     total: 0,
   });
+});
+
+test("service accounts are neither listed nor operators, and have no email address in the log", async () => {
+  const { client } = await signIn("ada@example.com");
+  const { id: workspaceId } = await client.workspaces.create.mutate({ name: "Team" });
+  const { userId: id } = await client.serviceAccounts.create.mutate({
+    workspaceId,
+    name: "Deploys",
+    role: "member",
+  });
+  expect((await client.operator.users.query({})).items.map(({ email }) => email)).toEqual([
+    "ada@example.com",
+    "grace@example.com",
+  ]);
+  expect((await client.operator.users.query({ search: id })).total).toBe(0);
+  await expect(client.operator.grantRole.mutate({ userId: id })).rejects.toMatchObject(notFound);
+  const userId = decodeId("user", id);
+  await app.instance.db
+    .transaction()
+    .execute((trx) => appendInstanceEvent(trx, commandOrigin, { action: "user.enabled", userId }));
+  const page = { direction: "desc", limit: 1, filter: { userId } } as const;
+  expect(await listInstanceEvents(app.owner, page)).toMatchObject([
+    { user: { name: "Deploys", email: null } },
+  ]);
 });
 
 test("nobody else can call a procedure of operators, and a former operator can't either", async () => {

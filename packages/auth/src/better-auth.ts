@@ -9,7 +9,7 @@ import {
   renewSession,
   type SessionTerms,
 } from "@latchkey/db/sessions";
-import { getUser } from "@latchkey/db/users";
+import { findUser } from "@latchkey/db/users";
 import { type BetterAuthPlugin, betterAuth } from "better-auth";
 import { APIError, createAuthEndpoint } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
@@ -109,8 +109,9 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
         create: {
           // This runs only after a correct password, so the error must be the same as for a wrong one.
           before: async ({ userId, userAgent }) => {
-            const user = await getUser(db, userId as UserId); // better-auth read it from users.id.
-            if (user.isDisabled) throw new APIError("UNAUTHORIZED");
+            const user = await findUser(db, userId as UserId); // better-auth read it from users.id.
+            // The account may have been deleted since the password was checked.
+            if (!user || user.isDisabled) throw new APIError("UNAUTHORIZED");
             const isProved = hasCallSecondFactor();
             if (!isProved && (await hasSecondFactor(db, user.id))) rejectWithoutFactor(user.id);
             const now = await readClock(db);

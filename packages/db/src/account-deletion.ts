@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { InvitationId, UserId } from "./ids.ts";
 import type { Db, Role, Trx } from "./schema.ts";
+import { isPerson } from "./user-kind.ts";
 import type { User } from "./users.ts";
 import { deleteVerifications } from "./verifications.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -23,9 +24,15 @@ export async function lockSignUps(trx: Trx): Promise<void> {
   await sql`lock table users in share row exclusive mode`.execute(trx);
 }
 
-/** Whether the instance has a user other than this one. */
+/** Whether the instance has a person other than this one. */
 export async function hasOtherUser(db: Db, id: UserId): Promise<boolean> {
-  const row = await db.selectFrom("users").select("id").where("id", "!=", id).limit(1).executeTakeFirst();
+  const row = await db
+    .selectFrom("users")
+    .select("id")
+    .where("id", "!=", id)
+    .where(isPerson())
+    .limit(1)
+    .executeTakeFirst();
   return row !== undefined;
 }
 

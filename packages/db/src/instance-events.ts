@@ -4,6 +4,7 @@ import { createId, type InstanceEventId, type KeyId, type UserId, type Workspace
 import type { InstanceAction, InstanceActorKind } from "./instance-actions.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Trx } from "./schema.ts";
+import { selectEmail } from "./user-kind.ts";
 
 /** A person in the instance log, with the name and email address of the time of the event. */
 export interface LoggedUser {
@@ -55,8 +56,8 @@ export async function appendInstanceEvent(
     insert into instance_events (id, action, actor_kind, actor_id, actor_name, actor_email,
       target_user_id, target_user_name, target_user_email, target_workspace_id, target_workspace_name,
       target_key_id, before, after, address, request_id)
-    select ${createId("instanceEvent")}, ${action}, ${actor.kind}, ${actorId}::uuid, actor.name, actor.email,
-      ${userId ?? null}::uuid, target.name, target.email, ${workspaceId ?? null}::uuid, workspaces.name,
+    select ${createId("instanceEvent")}, ${action}, ${actor.kind}, ${actorId}::uuid, actor.name, ${selectEmail("actor")},
+      ${userId ?? null}::uuid, target.name, ${selectEmail("target")}, ${workspaceId ?? null}::uuid, workspaces.name,
       ${keyId ?? null}::uuid, ${before ? JSON.stringify(before) : null}::jsonb,
       ${after ? JSON.stringify(after) : null}::jsonb, ${address}, ${requestId}
     from (select) as one

@@ -3,6 +3,7 @@ import { containsText } from "./contains-text.ts";
 import type { UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
+import { isPerson } from "./user-kind.ts";
 import type { User } from "./users.ts";
 
 /** A user as operators see them. */
@@ -25,7 +26,7 @@ export interface OperatedUserFilter {
   readonly id?: UserId | undefined;
 }
 
-/** Returns a page of the users of the instance. Only for operators. */
+/** Returns a page of the people who use the instance. Only for operators. */
 export async function listOperatedUsers(
   db: Db,
   {
@@ -42,6 +43,7 @@ export async function listOperatedUsers(
     db
       .selectFrom("users")
       .select(["id", "name", "email", "is_operator", "disabled_at", "created_at"])
+      .where(isPerson())
       .where(matches(filter)),
     operatedUserOrders[sort],
     page,
@@ -75,6 +77,7 @@ export async function countOperatedUsers(db: Db, filter: OperatedUserFilter): Pr
   const { count } = await db
     .selectFrom("users")
     .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where(isPerson())
     .where(matches(filter))
     .executeTakeFirstOrThrow();
   return count;
