@@ -35,6 +35,7 @@ test("a key needs no permission that only the web app uses to give or take a rol
     "members:read",
     "members:manage",
     "audit:read",
+    "webhooks:manage",
   ];
   expect(listGrants(restrict({ permissions }))).toMatchObject({ admin: ["admin", "member", "viewer"] });
 });
