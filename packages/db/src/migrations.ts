@@ -19,7 +19,7 @@ import * as ownershipTransfers from "./migrations/0019-ownership-transfers.ts";
 import * as secondFactors from "./migrations/0020-second-factors.ts";
 import * as serviceAccounts from "./migrations/0021-service-accounts.ts";
 import * as instanceLog from "./migrations/0023-instance-log.ts";
-import * as auditRetention from "./migrations/0024-audit-retention.ts";
+import * as auditTargets from "./migrations/0024-audit-targets.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
 
 /** One step in the history of the schema. */
@@ -56,6 +56,6 @@ export const migrations: Migrations = {
   "0020-second-factors": secondFactors,
   "0021-service-accounts": serviceAccounts,
   "0023-instance-log": instanceLog,
-  "0024-audit-retention": auditRetention,
+  "0024-audit-targets": auditTargets,
   "0027-webhooks": webhooks,
 };
