@@ -234,6 +234,29 @@ test("workspace transfer makes a member the owner, and needs --from if there are
   expectFailure(unclear, { status: 1, code: "CONFLICT", message });
 });
 
+test("user delete needs the email address, deletes workspaces without other members, and frees the address", async () => {
+  const email = "leaver@example.com";
+  const add = ["user", "create", "--email", email, "--name", "Leaver", "--password-stdin"];
+  const { userId } = await perform(add, password);
+  const { key } = await perform(["key", "create", "--user", email, "--name", "job"]);
+  const call = () => callOpen(node.baseUrl, String(key), "/open/me");
+  expect((await call()).status).toBe(200);
+  const remove = ["user", "delete", email, "--confirm"];
+  const unconfirmed = await instance.command(["--json", ...remove, ada]);
+  const message = `--confirm: "${ada}" is not the email address of the user. Expected ${email}.`;
+  expectFailure(unconfirmed, { status: 1, code: "BAD_REQUEST", message });
+  expect(await perform([...remove, email])).toEqual({
+    id: userId,
+    email,
+    keyCount: 1,
+    workspaces: [{ id: expect.stringMatching(/^ws_/), name: "Leaver’s workspace" }],
+  });
+  expect((await call()).status).toBe(403);
+  expect((await perform(add, password)).userId).not.toBe(userId);
+  const operator = await instance.command(["--json", "user", "delete", grace, "--confirm", grace]);
+  expectFailure(operator, { status: 1, code: "CONFLICT", message: /^The operator can’t be deleted/ });
+});
+
 test("workspace list prints the workspaces of all users, with the number of their members", async () => {
   const { id: workspaceId } = await perform(create(ada, "Both, and “both”"));
   const member = ["member", "add", "--workspace", String(workspaceId), "--user", grace, "--role", "viewer"];

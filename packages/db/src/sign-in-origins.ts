@@ -19,9 +19,12 @@ export async function findKnownOrigins(db: Db, digests: readonly Buffer[]): Prom
   return new Set(rows.map(({ digest }) => digest.toString("hex")));
 }
 
-/** Remembers the origins of a sign-in. Deletes the user's least recently used origins beyond the maximum. */
+/** Remembers the origins of a sign-in, unless the user was deleted since. Deletes the user's least recently used origins beyond the maximum. */
 export async function rememberOrigins(db: Db, userId: UserId, digests: readonly Buffer[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
+    // Locks the user before the origins, as the deletion of the user does, so that the two can't deadlock.
+    const { rows } = await sql`select id from users where id = ${userId} for key share`.execute(trx);
+    if (rows.length === 0) return;
     await sql`
       insert into sign_in_origins (digest, user_id, last_used_at)
       select digest, ${userId}, now() from unnest(${digests}::bytea[]) as origin (digest) order by digest
