@@ -15,6 +15,7 @@ describe("the check", () => {
     id: "ws_01h455vb4pex5vsknk084sn02q",
     name: "Payments",
     description: "",
+    requiresSecondFactor: false,
     slug: "payments",
     role: "owner",
     createdAt: "2026-03-01T09:30:00.000Z",

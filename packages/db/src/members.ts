@@ -50,13 +50,14 @@ export async function listMembers(
   return await cutPage(query, memberOrders[sort], page).execute();
 }
 
-/** Members who can sign in and have no second factor: how many there are, and the first of them by name. */
+/** People who can sign in and have no second factor: how many there are, and the first of them by name. */
 export async function listMembersWithoutFactor(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   limit: number,
 ): Promise<{ readonly total: number; readonly members: readonly Member[] }> {
-  const lacksFactor = sql<boolean>`users.disabled_at is null and not ${hasFactors(sql.ref("users.id"))}`;
+  const lacksFactor = sql<boolean>`
+    ${isPerson()} and users.disabled_at is null and not ${hasFactors(sql.ref("users.id"))}`;
   const { total } = await trx
     .selectFrom("members")
     .innerJoin("users", "users.id", "members.user_id")
