@@ -52,6 +52,7 @@ const expected: readonly Login[] = [
   { name: "latchkey reads", role: "latchkey_tenant", settings: reads },
   { name: "latchkey open", role: "latchkey_tenant", settings: pool },
   { name: "latchkey open reads", role: "latchkey_tenant", settings: reads },
+  { name: "latchkey jobs", role: "none", settings: pool },
   { name: "latchkey purge", role: "latchkey_tenant", settings: pool },
   { name: "latchkey statistics", role: "latchkey_admission", settings: pool },
   { name: "latchkey inspection", role: "latchkey_admission", settings: pool },

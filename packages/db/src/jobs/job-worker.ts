@@ -20,6 +20,8 @@ export interface JobWorkerOptions {
 const maxConnections = 3;
 /** How long `close` waits for jobs that are running, in milliseconds. They run again elsewhere if they don't end. */
 const closeWithinMs = 5_000;
+/** How long `close` waits while no job is running, in milliseconds: for Postgres, which may not respond. */
+const closeIdleWithinMs = 1_000;
 /** The pause before the worker starts again after it failed, in milliseconds. */
 const restartAfterMs = 5_000;
 /** How often jobs of nodes that were killed are released, in milliseconds. */
@@ -34,6 +36,8 @@ export class JobWorker {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #runner: Runner | undefined;
+  /** How many jobs are running in this process. */
+  #activeJobs = 0;
 
   constructor(options: JobWorkerOptions) {
     this.#options = options;
@@ -41,6 +45,7 @@ export class JobWorker {
       ...clientConfig(options.connection, "latchkey jobs"),
       max: maxConnections,
       statement_timeout: 5_000,
+      idle_in_transaction_session_timeout: 10_000,
     });
     this.#pool.on("error", () => undefined);
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
@@ -53,7 +58,7 @@ export class JobWorker {
     const stopped = this.#runner?.stop().catch(() => undefined);
     await Promise.race([
       Promise.all([stopped, this.#running]).then(() => this.#pool.end()),
-      delay(closeWithinMs, undefined, { ref: false }),
+      delay(this.#activeJobs > 0 ? closeWithinMs : closeIdleWithinMs, undefined, { ref: false }),
     ]);
   }
 
@@ -63,7 +68,7 @@ export class JobWorker {
       try {
         this.#runner = await run({
           pgPool: this.#pool,
-          taskList: toTaskList(this.#options),
+          taskList: this.#createTaskList(),
           parsedCronItems: [],
           concurrency: this.#options.concurrency ?? 2,
           pollInterval: this.#options.pollEveryMs ?? 2_000,
@@ -105,21 +110,25 @@ export class JobWorker {
       ]);
     }
   }
-}
 
-function toTaskList({ tasks, onFailure }: JobWorkerOptions): TaskList {
-  return Object.fromEntries(
-    Object.entries(tasks).map(([name, perform]) => [
-      name,
-      async (payload: unknown) => {
-        try {
-          await perform(payload as never); // `addJob` wrote it for this task.
-        } catch (error) {
-          onFailure(error, name);
-          // The queue stores the message of the error, which may contain an email address.
-          throw new Error(`${name} failed`);
-        }
-      },
-    ]),
-  );
+  #createTaskList(): TaskList {
+    const { tasks, onFailure } = this.#options;
+    return Object.fromEntries(
+      Object.entries(tasks).map(([name, perform]) => [
+        name,
+        async (payload: unknown) => {
+          this.#activeJobs += 1;
+          try {
+            await perform(payload as never); // `addJob` wrote it for this task.
+          } catch (error) {
+            onFailure(error, name);
+            // The queue stores the message of the error, which may contain an email address.
+            throw new Error(`${name} failed`);
+          } finally {
+            this.#activeJobs -= 1;
+          }
+        },
+      ]),
+    );
+  }
 }
