@@ -45,8 +45,17 @@ export function startLoad(options: {
   readonly requests?: number;
   /** Whether a client reconnects after its connection broke. */
   readonly reconnects?: boolean;
+  /** `/open/global/config` by default. */
+  readonly path?: string;
 }): Load {
-  const { baseUrls, key, connections, requests = Number.POSITIVE_INFINITY, reconnects = false } = options;
+  const {
+    baseUrls,
+    key,
+    connections,
+    requests = Number.POSITIVE_INFINITY,
+    reconnects = false,
+    path,
+  } = options;
   const outcomes: Outcome[] = [];
   let sent = 0;
   const { reached, ended, stop } = startClients(
@@ -55,7 +64,7 @@ export function startLoad(options: {
       const baseUrl = baseUrls[index % baseUrls.length] ?? "";
       while (!isStopped() && sent < requests) {
         sent += 1;
-        const outcome = await send(agent, baseUrl, key);
+        const outcome = await send(agent, baseUrl, key, path);
         outcomes.push(outcome);
         onRequestEnd();
         if (outcome.status !== undefined) continue;

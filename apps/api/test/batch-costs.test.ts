@@ -51,6 +51,7 @@ test("every procedure in the cost table exists", () => {
     "session.signUp",
     "session.signUpInvited",
     "workspaceKeys.list",
+    "workspaceKeys.previewPolicy",
   ]);
 });
 

@@ -106,6 +106,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "listInvitations",
     "listWebhooks",
     "listWebhookDeliveries",
+    "listWorkspaceApiKeys",
     "listAuditEvents",
   ]);
   for (const { method, secret } of compressible) expect([method, secret]).toEqual(["GET", undefined]);

@@ -74,7 +74,7 @@ test("the preview lists the keys that reach the workspace, and what stops", asyn
   expect(stopped.Reads).toEqual(["workspace:read", "members:read", "audit:read", "keys:read"]);
   const demotion = await preview("member");
   expect(Object.fromEntries(demotion.keys.map((key) => [key.name, key.stoppedPermissions]))).toEqual({
-    Used: ["workspace:update", "members:manage", "audit:read", "keys:read", "webhooks:manage"],
+    Used: ["workspace:update", "members:manage", "audit:read", "keys:read", "keys:manage", "webhooks:manage"],
     Reads: ["audit:read", "keys:read"],
   });
   expect((await preview("admin")).keys.map((key) => key.stoppedPermissions)).toEqual([[], []]);

@@ -180,6 +180,7 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     changeMemberRole: { role: "member" },
     createServiceAccount: { name: "Deploys", role: "member" },
     changeServiceAccount: { name: "Deploys", role: "viewer" },
+    updateApiKeyPolicy: { maxIdleDays: null },
     createInvitation: { email: "grace@example.com", role: "member" },
     createWebhook: {
       url: "https://example.com/webhooks",

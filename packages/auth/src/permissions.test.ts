@@ -1,12 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  isHigherRole,
-  listPermissions,
-  permissionCatalog,
-  permissions,
-  roles,
-  webAppPermissions,
-} from "./permissions.ts";
+import { isHigherRole, listPermissions, permissionCatalog, permissions, roles } from "./permissions.ts";
 
 test("each role has exactly its documented permissions", () => {
   expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
@@ -18,6 +11,7 @@ test("each role has exactly its documented permissions", () => {
       "members:manage",
       "audit:read",
       "keys:read",
+      "keys:manage",
       "webhooks:manage",
     ],
     member: ["workspace:read", "members:read"],
@@ -40,10 +34,6 @@ test("a role is higher than the roles after it, and not than itself", () => {
   expect(roles).toEqual(["owner", "admin", "member", "viewer"]);
   const table = roles.map((role) => roles.filter((other) => isHigherRole(role, other)));
   expect(table).toEqual([["admin", "member", "viewer"], ["member", "viewer"], ["viewer"], []]);
-});
-
-test("only keys:read is a permission of the web app alone", () => {
-  expect([...webAppPermissions]).toEqual(["keys:read"]);
 });
 
 test("each permission is named noun:verb and has a description", () => {

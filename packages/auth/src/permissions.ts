@@ -10,6 +10,7 @@ export const permissionCatalog = {
     "Invite and remove members, change their roles, and manage service accounts and their API keys.",
   "audit:read": "See who changed what in the workspace.",
   "keys:read": "See every API key that can reach the workspace.",
+  "keys:manage": "Block API keys from the workspace, and set its policy for them.",
   "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",
 } as const;
 
@@ -17,9 +18,6 @@ export const permissionCatalog = {
 export type Permission = keyof typeof permissionCatalog;
 
 export const permissions = Object.keys(permissionCatalog) as readonly Permission[]; // The catalog's keys.
-
-/** The permissions that no endpoint of the open API requires, so that only users in the web app use them. */
-export const webAppPermissions: ReadonlySet<Permission> = new Set(["keys:read"]);
 
 /** The permissions of each role. A role has all permissions of the roles after it. */
 const permissionsByRole = {
@@ -31,6 +29,7 @@ const permissionsByRole = {
     "members:manage",
     "audit:read",
     "keys:read",
+    "keys:manage",
     "webhooks:manage",
   ]),
   member: new Set(["workspace:read", "members:read"]),

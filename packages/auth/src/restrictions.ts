@@ -2,7 +2,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import type { Role } from "@latchkey/db/schema";
 import { areContained, createIpMatcher } from "./ip-ranges.ts";
-import { listPermissions, type Permission, roleHolds, webAppPermissions } from "./permissions.ts";
+import { listPermissions, type Permission, roleHolds } from "./permissions.ts";
 
 /** The checks of one restriction of a key. A check that is absent allows everything. */
 interface CompiledRule {
@@ -145,13 +145,10 @@ export function readableWorkspaces(
 
 /**
  * Whether a user may give or take the role `granted`. This requires every permission of that role, and the permission
- * to manage members, both by the user's own role and by the restrictions of the key in use. Keys don't need permissions
- * that only the web app uses, so that adding such a permission to a role doesn't take rights from existing keys.
+ * to manage members, both by the user's own role and by the restrictions of the key in use.
  */
 export function canGrantRole(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
   return [...listPermissions(granted), "members:manage" as const].every(
-    (permission) =>
-      roleHolds(role, permission) &&
-      (webAppPermissions.has(permission) || allowsPermission(restrictions, permission)),
+    (permission) => roleHolds(role, permission) && allowsPermission(restrictions, permission),
   );
 }

@@ -31,14 +31,7 @@ export async function bumpKeyVersions(
     | { readonly keyIds: readonly KeyId[] }
     | { readonly userIds: readonly UserId[]; readonly workspaceId?: WorkspaceId },
 ): Promise<void> {
-  const chosen =
-    "keyId" in keys
-      ? sql`select ${keys.keyId}::uuid as id`
-      : "keyIds" in keys
-        ? sql`select unnest(${keys.keyIds}::uuid[]) as id`
-        : sql`
-          select id from api_keys
-          where user_id = any(${keys.userIds}::uuid[]) and deleted_at is null and ${canReach(keys.workspaceId)}`;
+  const chosen = chooseKeys(keys);
   const seconds = "keyId" in keys ? keys.windowSeconds : undefined;
   const latest = sql`clock_timestamp() + ${seconds}::integer * interval '1 second'`;
   const window = seconds
@@ -57,9 +50,12 @@ export async function bumpKeyVersions(
     where key_id in (select key_id from locked)`.execute(trx);
 }
 
-/** SQL for whether the settings of a key in `api_keys` allow a workspace. Every key can reach an undefined workspace. */
-function canReach(workspaceId: WorkspaceId | undefined): RawBuilder<boolean> {
-  return workspaceId === undefined
-    ? sql`true`
-    : sql`(api_keys.workspace_ids is null or ${workspaceId} = any(api_keys.workspace_ids))`;
+function chooseKeys(keys: Parameters<typeof bumpKeyVersions>[1]): RawBuilder<unknown> {
+  if ("keyId" in keys) return sql`select ${keys.keyId}::uuid as id`;
+  if ("keyIds" in keys) return sql`select unnest(${keys.keyIds}::uuid[]) as id`;
+  const { userIds, workspaceId } = keys;
+  const reaches = workspaceId
+    ? sql`and (workspace_ids is null or ${workspaceId} = any(workspace_ids))`
+    : sql``;
+  return sql`select id from api_keys where user_id = any(${userIds}::uuid[]) and deleted_at is null ${reaches}`;
 }

@@ -18,6 +18,7 @@ import * as workspaceUsageRollups from "./migrations/0018-workspace-usage-rollup
 import * as ownershipTransfers from "./migrations/0019-ownership-transfers.ts";
 import * as secondFactors from "./migrations/0020-second-factors.ts";
 import * as serviceAccounts from "./migrations/0021-service-accounts.ts";
+import * as apiKeyPolicies from "./migrations/0022-api-key-policies.ts";
 import * as instanceLog from "./migrations/0023-instance-log.ts";
 import * as auditTargets from "./migrations/0024-audit-targets.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
@@ -55,6 +56,7 @@ export const migrations: Migrations = {
   "0019-ownership-transfers": ownershipTransfers,
   "0020-second-factors": secondFactors,
   "0021-service-accounts": serviceAccounts,
+  "0022-api-key-policies": apiKeyPolicies,
   "0023-instance-log": instanceLog,
   "0024-audit-targets": auditTargets,
   "0027-webhooks": webhooks,

@@ -1,12 +1,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
+import { putPolicy } from "./api-key-policies.ts";
 import { appendAudit } from "./audit-events.ts";
 import { clientConfig, openDatabase, startupOptions } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { insertInvitation } from "./invitations.ts";
+import { defaultPolicy } from "./key-policy.ts";
 import { insertMember, listMembers } from "./members.ts";
 import { insertOwnershipTransfer } from "./ownership-transfers.ts";
 import type { Db, Trx } from "./schema.ts";
@@ -14,6 +16,7 @@ import { createTestDatabase, type TestDatabase } from "./testing/test-database.t
 import { insertUserWithPassword } from "./users.ts";
 import { addDelivery } from "./webhook-deliveries.ts";
 import { insertWebhook } from "./webhooks.ts";
+import { blockKeys } from "./workspace-keys.ts";
 import { asUser, inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 import { findWorkspace, insertWorkspace, listMemberships } from "./workspaces.ts";
 
@@ -59,10 +62,14 @@ async function addTenant(): Promise<Tenant> {
       lifetimeSeconds: 60,
     } as const;
     await insertInvitation(trx as never, scope, invitation);
-    const id = createId("webhook");
+    const webhookId = createId("webhook");
     const webhook = { url: "https://example.com", description: "", actions: null };
-    await insertWebhook(trx as never, scope, { ...webhook, id, secret: Buffer.from("sealed") });
-    await addDelivery(trx as never, scope, { webhookId: id, eventId: null, action: "webhook.test" });
+    await insertWebhook(trx as never, scope, { ...webhook, id: webhookId, secret: Buffer.from("sealed") });
+    await addDelivery(trx as never, scope, { webhookId, eventId: null, action: "webhook.test" });
+    await putPolicy(trx as never, scope, { ...defaultPolicy, isExpiryRequired: true });
+    const key = { userId, name: "blocked", description: "", start: "lk_", hash: randomBytes(32) };
+    const id = (await insertApiKey(trx, key)) as KeyId; // The user is not disabled.
+    await blockKeys(trx as never, scope, { ids: [id], by: userId });
     return { userId, scope };
   });
 }
@@ -76,12 +83,19 @@ const tables = [
   ["webhooks", "workspace_id"],
   ["webhook_deliveries", "workspace_id"],
   ["ownership_transfers", "workspace_id"],
+  ["api_key_policies", "workspace_id"],
+  ["workspace_key_access", "workspace_id"],
 ] as const;
 
-/** A change of rows without a version. */
-const changes: Readonly<Record<string, RawBuilder<unknown>>> = {
-  invitations: sql`role = 'owner'`,
-  webhook_deliveries: sql`status = 'failed'`,
+/** A change of each table, if one is granted, that names no row. */
+const changes: Readonly<Partial<Record<(typeof tables)[number][0], string>>> = {
+  workspaces: "version = 99",
+  members: "version = 99",
+  invitations: "role = 'owner'",
+  webhooks: "version = 99",
+  webhook_deliveries: "status = 'failed'",
+  api_key_policies: "version = 99",
+  workspace_key_access: "blocked_at = null",
 };
 
 test.each(tables)(
@@ -110,9 +124,8 @@ test.each(tables)(
     const before = await read();
     expect(before).toContainEqual({ owner: foreign });
     await inWorkspace(database.db, ours.scope, async (trx) => {
-      const change = changes[table] ?? sql`version = 99`;
-      const isUpdatable = table !== "audit_events" && table !== "ownership_transfers";
-      if (isUpdatable) await sql`update ${sql.table(table)} set ${change}`.execute(trx);
+      const change = changes[table];
+      if (change) await sql`update ${sql.table(table)} set ${sql.raw(change)}`.execute(trx);
       await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
       await sql`select 1`.execute(trx);
       throw new Rollback();
@@ -126,6 +139,17 @@ class Rollback extends Error {}
 function ignoreRollback(error: unknown): void {
   if (!(error instanceof Rollback)) throw error;
 }
+
+test("a user sees the policies of their own workspaces, and what any workspace decided about their own keys", async () => {
+  const read = (table: "api_key_policies" | "workspace_key_access") =>
+    asUser(database.db, ours.userId, (trx) => trx.selectFrom(table).select("workspace_id").execute());
+  for (const table of ["api_key_policies", "workspace_key_access"] as const) {
+    expect(await read(table)).toEqual([{ workspace_id: ours.scope.workspaceId }]);
+    const change = sql`delete from ${sql.table(table)}`;
+    await asUser(database.db, ours.userId, (trx) => change.execute(trx));
+    expect(await read(table)).toHaveLength(1);
+  }
+});
 
 test("audit events can't be changed or deleted", async () => {
   for (const change of [

@@ -359,6 +359,32 @@ export interface ApiKeyTable {
   version: Generated<number>;
 }
 
+/** The policy of a workspace for the API keys that reach it. Without a row, every key may. */
+export interface ApiKeyPolicyTable {
+  workspace_id: WorkspaceId;
+  /** The longest time from a key's creation or rotation to its expiry. */
+  max_lifetime_days: number | null;
+  is_expiry_required: Generated<boolean>;
+  are_ip_ranges_required: Generated<boolean>;
+  /** How long a key may be unused in the workspace. */
+  max_idle_days: number | null;
+  /** Incremented with every change. */
+  version: Generated<number>;
+  updated_at: Generated<Date>;
+}
+
+/** What the admins of a workspace decided about one key. */
+export interface WorkspaceKeyAccessTable {
+  workspace_id: WorkspaceId;
+  key_id: KeyId;
+  /** Null for a key that isn't blocked. */
+  blocked_at: Date | null;
+  /** The user who blocked it; null for the operator's command and a deleted user. */
+  blocked_by: UserId | null;
+  /** When an admin last unblocked it, which restarts its idle days. */
+  allowed_at: Date | null;
+}
+
 /** A secret of a key that was replaced by another one. */
 export interface RetiredSecretTable {
   hash: Buffer;
@@ -462,6 +488,8 @@ export interface Database {
   webhook_deliveries: WebhookDeliveryTable;
   ownership_transfers: OwnershipTransferTable;
   former_users: FormerUserTable;
+  api_key_policies: ApiKeyPolicyTable;
+  workspace_key_access: WorkspaceKeyAccessTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
   retired_secrets: RetiredSecretTable;

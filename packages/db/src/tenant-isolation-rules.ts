@@ -8,6 +8,7 @@ const allRows = "select, insert, update, delete";
 export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, string>>>> = {
   latchkey_tenant: {
     accounts: allRows,
+    api_key_policies: allRows,
     api_keys: allRows,
     audit_events: "select, insert",
     former_users: "select, insert",
@@ -34,20 +35,24 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     webhooks: allRows,
     workspace_key_days: "select",
     workspace_usage_hours: "select",
+    workspace_key_access: allRows,
     workspaces: allRows,
   },
   latchkey_admission: {
+    api_key_policies:
+      "select (are_ip_ranges_required, is_expiry_required, max_idle_days, max_lifetime_days, workspace_id)",
     api_keys:
-      "select (deleted_at, disabled_at, expires_at, hash, id, ip_ranges, is_read_only, limit_quota, limit_window_seconds, permissions, user_id, workspace_ids)",
+      "select (created_at, deleted_at, disabled_at, expires_at, hash, id, ip_ranges, is_read_only, limit_quota, limit_window_seconds, permissions, user_id, workspace_ids)",
     key_addresses: allRows,
     key_counters:
       "select, update (has_unused_secret, last_granted, last_used_at, use_count, window_ends_at, window_spent)",
     key_refusals: allRows,
     key_usage_hours: allRows,
-    members: "select (role, user_id, workspace_id)",
+    members: "select (created_at, role, user_id, workspace_id)",
     retired_secrets:
-      "select (good_until, hash, key_id, last_used_at, refused_at), update (last_used_at, refused_address, refused_at)",
+      "select (good_until, hash, key_id, last_used_at, refused_at, retired_at), update (last_used_at, refused_address, refused_at)",
     users: "select (disabled_at, id)",
+    workspace_key_access: "select (allowed_at, blocked_at, key_id, workspace_id)",
     workspace_key_days: allRows,
     workspace_usage_hours: allRows,
   },
@@ -85,6 +90,7 @@ export interface PolicyRule {
 /** Row-level security is enabled and forced for every table with a policy. */
 export const policies: readonly PolicyRule[] = [
   ...[
+    "api_key_policies",
     "audit_events",
     "invitations",
     "key_usage_hours",
@@ -92,6 +98,7 @@ export const policies: readonly PolicyRule[] = [
     "ownership_transfers",
     "webhook_deliveries",
     "webhooks",
+    "workspace_key_access",
     "workspace_key_days",
     "workspace_usage_hours",
     "workspaces",
@@ -104,6 +111,27 @@ export const policies: readonly PolicyRule[] = [
       using: "require_backup()",
     } as const;
   }),
+  {
+    table: "api_key_policies",
+    name: "admission",
+    role: "latchkey_admission",
+    command: "select",
+    using: "true",
+  },
+  {
+    table: "api_key_policies",
+    name: "named_workspace",
+    role: "latchkey_tenant",
+    command: "all",
+    using: "(workspace_id = named_workspace())",
+  },
+  {
+    table: "api_key_policies",
+    name: "own_memberships",
+    role: "latchkey_tenant",
+    command: "select",
+    using: "is_own_workspace(workspace_id)",
+  },
   {
     table: "audit_events",
     name: "named_workspace",
@@ -193,6 +221,27 @@ export const policies: readonly PolicyRule[] = [
     role: "latchkey_tenant",
     command: "all",
     using: "(workspace_id = named_workspace())",
+  },
+  {
+    table: "workspace_key_access",
+    name: "admission",
+    role: "latchkey_admission",
+    command: "select",
+    using: "true",
+  },
+  {
+    table: "workspace_key_access",
+    name: "named_workspace",
+    role: "latchkey_tenant",
+    command: "all",
+    using: "(workspace_id = named_workspace())",
+  },
+  {
+    table: "workspace_key_access",
+    name: "own_keys",
+    role: "latchkey_tenant",
+    command: "select",
+    using: "is_own_key(key_id)",
   },
   {
     table: "workspaces",

@@ -195,7 +195,8 @@ test("lists everything that is missing, including what no statement can restore"
     message:
       'The database no longer isolates tenants: the table "key_refusals" is missing; ' +
       'the table "key_usage_hours" lacks the policy "own_keys"; ' +
-      'the role "latchkey_admission" lacks select (role, user_id, workspace_id) on the table "members"; ' +
+      'the table "workspace_key_access" lacks the policy "own_keys"; ' +
+      'the role "latchkey_admission" lacks select (created_at, role, user_id, workspace_id) on the table "members"; ' +
       'the role "latchkey_tenant" lacks select on the table "members"; the function "is_own_key(uuid)" is missing; ' +
       'the table "users" lacks the trigger "name_first_user_operator". ' +
       "Make a backup with `latchkey backup`, and restore it with `latchkey restore` into an empty database, " +

@@ -1,8 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { KeyId, UserId } from "./ids.ts";
+import { type PolicyRule, violatedRule } from "./key-policy.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
-import { days30, hasKeyStatus, isRotating, type KeyStatus, lastHour } from "./key-status.ts";
+import { days30, hasKeyStatus, isRotating, keyStatuses, lastHour } from "./key-status.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./schema.ts";
 import { searchableUser, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -27,11 +29,22 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
   readonly isRotating: boolean;
   /** Whether a request in this workspace was rate limited in this hour or the one before, in UTC. */
   readonly isRateLimited: boolean;
+  /** Whether an admin blocked the key from this workspace. */
+  readonly isBlocked: boolean;
+  readonly blockedAt: Date | null;
+  /** Null for a key that isn't blocked, and if the operator's command or a deleted user blocked it. */
+  readonly blockedByName: string | null;
+  /** The rule of the workspace's policy that the key violates, so that it is rejected here. */
+  readonly violation: PolicyRule | null;
   /** Requests allowed in this workspace in the last 30 days. */
   readonly recentUses: number;
   /** The beginning of the hour of the last allowed request in this workspace, in UTC, as far back as history is kept. */
   readonly lastUsedAt: Date | null;
 }
+
+/** The statuses that the keys of a workspace can be filtered by: also blocked here, and rejected by the policy. */
+export const workspaceKeyStatuses = [...keyStatuses, "blocked", "policy"] as const;
+export type WorkspaceKeyStatus = (typeof workspaceKeyStatuses)[number];
 
 export interface WorkspaceKeyFilter {
   /** Only keys of this user. */
@@ -40,7 +53,7 @@ export interface WorkspaceKeyFilter {
   readonly ids?: readonly KeyId[] | undefined;
   /** Part of a key's name or first characters, or of its owner's name or email address, in any letter case. */
   readonly search?: string | undefined;
-  readonly status?: KeyStatus | undefined;
+  readonly status?: WorkspaceKeyStatus | undefined;
 }
 
 export const workspaceKeySorts = [
@@ -97,10 +110,21 @@ function recentUsesOfKeys({ workspaceId }: WorkspaceScope) {
     group by key_id)`;
 }
 
-function hasStatus(status: KeyStatus, scope: WorkspaceScope): RawBuilder<boolean> {
+const violation = sql.raw<PolicyRule | null>(
+  violatedRule({ key: "api_keys", member: "members", policy: "policy", access: "access" }),
+);
+const isBlocked = sql<boolean>`(access.blocked_at is not null)`;
+const isAgainstPolicy = sql<boolean>`(${violation} is not null)`;
+
+function hasStatus(status: WorkspaceKeyStatus, scope: WorkspaceScope): RawBuilder<boolean> {
+  if (status === "blocked") return isBlocked;
+  if (status === "policy") return isAgainstPolicy;
   const { isLimited, isUsed } = describeUse(scope);
   const isDisabled = sql<boolean>`(api_keys.disabled_at is not null or users.disabled_at is not null)`;
-  return hasKeyStatus(status, { isDisabled, isLimited, isUsed });
+  const hasStatus = hasKeyStatus(status, { isDisabled, isLimited, isUsed });
+  return status === "active"
+    ? sql`(${hasStatus} and not ${isBlocked} and not ${isAgainstPolicy})`
+    : hasStatus;
 }
 
 function sortExpression(sort: WorkspaceKeySort, scope: WorkspaceScope): RawBuilder<unknown> {
@@ -163,6 +187,69 @@ export async function listWorkspaceKeys(
   return { items: ids.flatMap((id) => byId.get(id) ?? []), total: first.total };
 }
 
+export const workspaceKeyOrders = {
+  createdAt: { column: "api_keys.created_at", type: "timestamptz", id: "api_keys.id" },
+  name: { column: "api_keys.name", type: "text", id: "api_keys.id" },
+} as const satisfies Record<string, Order>;
+
+/** Returns a page of the keys that can reach a workspace, for the open API. */
+export async function pageWorkspaceKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  {
+    sort,
+    filter,
+    ...page
+  }: Page & { readonly sort: keyof typeof workspaceKeyOrders; readonly filter: WorkspaceKeyFilter },
+): Promise<(WorkspaceKey & { position: string })[]> {
+  const query = describeKeys(selectReachingKeys(trx, scope).where(matches(filter, scope)), scope);
+  return await cutPage(query, workspaceKeyOrders[sort], page).execute();
+}
+
+/** Finds those of these keys that can reach a workspace. */
+export async function findWorkspaceKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  ids: readonly KeyId[],
+): Promise<WorkspaceKey[]> {
+  if (ids.length === 0) return [];
+  return await describeKeys(selectReachingKeys(trx, scope).where("api_keys.id", "in", ids), scope).execute();
+}
+
+/**
+ * Blocks keys from a workspace. A key that is blocked already stays blocked by whoever blocked it. Lock the workspace first,
+ * and call `bumpKeyVersions` last in the transaction.
+ * @param block.by null for the operator's command.
+ */
+export async function blockKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { ids, by }: { readonly ids: readonly KeyId[]; readonly by: UserId | null },
+): Promise<void> {
+  await sql`
+    insert into workspace_key_access (workspace_id, key_id, blocked_at, blocked_by)
+    select ${scope.workspaceId}, id, clock_timestamp(), ${by} from unnest(${ids}::uuid[]) id order by id
+    on conflict (workspace_id, key_id) do update
+      set blocked_at = excluded.blocked_at, blocked_by = excluded.blocked_by
+      where workspace_key_access.blocked_at is null`.execute(trx);
+}
+
+/**
+ * Unblocks keys, and restarts their idle days in the workspace. Lock the workspace first, and call `bumpKeyVersions` last in
+ * the transaction.
+ */
+export async function allowKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  ids: readonly KeyId[],
+): Promise<void> {
+  await sql`
+    insert into workspace_key_access (workspace_id, key_id, allowed_at)
+    select ${scope.workspaceId}, id, clock_timestamp() from unnest(${ids}::uuid[]) id order by id
+    on conflict (workspace_id, key_id) do update
+      set blocked_at = null, blocked_by = null, allowed_at = excluded.allowed_at`.execute(trx);
+}
+
 /** Counts the matching keys. */
 export async function countWorkspaceKeys(
   trx: WorkspaceTrx,
@@ -196,6 +283,12 @@ function selectReachingKeys(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope) 
     .selectFrom("members")
     .innerJoin("users", "users.id", "members.user_id")
     .innerJoin("api_keys", "api_keys.user_id", "members.user_id")
+    .leftJoin("api_key_policies as policy", "policy.workspace_id", "members.workspace_id")
+    .leftJoin("workspace_key_access as access", (join) =>
+      join
+        .onRef("access.workspace_id", "=", "members.workspace_id")
+        .onRef("access.key_id", "=", "api_keys.id"),
+    )
     .where("members.workspace_id", "=", workspaceId)
     .where("api_keys.deleted_at", "is", null)
     .where(sql<boolean>`(api_keys.workspace_ids is null or ${workspaceId} = any(api_keys.workspace_ids))`);
@@ -218,6 +311,10 @@ function describeKeys(query: ReturnType<typeof selectReachingKeys>, scope: Works
     sql<boolean>`api_keys.workspace_ids is not null`.as("hasSelectedWorkspaces"),
     isRotating.as("isRotating"),
     isLimited.as("isRateLimited"),
+    isBlocked.as("isBlocked"),
+    "access.blocked_at as blockedAt",
+    sql<string | null>`(select name from users where id = access.blocked_by)`.as("blockedByName"),
+    violation.as("violation"),
     recentUses.as("recentUses"),
     lastUsedAt.as("lastUsedAt"),
   ]);

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
+import { isRejectedHere } from "./api-key-policies.ts";
 import { containsText } from "./contains-text.ts";
-import { createId, type UserId, type WorkspaceId } from "./ids.ts";
+import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -87,6 +88,8 @@ export interface MembershipFilter {
   readonly search?: string | undefined;
   /** Only these workspaces. */
   readonly workspaceIds?: ReadonlySet<WorkspaceId> | undefined;
+  /** Only workspaces that don't reject this key of the user, by a block or by their policy. */
+  readonly acceptingKey?: KeyId | undefined;
 }
 
 /** Returns a page of the workspaces that a user is a member of. */
@@ -99,7 +102,7 @@ export async function listMemberships(
     ...page
   }: Page & { readonly sort?: keyof typeof membershipOrders; readonly filter?: MembershipFilter },
 ): Promise<(Membership & { position: string })[]> {
-  const { role, search, workspaceIds } = filter;
+  const { role, search, workspaceIds, acceptingKey } = filter;
   const query = trx
     .selectFrom("members")
     .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
@@ -109,6 +112,9 @@ export async function listMemberships(
       memberships.where(
         sql<boolean>`workspaces.id = any(${[...(workspaceIds as ReadonlySet<WorkspaceId>)]}::uuid[])`,
       ),
+    ) // Checked by $if.
+    .$if(acceptingKey !== undefined, (memberships) =>
+      memberships.where(sql<boolean>`not ${isRejectedHere(acceptingKey as KeyId)}`),
     ) // Checked by $if.
     .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Checked by $if.
     .$if(search !== undefined, (memberships) =>

@@ -47,3 +47,11 @@ export const restrictionLimits = {
 
 /** The longest overlap after a rotation, in seconds: 30 days. */
 export const maxOverlapSeconds = 2_592_000;
+
+/** The limits of a workspace's policy for API keys. */
+export const policyLimits = {
+  /** 10 years. */
+  maxLifetimeDays: 3_650,
+  /** Uses are counted by hour, and kept for 90 days by default. */
+  maxIdleDays: 90,
+} as const;

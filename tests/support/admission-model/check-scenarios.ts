@@ -28,6 +28,7 @@ export async function checkScenarios({
   try {
     const baseUrls = [nodes.left.baseUrl, nodes.right.baseUrl];
     await letSessionsStayFresh(nodes.instance.cluster);
+    await ignoreUsesInWorkspaces(nodes.instance.cluster);
     const clock = await installSteppedClock(nodes.instance.cluster);
     const db = openDatabase(await connectionTo(nodes.instance.cluster), { applicationName: "model" });
     try {
@@ -68,6 +69,19 @@ function expectEnough(total: ScenarioCounts, count: number): void {
   expect(unknown).toBeLessThanOrEqual(admitted / 100);
   // Every kind of change, and lists.
   for (const [kind, count] of Object.entries(done)) expect(count, kind).toBeGreaterThan(0);
+}
+
+/**
+ * Nodes write the history of uses with a delay that the model doesn't know. Without it, the age of a key alone decides
+ * whether the key is idle.
+ */
+async function ignoreUsesInWorkspaces(cluster: string): Promise<void> {
+  const client = await open(await connectionTo(cluster));
+  await client.query(`
+    create function ignore_row() returns trigger language plpgsql as $$ begin return null; end $$;
+    create trigger ignore_uses before insert on key_usage_hours for each row
+    when (new.outcome = 'admitted' and new.workspace_id is not null) execute function ignore_row()`);
+  await client.end();
 }
 
 /** The model has no passwords: moving the clock forward must not require one. */

@@ -59,6 +59,52 @@ export function possibleDecisions(
   );
 }
 
+/** The policy of the workspace: one rule, or none. */
+export type PolicyModel = "none" | "expiry-required" | "max-lifetime" | "ip-ranges-required" | "idle";
+
+/**
+ * Whether a key was created just now; or long ago, without a use in the workspace since; or long ago, and an admin
+ * unblocked it just now.
+ */
+export type AgeModel = "new" | "idle" | "old";
+
+/** The possible decisions of the workspace about a key. */
+export function possibleAcceptances(facts: {
+  readonly policy: UncertainValue<PolicyModel>;
+  readonly isBlocked: UncertainValue<boolean>;
+  readonly age: UncertainValue<AgeModel>;
+  readonly settings: UncertainValue<SettingsModel>;
+}): ReadonlySet<boolean> {
+  const { policy, isBlocked, age, settings } = facts;
+  return new Set(
+    [...isBlocked.possible].flatMap((blocked) =>
+      blocked
+        ? [false]
+        : [...policy.possible].flatMap((rule) =>
+            [...age.possible].flatMap((since) =>
+              [...settings.possible].flatMap(({ kind }) => meetsRule(rule, since, kind)),
+            ),
+          ),
+    ),
+  );
+}
+
+function meetsRule(rule: PolicyModel, age: AgeModel, kind: SettingsModel["kind"]): readonly boolean[] {
+  switch (rule) {
+    case "expiry-required":
+      return [kind === "expiring"];
+    case "max-lifetime":
+      // The lifetime of a key from long ago is too long, unless it was rotated.
+      return kind === "expiring" && age !== "new" ? [true, false] : [kind === "expiring"];
+    case "ip-ranges-required":
+      return [kind === "other-ip-range"];
+    case "idle":
+      return [age !== "idle"];
+    default:
+      return [true];
+  }
+}
+
 /** A request, for the rate limit of its key. */
 interface Entry {
   /** The possible windows, numbered by how many times the clock was set forward before. */

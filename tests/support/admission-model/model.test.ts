@@ -149,3 +149,34 @@ test("a use that begins after a role change was acknowledged has the permissions
   expectUses("rejected", "rejected");
   expect(model.figures).toMatchObject({ additions: 1, roleChanges: 1, removals: 1 });
 });
+
+test("a use in the workspace depends on its block of the key and on its policy", () => {
+  const { model, user, key } = begin();
+  model.beginRoleChange(user, undefined, "admin")();
+  const expectUse = (outcome: "admitted" | "rejected"): void => {
+    model.beginUse(key, "audit")(outcome);
+    const other = outcome === "admitted" ? "rejected" : "admitted";
+    expect(() => model.beginUse(key, "audit")(other)).toThrow(`a use of key_1 was ${other}`);
+    model.beginUse(key)("admitted");
+  };
+  const end = model.beginWorkspaceChange(key, "blocks", { isBlocked: true, age: "new" });
+  model.beginUse(key, "audit")("admitted");
+  model.beginUse(key, "audit")("rejected");
+  end(true);
+  expectUse("rejected");
+  model.beginWorkspaceChange(key, "unblocks", { isBlocked: false, age: "new" })(true);
+  expectUse("admitted");
+  model.beginWorkspaceChange(key, "blocks", { isBlocked: true, age: "new" })(false);
+  expectUse("admitted");
+  for (const policy of ["expiry-required", "max-lifetime", "ip-ranges-required"] as const) {
+    model.beginPolicy(policy)();
+    expectUse("rejected");
+  }
+  model.beginPolicy("idle")();
+  expectUse("admitted");
+  model.beginWorkspaceChange(key, "neglects", { isBlocked: false, age: "idle" })(true);
+  expectUse("rejected");
+  model.beginPolicy("none")();
+  expectUse("admitted");
+  expect(model.figures).toMatchObject({ blocks: 1, unblocks: 1, neglects: 1, policies: 5 });
+});

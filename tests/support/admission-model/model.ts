@@ -1,4 +1,7 @@
 import {
+  type AgeModel,
+  type PolicyModel,
+  possibleAcceptances,
   possibleDecisions,
   RateLimitModel,
   type RequirementModel,
@@ -34,6 +37,9 @@ export interface KeyModel {
   readonly isPresent: UncertainValue<boolean>;
   readonly name: UncertainValue<string>;
   readonly settings: UncertainValue<SettingsModel>;
+  /** Whether the workspace blocks it. */
+  readonly isBlocked: UncertainValue<boolean>;
+  readonly age: UncertainValue<AgeModel>;
   /** In order of creation. */
   readonly secrets: SecretModel[];
   readonly rateLimit: RateLimitModel;
@@ -65,6 +71,8 @@ export class AdmissionModel {
   readonly history: string[] = [];
   /** In minutes since the scenario began. */
   readonly clock = new UncertainValue(0);
+  /** The policy of the scenario's only workspace. */
+  readonly policy = new UncertainValue<PolicyModel>("none");
   /** The number of times that the clock was set forward. */
   readonly #window = new UncertainValue(0);
   readonly #watches = new Set<() => void>();
@@ -86,8 +94,12 @@ export class AdmissionModel {
     const isAllowedByOthers = this.#watch(() =>
       both(both(key.isPresent.possible, isEnabled.possible), allowedByRole(role.possible, requirement)),
     );
+    const isAllowedByKey = this.#watch(() => possibleDecisions(keyFacts, requirement));
+    const isAccepted = this.#watch(() =>
+      requirement ? possibleAcceptances({ ...key, policy: this.policy }) : new Set([true]),
+    );
     const isAllowed = this.#watch(() =>
-      both(isAllowedByOthers.look(), possibleDecisions(keyFacts, requirement)),
+      both(both(isAllowedByOthers.look(), isAllowedByKey.look()), isAccepted.look()),
     );
     const isLimited = this.#watch(
       () => new Set([...key.settings.possible].map(({ kind }) => kind === "limited")),
@@ -95,12 +107,16 @@ export class AdmissionModel {
     const windows = this.#watch(() => this.#window.possible);
     const entry = key.rateLimit.enter({ windows: windows.seen, isLimited: isLimited.seen });
     return (outcome) => {
-      for (const watch of [isAllowedByOthers, isAllowed, isLimited, windows]) watch.stop();
+      for (const watch of [isAllowedByOthers, isAllowedByKey, isAccepted, isAllowed, isLimited, windows])
+        watch.stop();
       this.#note(`a use of ${key.id}${requirement ? ` to ${requirement}` : ""} is ${outcome}`);
       this.figures[outcome] += 1;
       if (requirement && outcome === "admitted") this.figures.admittedByRole += 1;
       const isUserGood = !both(key.isPresent.possible, isEnabled.possible).has(false);
-      if (outcome === "rejected" && !isAllowedByOthers.seen.has(false)) this.figures.rejectedByKey += 1;
+      const isOtherwiseAllowed = !both(isAllowedByOthers.seen, isAllowedByKey.seen).has(false);
+      if (outcome === "rejected" && isOtherwiseAllowed) this.figures.rejectedByWorkspace += 1;
+      else if (outcome === "rejected" && !both(isAllowedByOthers.seen, isAccepted.seen).has(false))
+        this.figures.rejectedByKey += 1;
       else if (requirement && outcome === "rejected" && isUserGood) this.figures.rejectedByRole += 1;
       if (isAllowed.seen.size > 1) this.figures.open += 1;
       if (outcome === "unknown") return;
@@ -201,6 +217,39 @@ export class AdmissionModel {
     };
   }
 
+  /** Begins a change of the workspace's policy. Such changes must not be concurrent with each other. */
+  beginPolicy(to: PolicyModel): () => void {
+    const change = this.#begin(this.policy, to);
+    this.#note(`the policy is about to be ${to}`);
+    return () => {
+      this.policy.acknowledge(change);
+      this.figures.policies += 1;
+      this.#note(`the policy is ${to}`);
+    };
+  }
+
+  /**
+   * Begins a change of what the workspace decides about a key. Such changes must not be concurrent with each other. The
+   * returned function gets whether the key could reach the workspace.
+   */
+  beginWorkspaceChange(
+    key: KeyModel,
+    what: "blocks" | "unblocks" | "neglects",
+    to: { readonly isBlocked: boolean; readonly age: AgeModel },
+  ): (isDone: boolean) => void {
+    const isBlocked = this.#begin(key.isBlocked, to.isBlocked);
+    const age = this.#begin(key.age, to.age);
+    this.#note(`${what} of ${key.id} begins`);
+    return (isDone) => {
+      if (isDone) key.isBlocked.acknowledge(isBlocked);
+      else key.isBlocked.cancel(isBlocked);
+      if (isDone) key.age.acknowledge(age);
+      else key.age.cancel(age);
+      if (isDone) this.figures[what] += 1;
+      this.#note(`${what} of ${key.id} is ${isDone ? "done" : "rejected"}`);
+    };
+  }
+
   /** Begins a sign-in with the correct password. */
   beginSignIn(user: UserModel): (outcome: "done" | "rejected") => SessionModel {
     const session: SessionModel = { user, isOpen: new UncertainValue(false) };
@@ -235,6 +284,8 @@ export class AdmissionModel {
         isPresent: new UncertainValue(true),
         name: new UncertainValue(name),
         settings: new UncertainValue<SettingsModel>({ kind: "unrestricted" }),
+        isBlocked: new UncertainValue(false),
+        age: new UncertainValue<AgeModel>("new"),
         secrets: [{ validUntil: new UncertainValue(Number.POSITIVE_INFINITY) }],
         rateLimit: new RateLimitModel(),
         sent: 0,

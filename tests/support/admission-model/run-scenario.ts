@@ -1,25 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, type KeyId } from "@latchkey/db/ids";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { insertMember } from "@latchkey/db/members";
 import { runText } from "@latchkey/db/run-text";
 import type { Db, Role } from "@latchkey/db/schema";
 import { disableUser, enableUser, findUserByEmail } from "@latchkey/db/users";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import {
-  type Account,
-  type Answer,
-  type CreatedKey,
-  callProcedure,
-  createKey,
-  signIn,
-  signUp,
-} from "../account.ts";
+import { type Account, type Answer, type CreatedKey, callProcedure, signIn, signUp } from "../account.ts";
 import { getMembership } from "../membership.ts";
 import type { SteppedClock } from "../stepped-clock.ts";
 import { Connection } from "./connection.ts";
 import {
+  type AgeModel,
   clockSteps,
+  type PolicyModel,
   quota,
   type RequirementModel,
   type SecretModel,
@@ -59,7 +54,10 @@ interface Person {
 /** The workspace whose members change, and the key of its owner, who never changes. */
 interface Team {
   readonly workspaceId: string;
+  /** Meets every policy. */
   readonly ownerKey: string;
+  /** A `Cookie` header with the owner's session. */
+  readonly cookie: string;
 }
 
 interface Key {
@@ -67,6 +65,12 @@ interface Key {
   readonly owner: Person;
   /** In order of creation. */
   readonly secrets: { readonly text: string; readonly model: SecretModel }[];
+  /** Whether the workspace blocks the key. */
+  isBlocked: boolean;
+  isIdle: boolean;
+  /** Whether it was unblocked, so that its idle days started over, or created long ago. */
+  wasUnblocked: boolean;
+  isOld: boolean;
 }
 
 type Change = Exclude<Step, { kind: "use" | "list" | "clock" }>;
@@ -121,6 +125,9 @@ class Scenario {
   readonly #connections = new Map<string, Connection>();
   /** Serializes steps of the clock and changes that depend on it. */
   #lastByClock: Promise<unknown> = Promise.resolve();
+  /** Serializes what the workspace decides about keys. */
+  #lastByWorkspace: Promise<unknown> = Promise.resolve();
+  #policy: PolicyModel = "none";
   /** The clock after the steps so far, in minutes since the scenario began. */
   #clock = 0;
 
@@ -174,6 +181,12 @@ class Scenario {
         return await this.#endOverlap(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "role":
         return await this.#setRole(this.#baseUrl(step.node), at(this.#people, step.user), step.role);
+      case "block":
+        return await this.#block(this.#baseUrl(step.node), at(this.#keys, step.key), step.isBlocked);
+      case "neglect":
+        return await this.#neglect(at(this.#keys, step.key));
+      case "policy":
+        return await this.#setPolicy(this.#baseUrl(step.node), step.policy);
       case "disable":
         return await this.#switch(at(this.#people, step.user), "disable");
       case "enable":
@@ -245,8 +258,10 @@ class Scenario {
     const baseUrl = this.#baseUrl(0);
     const owner = await signUp(baseUrl, `${randomUUID()}@example.com`);
     const { workspaceId } = await getMembership(baseUrl, owner);
-    const { key } = await createKey(baseUrl, owner, "team");
-    return { workspaceId, ownerKey: key };
+    const settings = { expiresAt: { inSeconds: 20 * 86_400 }, ipRanges: ["127.0.0.0/8", "::/1"] };
+    const answer = await call(baseUrl, owner.cookie, "apiKeys.create", { name: "team", settings });
+    const { key } = answer.data as CreatedKey; // The router's type for this procedure.
+    return { workspaceId, ownerKey: key, cookie: owner.cookie };
   }
 
   /** Adds a member like the operator's command does; changes and removes members through the open API. */
@@ -271,7 +286,12 @@ class Scenario {
     const user = decodeId("user", userId);
     if (!workspaceId || !user) throw new Error("The workspace doesn't exist yet.");
     const scope = openAsOperator(workspaceId);
-    await inWorkspace(this.#stage.db, scope, (trx) => insertMember(trx, scope, { userId: user, role }));
+    await inWorkspace(this.#stage.db, scope, async (trx) => {
+      await insertMember(trx, scope, { userId: user, role });
+      // Members joined long ago, so that only keys decide what is idle.
+      const text = "update members set created_at = now() - interval '100 days' where user_id = $1";
+      await runText(trx, text, [user]);
+    });
   }
 
   async #editMember(baseUrl: string, { userId }: Person, role: RoleModel): Promise<void> {
@@ -296,7 +316,12 @@ class Scenario {
       const model = end(outcome === "done" ? created : "rejected");
       const [secret] = model?.secrets ?? [];
       if (model && secret) {
-        made.push({ model, owner: person, secrets: [{ text: created.key, model: secret }] });
+        made.push({
+          model,
+          owner: person,
+          secrets: [{ text: created.key, model: secret }],
+          ...{ isBlocked: false, isIdle: false, wasUnblocked: false, isOld: false },
+        });
       }
       return outcome;
     });
@@ -367,6 +392,85 @@ class Scenario {
       });
       return [key];
     });
+  }
+
+  /** Blocks or unblocks a key in the workspace. Unblocking changes only a key that is blocked or rejected as idle. */
+  async #block(baseUrl: string, key: Key, isBlocked: boolean): Promise<readonly Key[]> {
+    const { model } = key;
+    await this.#byWorkspace(async ({ workspaceId, cookie }) => {
+      const isRejected = key.isBlocked || (this.#policy === "idle" && key.isIdle);
+      const isChange = isBlocked ? !key.isBlocked : isRejected;
+      const isStillIdle = key.isIdle && (isBlocked || !isChange);
+      const to = {
+        isBlocked: isChange ? isBlocked : key.isBlocked,
+        age: ageOf({ ...key, isIdle: isStillIdle }),
+      };
+      const end = this.model.beginWorkspaceChange(model, isBlocked ? "blocks" : "unblocks", to);
+      const path = `workspaceKeys.${isBlocked ? "block" : "unblock"}`;
+      const outcome = editOutcomeOf(await call(baseUrl, cookie, path, { workspaceId, keyIds: [model.id] }));
+      if (outcome === "rejected") throw new Error(`${path} was rejected.`);
+      end(outcome === "done");
+      if (outcome !== "done" || !isChange) return;
+      key.isBlocked = isBlocked;
+      key.isIdle = isStillIdle;
+      if (!isBlocked) key.wasUnblocked = true;
+    });
+    return [key];
+  }
+
+  /**
+   * Lets a key have been created long ago. The nodes' history has no uses in workspaces, so it becomes idle, unless it was
+   * unblocked.
+   */
+  async #neglect(key: Key): Promise<readonly Key[]> {
+    const id = keyIdOf(key.model.id);
+    await this.#byWorkspace(async () => {
+      key.isOld = true;
+      key.isIdle ||= !key.wasUnblocked;
+      const to = { isBlocked: key.isBlocked, age: ageOf(key) };
+      const end = this.model.beginWorkspaceChange(key.model, "neglects", to);
+      await this.#stage.db.transaction().execute(async (trx) => {
+        const text = "update api_keys set created_at = now() - interval '100 days' where id = $1";
+        await runText(trx, text, [id]);
+        await bumpKeyVersions(trx, { keyId: id });
+      });
+      end(true);
+    });
+    return [key];
+  }
+
+  async #setPolicy(baseUrl: string, to: PolicyModel): Promise<readonly Key[]> {
+    await this.#byWorkspace(async ({ workspaceId, cookie }) => {
+      const answer = await callProcedure(baseUrl, {
+        path: "workspaceKeys.policy",
+        kind: "query",
+        input: { workspaceId },
+        cookie,
+      });
+      const { version } = answer.data as { readonly version: number }; // The router's type for this procedure.
+      const end = this.model.beginPolicy(to);
+      const policy = {
+        isExpiryRequired: to === "expiry-required",
+        maxLifetimeDays: to === "max-lifetime" ? 30 : null,
+        areIpRangesRequired: to === "ip-ranges-required",
+        maxIdleDays: to === "idle" ? 30 : null,
+      };
+      const input = { workspaceId, ...policy, version };
+      const outcome = editOutcomeOf(await call(baseUrl, cookie, "workspaceKeys.changePolicy", input));
+      if (outcome !== "done") throw new Error(`A change of the policy was ${outcome}.`);
+      this.#policy = to;
+      end();
+    });
+    return this.#keys;
+  }
+
+  async #byWorkspace(work: (team: Team) => Promise<void>): Promise<void> {
+    const turn = this.#lastByWorkspace.then(async () => {
+      if (!this.#team) throw new Error("The workspace doesn't exist yet.");
+      await work(this.#team);
+    });
+    this.#lastByWorkspace = turn.catch(() => undefined);
+    await turn;
   }
 
   async #stepClock(direction: "forward" | "back"): Promise<void> {
@@ -463,6 +567,11 @@ class Scenario {
 async function clearThrottle(db: Db): Promise<void> {
   const locked = "select digest from throttle_buckets order by digest for update";
   await runText(db, `delete from throttle_buckets where digest in (${locked})`, []);
+}
+
+function ageOf({ isIdle, isOld }: Pick<Key, "isIdle" | "isOld">): AgeModel {
+  if (isIdle) return "idle";
+  return isOld ? "old" : "new";
 }
 
 /** The settings as the web app sends them. @param now by the database's clock. */

@@ -27,6 +27,13 @@ export interface ScenarioCounts {
   /** Uses that the role decided. */
   admittedByRole: number;
   rejectedByRole: number;
+  /** Changes of the workspace's policy, blocks of keys and their ends, and keys that were made idle. */
+  policies: number;
+  blocks: number;
+  unblocks: number;
+  neglects: number;
+  /** Uses that were rejected only because the workspace blocks the key, or because of its policy. */
+  rejectedByWorkspace: number;
 }
 
 export const zeroCounts: Readonly<ScenarioCounts> = {
@@ -51,4 +58,9 @@ export const zeroCounts: Readonly<ScenarioCounts> = {
   clockSteps: 0,
   admittedByRole: 0,
   rejectedByRole: 0,
+  policies: 0,
+  blocks: 0,
+  unblocks: 0,
+  neglects: 0,
+  rejectedByWorkspace: 0,
 };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { RequirementModel } from "./key-restrictions.ts";
+import type { PolicyModel, RequirementModel } from "./key-restrictions.ts";
 import type { RoleModel } from "./model.ts";
 
 /**
@@ -39,6 +39,9 @@ export type Step = { readonly awaits: Awaits } & (
       | { readonly kind: "rotate"; readonly key: number; readonly node: number; readonly overlap: Overlap }
       | { readonly kind: "end"; readonly key: number; readonly node: number }
       | { readonly kind: "role"; readonly user: number; readonly node: number; readonly role: RoleModel }
+      | { readonly kind: "block"; readonly key: number; readonly node: number; readonly isBlocked: boolean }
+      | { readonly kind: "neglect"; readonly key: number }
+      | { readonly kind: "policy"; readonly node: number; readonly policy: PolicyModel }
       | { readonly kind: "disable"; readonly user: number }
       | { readonly kind: "enable"; readonly user: number }
     ))
@@ -85,6 +88,15 @@ const restriction = fc.constantFrom<RestrictionKind[]>(
   "expiring",
 );
 const overlap = fc.constantFrom<Overlap[]>(0, 3_600, 604_800);
+const policy = fc.constantFrom<PolicyModel[]>(
+  "none",
+  "none",
+  "expiry-required",
+  "max-lifetime",
+  "ip-ranges-required",
+  "idle",
+  "idle",
+);
 const direction = fc.constantFrom("forward" as const, "back" as const);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -104,6 +116,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("rename" as const), ...change, key, node }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("delete" as const), ...change, key, node }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("role" as const), ...change, user, node, role }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("block" as const),
+      ...change,
+      key,
+      node,
+      isBlocked: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("neglect" as const), ...change, key }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("policy" as const), ...change, node, policy }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("disable" as const), ...change, user }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("enable" as const), ...change, user }) },
 );

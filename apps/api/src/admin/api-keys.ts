@@ -1,6 +1,8 @@
+import { listRejectingWorkspaces } from "@latchkey/db/api-key-policies";
 import { ownKeySorts, summarizeApiKeys } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { keyStatuses } from "@latchkey/db/key-status";
+import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import {
   createKey,
@@ -11,6 +13,7 @@ import {
   rotateKey,
   updateKey,
 } from "../domain/api-keys.ts";
+import { findViolatedPolicies } from "../domain/key-policies.ts";
 import { keyDescription, keyName, searchText } from "../fields.ts";
 import { overlapSeconds, requestedSettings } from "../key-fields.ts";
 import { presentListedKey, presentManagedKey } from "../presenters/api-key.ts";
@@ -49,6 +52,38 @@ export const apiKeysRouter = createRouter({
     const key = { userId: ctx.owner.userId, id: ctx.keyId };
     return presentManagedKey(await ctx.read((db) => getKey(db, key)), ctx.owner);
   }),
+
+  /** The workspaces that reject the key, by a block or by their policy, although it can reach them. */
+  rejectingWorkspaces: readableKeyProcedure
+    .input(z.strictObject({ id: z.string() }))
+    .query(async ({ ctx }) => {
+      const { userId } = ctx.owner;
+      const rejecting = await ctx.read((db) =>
+        asUser(db, userId, (trx) => listRejectingWorkspaces(trx, { userId, id: ctx.keyId })),
+      );
+      return rejecting.map(
+        ({ workspaceId, name, slug, isBlocked, blockedAt, blockedByName, violation, policy }) => ({
+          workspace: { id: encodeId("workspace", workspaceId), name, slug },
+          isBlocked,
+          blockedAt: blockedAt?.toISOString() ?? null,
+          blockedByName,
+          violation,
+          policy,
+        }),
+      );
+    }),
+
+  /** The workspaces whose policies would not allow a key with these settings. */
+  checkPolicies: sessionProcedure
+    .input(z.strictObject({ settings: requestedSettings }))
+    .query(async ({ ctx, input: { settings } }) => {
+      const violated = await ctx.read((db) => findViolatedPolicies(db, ctx.user.id, settings));
+      return violated.map(({ workspaceId, name, violation, policy }) => ({
+        workspace: { id: encodeId("workspace", workspaceId), name },
+        violation,
+        policy,
+      }));
+    }),
 
   /** The only response that contains the secret. */
   create: sessionProcedure

@@ -29,6 +29,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["session.signUp", maxBatchCost],
   ["session.signUpInvited", maxBatchCost],
   ["workspaceKeys.list", 5],
+  ["workspaceKeys.previewPolicy", 5],
 ]);
 
 /** Returns the cost of one call of a procedure. The web app imports this file too, to compose its batches. */

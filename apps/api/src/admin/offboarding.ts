@@ -17,7 +17,14 @@ export const offboardingRouter = createRouter({
       const { keys, total, replacementRole } = await read((db) =>
         inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, { userId, role })),
       );
-      return { keys: keys.map(presentWorkspaceKey), total, replacementRole };
+      return {
+        keys: keys.map(({ stoppedPermissions, ...key }) => ({
+          ...presentWorkspaceKey(key),
+          stoppedPermissions,
+        })),
+        total,
+        replacementRole,
+      };
     }),
 
   /**

@@ -1,30 +1,16 @@
-import { roleHolds } from "@latchkey/auth/permissions";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
-import { encodeId, type UserId } from "@latchkey/db/ids";
-import { keyStatuses } from "@latchkey/db/key-status";
-import {
-  countWorkspaceKeys,
-  listWorkspaceKeys,
-  type WorkspaceKeyFilter,
-  workspaceKeySorts,
-} from "@latchkey/db/workspace-keys";
+import { encodeId } from "@latchkey/db/ids";
+import { countWorkspaceKeys, listWorkspaceKeys, type WorkspaceKeyFilter } from "@latchkey/db/workspace-keys";
 import { inWorkspace, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { type BusyKey, listBusiestKeys, readWorkspaceUsage } from "@latchkey/db/workspace-usage";
-import { z } from "zod";
-import { searchText, userId } from "../fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+import { ownerFilter } from "./workspace-keys.ts";
 
 /** The maximum number of keys in each list of the overview. */
 const shownKeys = 5;
-const maxPage = 10_000;
-
-/** Members without the permission to see all keys see their own keys. */
-function ownerFilter({ role, userId }: WorkspaceAccess): UserId | undefined {
-  return roleHolds(role, "keys:read") ? undefined : userId;
-}
 
 /** The use of a workspace and its keys. */
 export const overviewRouter = createRouter({
@@ -66,41 +52,6 @@ export const overviewRouter = createRouter({
           };
         }),
       );
-    }),
-});
-
-/** The API keys that can reach a workspace. */
-export const workspaceKeysRouter = createRouter({
-  /** A page of the keys. Members without the permission to see all keys see their own. */
-  list: workspaceProcedure("workspace:read")
-    .input(
-      workspaceInput({
-        search: searchText.default(""),
-        status: z.enum(keyStatuses).optional(),
-        ownerId: userId.optional(),
-        sort: z.enum(workspaceKeySorts).default("createdAt"),
-        direction: z.enum(["asc", "desc"]).default("desc"),
-        page: z.int().min(1).max(maxPage).default(1),
-        pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
-      }),
-    )
-    .query(async ({ ctx: { read, access }, input }) => {
-      const { search, status, sort, direction, page, pageSize } = input;
-      const { scope } = access;
-      const onlyOwn = ownerFilter(access);
-      const query = {
-        search,
-        status,
-        sort,
-        direction,
-        ownerId: onlyOwn ?? input.ownerId,
-        offset: (page - 1) * pageSize,
-        limit: pageSize,
-      };
-      const { items, total } = await read((db) =>
-        inWorkspace(db, scope, (trx) => listWorkspaceKeys(trx, scope, query)),
-      );
-      return { items: items.map(presentWorkspaceKey), total, isOwn: onlyOwn !== undefined };
     }),
 });
 

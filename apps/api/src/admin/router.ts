@@ -8,13 +8,14 @@ import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
 import { offboardingRouter } from "./offboarding.ts";
 import { operatorRouter } from "./operator.ts";
-import { overviewRouter, workspaceKeysRouter } from "./overview.ts";
+import { overviewRouter } from "./overview.ts";
 import { ownershipRouter } from "./ownership.ts";
 import { securityLogRouter } from "./security-log.ts";
 import { serviceAccountsRouter } from "./service-accounts.ts";
 import { sessionRouter } from "./session.ts";
 import { createRouter } from "./trpc.ts";
 import { webhooksRouter } from "./webhooks.ts";
+import { workspaceKeysRouter } from "./workspace-keys.ts";
 import { workspacesRouter } from "./workspaces.ts";
 
 /** The tRPC API of the web app, which imports only the type. */

@@ -302,8 +302,8 @@ export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
 }
 
 /**
- * Locks the key and its owner. Without the lock of the owner, a change of the owner's role could miss a key that is
- * given access to the workspace concurrently, and nodes would remember the former role.
+ * Locks the key and its owner. Without the lock of the owner, a change of the owner's role, or of the policy of a workspace,
+ * could miss a key that is given access to the workspace concurrently, and nodes would remember the former role or policy.
  */
 async function lockForEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   requireStillManageable(await requireStillActing(trx, edit.origin, { others: [edit.userId] }), edit.id);

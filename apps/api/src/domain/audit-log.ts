@@ -54,7 +54,7 @@ const permission: Permission = "audit:read";
  */
 export async function requireAuditAccess(
   db: Db,
-  { workspaceId }: WorkspaceScope,
+  scope: WorkspaceScope,
   {
     actor,
     address,
@@ -65,11 +65,15 @@ export async function requireAuditAccess(
 ): Promise<void> {
   if (actor.kind === "command") return;
   const hasSecondFactor = session?.hasSecondFactor ?? actor.kind === "key";
+  const { workspaceId } = scope;
   await requireWorkspaceAccess(db, { userId: actor.userId, workspaceId, hasSecondFactor }, permission);
   if (!(await isUserActing(db, actor.userId))) throw new AppError("FORBIDDEN");
   if (session && !(await isSessionLive(db, session.id))) throw new AppError("FORBIDDEN");
   if (actor.kind !== "key") return;
   const settings = await findActingKey(db, actor);
   if (!settings) throw new AppError("FORBIDDEN");
-  requireKeyAllows(settings, { address, requirement: { workspaceId, permission } });
+  const requirement = { scope, permission } as const;
+  await inWorkspace(db, scope, (trx) =>
+    requireKeyAllows(trx, { keyId: actor.keyId, settings }, { address, requirement }),
+  );
 }

@@ -28,7 +28,7 @@ export async function enterToGrant(
   const { scope, origin } = edit;
   const permission = "members:manage";
   const { workspaceTrx, role: ownRole } = await enterForEdit(trx, edit, permission);
-  const requirement = { workspaceId: scope.workspaceId, permission } as const;
+  const requirement = { scope, permission } as const;
   const { restrictions } = (await requireStillActing(workspaceTrx, origin, { others, requirement })) ?? {};
   const canGrant = (role: Role): boolean => canGrantRole(ownRole, restrictions, role);
   return {

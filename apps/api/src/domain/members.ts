@@ -132,7 +132,7 @@ export async function addMember(
   const { scope, origin } = edit;
   const permission = "members:manage";
   const { workspaceTrx } = await enterForEdit(trx, edit, permission);
-  const requirement = { workspaceId: scope.workspaceId, permission } as const;
+  const requirement = { scope, permission } as const;
   await requireStillActing(workspaceTrx, origin, { others: [userId], requirement });
   if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is already a member." });
@@ -160,7 +160,7 @@ async function lockMember(trx: Trx, edit: Edit, userId: UserId) {
   const permission = "members:read";
   const { workspaceTrx, role } = await enterForEdit(trx, edit, permission);
   const member = await getMember(workspaceTrx, scope, userId);
-  const requirement = { workspaceId: scope.workspaceId, permission } as const;
+  const requirement = { scope, permission } as const;
   const { restrictions } =
     (await requireStillActing(workspaceTrx, origin, { others: [userId], requirement })) ?? {};
   const isSelf = origin.actor.kind !== "command" && origin.actor.userId === userId;

@@ -13,6 +13,10 @@ const explanations: Record<Outcome, string> = {
   narrowed: "The request needs an unrestricted key, and this key is restricted.",
   "workspace-not-in-key": "The key is restricted to other workspaces.",
   "no-member": "You were not a member of this workspace, or it did not exist.",
+  blocked:
+    "An admin blocked the key from this workspace. Ask an owner or admin of the workspace to unblock it.",
+  policy:
+    "The workspace’s policy for API keys doesn’t allow the key. The key’s page says which setting to change.",
   "no-permission": "Your role in the workspace did not have the required permission.",
   "permission-not-in-key":
     "Your role had the required permission, but the key is restricted to other permissions.",

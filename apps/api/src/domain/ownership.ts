@@ -186,7 +186,7 @@ async function enterTransfer(trx: Trx, edit: Edit) {
 async function enter(trx: Trx, edit: Edit, others: readonly UserId[]) {
   const { scope, origin } = edit;
   const { workspaceTrx, role } = await enterForEdit(trx, edit, permission);
-  const requirement = { workspaceId: scope.workspaceId, permission } as const;
+  const requirement = { scope, permission } as const;
   const key: ActingKey | undefined = await requireStillActing(workspaceTrx, origin, { others, requirement });
   return { workspaceTrx, role, key };
 }

@@ -265,7 +265,7 @@ async function getDelivery(
 /** Enters a workspace to change its webhooks, and checks the actor under the lock. */
 async function enterToManage(trx: Trx, edit: Edit): Promise<WorkspaceTrx> {
   const { workspaceTrx } = await enterForEdit(trx, edit, permission);
-  const requirement = { workspaceId: edit.scope.workspaceId, permission } as const;
+  const requirement = { scope: edit.scope, permission } as const;
   await requireStillActing(workspaceTrx, edit.origin, { requirement });
   return workspaceTrx;
 }

@@ -1,4 +1,3 @@
-import type { Requirement } from "@latchkey/auth/decision";
 import { type Permission, roleHolds } from "@latchkey/auth/permissions";
 import {
   allowsAddress,
@@ -11,6 +10,7 @@ import {
 } from "@latchkey/auth/restrictions";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { isUserActing, lockActingKey } from "@latchkey/db/acting";
+import { findKeyRejection } from "@latchkey/db/api-key-policies";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
@@ -118,9 +118,7 @@ export async function update(
   const { scope, origin } = edit;
   const permission = "workspace:update";
   const { workspaceTrx } = await enterForEdit(trx, edit, permission);
-  await requireStillActing(workspaceTrx, origin, {
-    requirement: { workspaceId: scope.workspaceId, permission },
-  });
+  await requireStillActing(workspaceTrx, origin, { requirement: { scope, permission } });
   const before = await getWorkspace(workspaceTrx, scope);
   const { requiresSecondFactor } = change.fields;
   if (requiresSecondFactor !== undefined && requiresSecondFactor !== before.requiresSecondFactor)
@@ -159,7 +157,7 @@ export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise
   const permission = "workspace:delete";
   const { workspaceTrx } = await enterForEdit(trx, edit, permission);
   const memberIds = await listMemberIds(workspaceTrx, edit.scope);
-  const requirement = { workspaceId: edit.scope.workspaceId, permission } as const;
+  const requirement = { scope: edit.scope, permission } as const;
   await requireStillActing(workspaceTrx, edit.origin, { others: memberIds, requirement });
   const { workspaceId } = edit.scope;
   await appendInstanceEvent(workspaceTrx, edit.origin, { action: "workspace.deleted", workspaceId });
@@ -200,6 +198,9 @@ export interface ActingKey {
   readonly isByFormerSecret: boolean;
 }
 
+/** What a change needs the actor's key to allow: a permission in the workspace that the transaction has entered, or all access. */
+type EditRequirement = "unrestricted" | { readonly scope: WorkspaceScope; readonly permission: Permission };
+
 /**
  * Locks the actor and the other users that a change affects, and checks that the actor may still act.
  * @param requirement what the actor's key must still allow, if the actor uses a key.
@@ -212,7 +213,7 @@ export async function requireStillActing(
   {
     others = [],
     requirement,
-  }: { readonly others?: readonly UserId[]; readonly requirement?: Requirement } = {},
+  }: { readonly others?: readonly UserId[]; readonly requirement?: EditRequirement } = {},
 ): Promise<ActingKey | undefined> {
   await lockUsers(trx, actor.kind === "command" ? others : [actor.userId, ...others]);
   if (actor.kind === "command") return undefined;
@@ -221,32 +222,42 @@ export async function requireStillActing(
   const key = await lockActingKey(trx, actor);
   if (!key) throw new AppError("FORBIDDEN");
   const { settings, isByFormerSecret } = key;
-  const restrictions = requireKeyAllows(settings, { address, requirement });
-  return { keyId: actor.keyId, restrictions, isRestricted: isRestricted(settings), isByFormerSecret };
+  const { keyId } = actor;
+  const restrictions = await requireKeyAllows(trx, { keyId, settings }, { address, requirement });
+  return { keyId, restrictions, isRestricted: isRestricted(settings), isByFormerSecret };
 }
 
 /**
- * Checks what a key's restrictions say about a request.
+ * Checks what a key's restrictions, and the workspace of the requirement, say about a request.
  * @returns the restrictions; undefined for a key without any.
  * @throws {AppError} FORBIDDEN
  */
-export function requireKeyAllows(
-  settings: KeySettings,
+export async function requireKeyAllows(
+  trx: Trx,
+  { keyId, settings }: { readonly keyId: KeyId; readonly settings: KeySettings },
   {
     address,
     requirement,
-  }: { readonly address: string | null; readonly requirement: Requirement | undefined },
-): Restrictions | undefined {
+  }: { readonly address: string | null; readonly requirement: EditRequirement | undefined },
+): Promise<Restrictions | undefined> {
   const restrictions = compileRestrictions(settings);
   if (requirement && !meetsRequirement(restrictions, requirement)) throw new AppError("FORBIDDEN");
+  if (typeof requirement === "object") await requireAccepted(trx, requirement.scope, keyId);
   if (!allowsAddress(restrictions, address ?? undefined)) throw new AppError("FORBIDDEN");
   return restrictions;
 }
 
-function meetsRequirement(restrictions: Restrictions | undefined, requirement: Requirement): boolean {
+function meetsRequirement(restrictions: Restrictions | undefined, requirement: EditRequirement): boolean {
   if (requirement === "unrestricted") return !limitsAccess(restrictions);
-  const { workspaceId, permission } = requirement;
-  return allowsWorkspace(restrictions, workspaceId) && allowsPermission(restrictions, permission);
+  const { scope, permission } = requirement;
+  return allowsWorkspace(restrictions, scope.workspaceId) && allowsPermission(restrictions, permission);
+}
+
+/** @throws {AppError} FORBIDDEN if the workspace has blocked the key since admission, or its policy rejects the key. */
+async function requireAccepted(trx: Trx, scope: WorkspaceScope, keyId: KeyId): Promise<void> {
+  // The transaction has entered the workspace. Otherwise, row-level security would hide the membership.
+  const found = await findKeyRejection(trx as WorkspaceTrx, scope, keyId);
+  if (!found || found.isBlocked || found.violation) throw new AppError("FORBIDDEN");
 }
 
 /** A workspace as the operator sees it. */

@@ -1,4 +1,7 @@
 import type { Endpoint } from "../http/endpoint.ts";
+import { getApiKeyPolicy } from "./api-key-policy/get-api-key-policy.ts";
+import { previewApiKeyPolicy } from "./api-key-policy/preview-api-key-policy.ts";
+import { updateApiKeyPolicy } from "./api-key-policy/update-api-key-policy.ts";
 import { deleteApiKey } from "./api-keys/delete-api-key.ts";
 import { getApiKey } from "./api-keys/get-api-key.ts";
 import { getApiKeyUsage } from "./api-keys/get-api-key-usage.ts";
@@ -36,6 +39,10 @@ import { redeliverWebhookDelivery } from "./webhooks/redeliver-webhook-delivery.
 import { rotateWebhookSecret } from "./webhooks/rotate-webhook-secret.ts";
 import { testWebhook } from "./webhooks/test-webhook.ts";
 import { updateWebhook } from "./webhooks/update-webhook.ts";
+import { blockWorkspaceApiKey } from "./workspace-api-keys/block-workspace-api-key.ts";
+import { getWorkspaceApiKey } from "./workspace-api-keys/get-workspace-api-key.ts";
+import { listWorkspaceApiKeys } from "./workspace-api-keys/list-workspace-api-keys.ts";
+import { unblockWorkspaceApiKey } from "./workspace-api-keys/unblock-workspace-api-key.ts";
 import { createWorkspace } from "./workspaces/create-workspace.ts";
 import { deleteWorkspace } from "./workspaces/delete-workspace.ts";
 import { getWorkspace } from "./workspaces/get-workspace.ts";
@@ -84,6 +91,13 @@ export const endpoints: readonly Endpoint[] = [
   testWebhook,
   listWebhookDeliveries,
   redeliverWebhookDelivery,
+  listWorkspaceApiKeys,
+  getWorkspaceApiKey,
+  blockWorkspaceApiKey,
+  unblockWorkspaceApiKey,
+  getApiKeyPolicy,
+  updateApiKeyPolicy,
+  previewApiKeyPolicy,
   listAuditEvents,
   exportAuditEvents,
 ];

@@ -11,7 +11,12 @@ const tags: Readonly<Record<string, Tag>> = {
   me: { name: "Me", description: "The API key of the request, and its owner." },
   "api-keys": {
     name: "API keys",
-    description: "API keys of the user who owns the request's key: restrictions and usage.",
+    description:
+      "API keys of the user who owns the request's key, and API keys that can reach a workspace: restrictions, usage and blocks.",
+  },
+  "api-key-policy": {
+    name: "Policy for API keys",
+    description: "Requirements of a workspace for the API keys that reach it.",
   },
   workspaces: {
     name: "Workspaces",

@@ -10,7 +10,8 @@ import type { ManagedOwner } from "../domain/service-accounts.ts";
 import { keyId as anyKeyId } from "../fields.ts";
 import { shownAddress, shownId, shownIdentifier, shownText, timestamp, version } from "../schemas.ts";
 
-const limit = z
+/** The rate limit of a key. */
+export const keyLimit = z
   .object({
     quota: z.int().min(1).meta({ description: "Maximum requests per window.", example: 100 }),
     windowSeconds: z
@@ -81,7 +82,7 @@ export const apiKey = z
         description:
           "The IP ranges that the key can be used from, in CIDR notation; null for any IP address.",
       }),
-    limit: limit.nullable().meta({ description: "The rate limit; null for none." }),
+    limit: keyLimit.nullable().meta({ description: "The rate limit; null for none." }),
     formerSecrets: z
       .array(formerSecret)
       .meta({ maxItems: maxValidFormerSecrets, description: "Former secrets that are still valid." }),

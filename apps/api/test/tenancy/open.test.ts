@@ -80,6 +80,13 @@ const table = readTable(`
   listWebhookDeliveries, of another one   401     403       403      403     403     404    404
   redeliverWebhookDelivery                401     403       403      403     403     200    200
   redeliverWebhookDelivery, of another    401     403       403      403     403     404    404
+  listWorkspaceApiKeys                    401     403       403      403     403     200    200
+  getWorkspaceApiKey                      401     403       403      403     403     200    200
+  blockWorkspaceApiKey                    401     403       403      403     403     204    204
+  unblockWorkspaceApiKey                  401     403       403      403     403     204    204
+  getApiKeyPolicy                         401     403       403      200     200     200    200
+  updateApiKeyPolicy                      401     403       403      403     403     200    200
+  previewApiKeyPolicy                     401     403       403      403     403     200    200
   listAuditEvents                         401     403       403      403     403     200    200
   exportAuditEvents                       401     403       403      403     403     200    200
 `);
@@ -440,6 +447,42 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ webhooks }) => [webhooks.ours.deliveryId],
   },
   "redeliverWebhookDelivery, of another": { webhookOf: "theirs" },
+  listWorkspaceApiKeys: { shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name], showsKeys: true },
+  getWorkspaceApiKey: { shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name], showsKeys: true },
+  blockWorkspaceApiKey: {
+    effect: ({ ours: { workspaceId }, ownersKey: { keyId } }, actor) => ({
+      added: {
+        workspace_key_access: [{ workspace_id: workspaceId, key_id: keyId, blocked_by: actor.userId }],
+        audit_events: [
+          { workspace_id: workspaceId, action: "key.blocked", target_id: keyId, ...actorColumns(actor) },
+        ],
+      },
+    }),
+  },
+  // The key isn't blocked.
+  unblockWorkspaceApiKey: {},
+  getApiKeyPolicy: { shows: () => ['"maxIdleDays":null'] },
+  updateApiKeyPolicy: {
+    body: { maxIdleDays: 30 },
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        api_key_policies: [{ workspace_id: workspaceId, max_idle_days: 30, version: 2 }],
+        audit_events: [
+          {
+            ...{ workspace_id: workspaceId, action: "api-key-policy.changed" },
+            ...{ before: { maxIdleDays: null }, after: { maxIdleDays: 30 } },
+            ...actorColumns(actor),
+          },
+        ],
+      },
+    }),
+    shows: () => ['"maxIdleDays":30'],
+  },
+  previewApiKeyPolicy: {
+    query: "isExpiryRequired=true",
+    shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name],
+    showsKeys: true,
+  },
   listAuditEvents: { shows: ({ people }) => ["member.added", people.removed.id], showsKeys: true },
   exportAuditEvents: {
     query: "format=csv",
@@ -636,7 +679,7 @@ test.each(workspaceEndpoints)(
   "$operationId rejects a foreign workspace, an unknown or invalid ID, and an insufficient role identically",
   async (endpoint) => {
     const fixture = await prepareFixture(app);
-    const { ours, theirs, people, invitations } = fixture;
+    const { ours, theirs, people, invitations, ownersKey } = fixture;
     const sendAs = async (workspaceId: string, person: Person): Promise<string> => {
       const { secret } = await app.addKey(person.userId);
       const path = fillPath(endpoint, {
@@ -644,6 +687,7 @@ test.each(workspaceEndpoints)(
         userId: people.target.id,
         invitationId: invitations.ours.id,
         ...webhookPath(fixture),
+        keyId: ownersKey.id,
       });
       // The invalid body must not change the response: permissions are checked before the body is parsed.
       const lines = [

@@ -58,6 +58,8 @@ const table = readTable(`
   apiKeys.summary                         UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.get                             UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.get, a service                  UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
+  apiKeys.rejectingWorkspaces             UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  apiKeys.checkPolicies                   UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.create                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   apiKeys.update                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.update, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
@@ -128,6 +130,11 @@ const table = readTable(`
   overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  workspaceKeys.block                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  workspaceKeys.unblock                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  workspaceKeys.policy                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  workspaceKeys.previewPolicy             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  workspaceKeys.changePolicy              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   securityLog.list                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.get                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -318,6 +325,12 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ serviceKey, serviceAccounts }) => [serviceKey.id, serviceAccounts.ours.id],
     showsKeys: true,
   },
+  // No workspace rejects the key, and other users see no workspace of it.
+  "apiKeys.rejectingWorkspaces": {
+    input: ({ ownersKey }) => ({ id: ownersKey.id }),
+    shows: () => ['{"data":[]}'],
+  },
+  "apiKeys.checkPolicies": { input: () => ({ settings: {} }), shows: () => ['{"data":[]}'] },
   "apiKeys.create": {
     input: () => ({ name: "Made" }),
     effect: (fixture, actor) => ({
@@ -758,6 +771,38 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ ownersKey }, caller) =>
       seesAllKeys(caller) ? [ownersKey.id, '"total":2'] : ['"items":[],"total":0'],
     showsKeys: true,
+  },
+  "workspaceKeys.block": {
+    input: createWorkspaceInput(({ ownersKey }) => ({ keyIds: [ownersKey.id] })),
+    effect: ({ ours: { workspaceId }, ownersKey: { keyId } }, actor) => ({
+      added: {
+        workspace_key_access: [{ workspace_id: workspaceId, key_id: keyId, blocked_by: actor?.userId }],
+        audit_events: [
+          { workspace_id: workspaceId, action: "key.blocked", target_id: keyId, ...actorColumns(actor) },
+        ],
+      },
+    }),
+  },
+  // The key isn't blocked.
+  "workspaceKeys.unblock": {
+    input: createWorkspaceInput(({ ownersKey }) => ({ keyIds: [ownersKey.id] })),
+  },
+  "workspaceKeys.policy": { input: createWorkspaceInput(), shows: () => ['"maxIdleDays":null'] },
+  "workspaceKeys.previewPolicy": {
+    input: createWorkspaceInput(() => ({ isExpiryRequired: true })),
+    shows: ({ ownersKey }) => [ownersKey.id],
+    showsKeys: true,
+  },
+  "workspaceKeys.changePolicy": {
+    input: createWorkspaceInput(() => ({ maxIdleDays: 30, version: 1 })),
+    effect: ({ ours: { workspaceId } }, actor) => ({
+      added: {
+        api_key_policies: [{ workspace_id: workspaceId, max_idle_days: 30, version: 2 }],
+        audit_events: [
+          { workspace_id: workspaceId, action: "api-key-policy.changed", ...actorColumns(actor) },
+        ],
+      },
+    }),
   },
   "securityLog.list": {
     input: () => ({}),

@@ -96,6 +96,35 @@ test("describes changes of the workspace with both names", () => {
   );
 });
 
+test("describes changes of the policy, and blocks of keys", () => {
+  const target = { kind: "workspace", id: "ws_1", name: null, userKind: null } as const;
+  const policy = (after: AuditEvent["after"]) =>
+    sentence({ action: "api-key-policy.changed", target, before: null, after });
+  expect(
+    policy({ maxLifetimeDays: 90, isExpiryRequired: true, areIpRangesRequired: true, maxIdleDays: 30 }),
+  ).toBe(
+    "changed the policy for API keys: keys must expire within 90 days; keys must expire; IP ranges required; keys stop after 30 days without use",
+  );
+  expect(
+    policy({ maxLifetimeDays: null, isExpiryRequired: false, areIpRangesRequired: false, maxIdleDays: null }),
+  ).toBe(
+    "changed the policy for API keys: keys may expire at any time; keys need not expire; no IP ranges required; keys may stay unused",
+  );
+  const key = {
+    target: { kind: "key", id: "key_1", name: "CI", userKind: null },
+    after: null,
+  } as const;
+  expect(sentence({ action: "key.blocked", ...key, before: null })).toBe(
+    "blocked the API key “CI” from the workspace",
+  );
+  expect(sentence({ action: "key.unblocked", ...key, before: { isBlocked: true } })).toBe(
+    "unblocked the API key “CI”",
+  );
+  expect(sentence({ action: "key.unblocked", ...key, before: { isIdle: true } })).toBe(
+    "let the idle API key “CI” use the workspace again",
+  );
+});
+
 test("describes the workspaces of a key by name if their names are known", () => {
   const after = { name: "CI", workspaceIds: "ws_1, ws_2" };
   const workspaceNames = new Map([["ws_1", "Acme"]]);

@@ -26,6 +26,8 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
           ? "required a second factor from all members"
           : "stopped requiring a second factor from members",
       ];
+    case "api-key-policy.changed":
+      return ["changed the policy for API keys", ...describePolicy(after)];
     case "member.added":
       return ["added ", person, ` as ${role(after?.role)}`];
     case "member.role-changed": {
@@ -136,6 +138,12 @@ export function describeKeyEvent(event: KeyEvent): readonly Piece[] {
       return ["revoked the old secrets of the API key ", key];
     case "key.deleted":
       return ["deleted the API key ", key];
+    case "key.blocked":
+      return ["blocked the API key ", key, " from the workspace"];
+    case "key.unblocked":
+      return before?.isIdle === true
+        ? ["let the idle API key ", key, " use the workspace again"]
+        : ["unblocked the API key ", key];
     default:
       return [action satisfies never];
   }
@@ -157,6 +165,20 @@ const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
   expiresAt: (time) =>
     typeof time === "string" ? `expires ${describeExactly(new Date(time))}` : "never expires",
 };
+
+/** How each requirement of a policy is described, in this order. */
+const policyTexts: Readonly<Record<string, (value: Detail) => string>> = {
+  maxLifetimeDays: (days) =>
+    typeof days === "number" ? `keys must expire within ${days} days` : "keys may expire at any time",
+  isExpiryRequired: (is) => (is === true ? "keys must expire" : "keys need not expire"),
+  areIpRangesRequired: (are) => (are === true ? "IP ranges required" : "no IP ranges required"),
+  maxIdleDays: (days) =>
+    typeof days === "number" ? `keys stop after ${days} days without use` : "keys may stay unused",
+};
+
+function describePolicy(details: AuditEvent["after"]): readonly Piece[] {
+  return listTexts(policyTexts, details);
+}
 
 /** Replaces the workspace IDs, which are stored like "ws_1, ws_2", by names. */
 function nameWorkspaces(
@@ -180,11 +202,18 @@ function describeStoredLimit(limit: string): string {
 }
 
 function describeSettings(details: AuditEvent["after"], { isNew = false } = {}): readonly Piece[] {
-  const texts = Object.entries(settingTexts).flatMap(([name, describe]) =>
+  const pieces = listTexts(settingTexts, details);
+  return pieces.length === 0 && isNew ? [" without restrictions"] : pieces;
+}
+
+function listTexts(
+  table: Readonly<Record<string, (value: Detail) => string>>,
+  details: AuditEvent["after"],
+): readonly Piece[] {
+  const texts = Object.entries(table).flatMap(([name, describe]) =>
     details && Object.hasOwn(details, name) ? [describe(details[name])] : [],
   );
-  if (texts.length === 0) return isNew ? [" without restrictions"] : [];
-  return [`: ${texts.join("; ")}`];
+  return texts.length === 0 ? [] : [`: ${texts.join("; ")}`];
 }
 
 function describeOverlap(seconds: Detail): string {

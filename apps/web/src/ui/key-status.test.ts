@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeStatus, isStatusFilter, type KeyState } from "./key-status.ts";
+import { describeStatus, isStatusFilter, isWorkspaceStatusFilter, type KeyState } from "./key-status.ts";
 
 const now = new Date("2026-03-15T12:00:00Z");
 const key: KeyState = { isDisabled: false, expiresAt: null, isRotating: false };
@@ -18,6 +18,10 @@ test.each<[Partial<KeyState>, string[]]>([
   [{ isDisabled: true, expiresAt: "2026-03-01T12:00:00Z", isRateLimited: true }, ["Disabled"]],
   [{ isOwnerDisabled: true }, ["Owner disabled"]],
   [{ isRotating: true, isRateLimited: true }, ["Rotating", "Rate limited"]],
+  [{ isBlocked: true, violation: "idle", isRotating: true }, ["Blocked here"]],
+  [{ violation: "idle", isRotating: true }, ["Idle"]],
+  [{ violation: "max-lifetime" }, ["Against policy"]],
+  [{ isDisabled: true, isBlocked: true }, ["Disabled"]],
 ])("describes %j as %j", (state, expected) => {
   expect(labels(state)).toEqual(expected);
 });
@@ -25,4 +29,7 @@ test.each<[Partial<KeyState>, string[]]>([
 test("recognizes status filters", () => {
   expect(isStatusFilter("expiring")).toBe(true);
   expect(isStatusFilter("toString")).toBe(false);
+  expect(isStatusFilter("blocked")).toBe(false);
+  expect(isWorkspaceStatusFilter("blocked")).toBe(true);
+  expect(isWorkspaceStatusFilter("toString")).toBe(false);
 });

@@ -15,6 +15,10 @@ export interface KeyState {
   readonly isRotating: boolean;
   /** Whether a request was rate limited in this hour or the one before. */
   readonly isRateLimited?: boolean;
+  /** Whether the workspace of the list blocks the key. */
+  readonly isBlocked?: boolean;
+  /** The rule of the workspace's policy that rejects the key. */
+  readonly violation?: string | null;
 }
 
 const dayMs = 86_400_000;
@@ -29,6 +33,9 @@ export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   const leftMs = key.expiresAt === null ? undefined : Date.parse(key.expiresAt) - now.getTime();
   if (leftMs !== undefined && leftMs <= 0) return [describeTimeLeft(leftMs)];
   if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "stopped" }];
+  if (key.isBlocked) return [{ label: "Blocked here", tone: "stopped" }];
+  if (key.violation === "idle") return [{ label: "Idle", tone: "stopped" }];
+  if (key.violation) return [{ label: "Against policy", tone: "stopped" }];
   const notable: KeyStatus[] = [
     ...(leftMs !== undefined && leftMs <= soonDays * dayMs ? [describeTimeLeft(leftMs)] : []),
     ...(key.isRotating ? [{ label: "Rotating", tone: "neutral" } as const] : []),
@@ -64,7 +71,20 @@ export const statusFilters = {
   unused: "Unused for 30 days",
 } as const;
 
+/** The status filters of a workspace's keys. */
+export const workspaceStatusFilters = {
+  ...statusFilters,
+  blocked: "Blocked here",
+  policy: "Rejected by the policy",
+} as const;
+
 export type StatusFilter = keyof typeof statusFilters;
+
+export type WorkspaceStatusFilter = keyof typeof workspaceStatusFilters;
+
+export function isWorkspaceStatusFilter(text: unknown): text is WorkspaceStatusFilter {
+  return typeof text === "string" && Object.hasOwn(workspaceStatusFilters, text);
+}
 
 export function isStatusFilter(text: unknown): text is StatusFilter {
   return typeof text === "string" && Object.hasOwn(statusFilters, text);

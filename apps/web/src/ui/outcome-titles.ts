@@ -9,6 +9,8 @@ const titles: Readonly<Record<string, string>> = {
   narrowed: "Needs an unrestricted key",
   "workspace-not-in-key": "Workspace not allowed",
   "no-member": "Not a member of the workspace",
+  blocked: "Blocked from the workspace",
+  policy: "Not allowed by the workspace’s policy",
   "no-permission": "Not allowed by your role",
   "permission-not-in-key": "Permission not allowed",
 };

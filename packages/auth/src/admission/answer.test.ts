@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { answerCounted, malformed, presentedBy, unavailable, unknownKey } from "./answer.ts";
 import type { PendingRequest } from "./batch.ts";
 import type { KeyFacts } from "./decision.ts";
-import { validFacts } from "./facts.test-kit.ts";
+import { membershipAs, validFacts } from "./facts.test-kit.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import { createPendingRequest } from "./pending-request.test-kit.ts";
 import type { Verdict } from "./verdict.ts";
@@ -35,7 +35,7 @@ function answer(
   return requests.map((request) => verdicts.get(request) as Verdict); // If one is missing, the comparison fails.
 }
 
-const withRole: KeyFacts = { ...validFacts, roles: new Map([[workspaceId, "viewer"] as const]) };
+const withRole: KeyFacts = { ...validFacts, memberships: new Map([[workspaceId, membershipAs("viewer")]]) };
 const inWorkspace = { requirement: { workspaceId, permission: "workspace:read" } } as const;
 const access = { scope: { workspaceId }, userId: validFacts.userId, role: "viewer" };
 

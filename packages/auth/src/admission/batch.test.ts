@@ -11,7 +11,7 @@ import {
   type PendingRequest,
 } from "./batch.ts";
 import type { WorkspaceRequirement } from "./decision.ts";
-import { validFacts } from "./facts.test-kit.ts";
+import { membershipAs, validFacts } from "./facts.test-kit.ts";
 import { createPendingRequest } from "./pending-request.test-kit.ts";
 
 const [one, other] = ["one", "other"] as unknown as [WorkspaceId, WorkspaceId];
@@ -167,6 +167,59 @@ test("a statement receives the uses, version, expiry and rate limit of each key,
   expect(listFirstUses(isolated.usageGroups)).toEqual([otherFacts.keyId]);
 });
 
+describe("the uses of a key are counted only before", () => {
+  const expiry = "2027-01-01T00:00:00+00:00";
+  const earlier = "2026-12-01T00:00:00.000001+00:00";
+  const later = "2027-02-01T00:00:00+00:00";
+
+  function deadlineOf(
+    goodUntil: string | null,
+    idleAts: readonly (string | null)[],
+    requirements: readonly PendingRequest["requirement"][],
+  ): string | null | undefined {
+    const memberships = new Map(
+      [one, other].map((id, index) => [id, membershipAs("admin", { idleAt: idleAts[index] ?? null })]),
+    );
+    const facts = { ...validFacts, goodUntil, memberships };
+    const requests = requirements.map((requirement) => createPendingRequest({ facts, requirement }));
+    const { known } = composeBatches(requests, new Set());
+    return listIncrements(known)[0]?.goodUntil;
+  }
+
+  test.each([
+    ["its expiry, without idle days", expiry, [null, null], [toRead(one)], expiry],
+    ["the time when it becomes idle", null, [later, null], [toRead(one)], later],
+    ["the earlier of both", expiry, [earlier, null], [toRead(one)], earlier],
+    ["its expiry, if that is earlier", expiry, [later, null], [toRead(one)], expiry],
+    ["the earliest of all workspaces", null, [later, earlier], [toRead(one), toRead(other)], earlier],
+    [
+      "the earliest of all workspaces, in any order",
+      null,
+      [earlier, later],
+      [toRead(one), toRead(other)],
+      earlier,
+    ],
+    ["the same time for both workspaces", null, [later, later], [toRead(one), toRead(other)], later],
+    ["no time, if no request needs the workspace", null, [later, later], [undefined, "unrestricted"], null],
+    ["no time, in a workspace without idle days", null, [later, null], [toRead(other)], null],
+  ] as const)("%s", (_what, goodUntil, idleAts, requirements, deadline) => {
+    expect(deadlineOf(goodUntil, idleAts, requirements)).toBe(deadline);
+  });
+
+  test("the earliest time of requests that were looked up separately", () => {
+    const looked = {
+      ...validFacts,
+      memberships: new Map([[one, membershipAs("admin", { idleAt: earlier })]]),
+    };
+    const requests = [
+      createPendingRequest(),
+      createPendingRequest({ facts: looked, requirement: toRead(one) }),
+    ];
+    const { known } = composeBatches(requests, new Set());
+    expect(listIncrements(known)).toMatchObject([{ uses: 2, goodUntil: earlier }]);
+  });
+});
+
 test("a batch lists all of its requests", () => {
   const [first, second, unknown] = [
     createPendingRequest(),
@@ -180,7 +233,7 @@ test("a batch lists all of its requests", () => {
 });
 
 describe("a request opens", () => {
-  const facts = { ...validFacts, roles: new Map([[one, "admin"] as const]) };
+  const facts = { ...validFacts, memberships: new Map([[one, membershipAs("admin")]]) };
 
   test("its requested workspace, with its user's role", () => {
     expect(openWorkspace(createPendingRequest({ facts, requirement: toRead(one) }))).toEqual({

@@ -1,7 +1,7 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
-import type { KeyFacts, Requirement } from "./decision.ts";
+import type { KeyFacts, Membership, Requirement } from "./decision.ts";
 import type { KeyLookup } from "./statement.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
@@ -103,10 +103,25 @@ function addLookup(lookupGroups: Batch["lookupGroups"], request: PendingRequest)
 export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncrement[] {
   const increments: UsageIncrement[] = [];
   for (const { facts, requests } of usageGroups.values()) {
-    const { keyId, version, goodUntil, limit } = facts;
+    const { keyId, version, limit } = facts;
+    const goodUntil = findDeadline(facts.goodUntil, requests);
     increments.push({ keyId, uses: requests.length, version, goodUntil, limit });
   }
   return increments;
+}
+
+/**
+ * The time before which all of a group's requests are allowed: when the key expires, or becomes idle in one of the
+ * workspaces. A group that isn't counted because it is past is looked up: the history may have later uses.
+ */
+function findDeadline(goodUntil: string | null, requests: readonly PendingRequest[]): string | null {
+  let deadline = goodUntil;
+  for (const request of requests) {
+    const idleAt = membershipOf(request)?.idleAt ?? null;
+    if (idleAt === null || idleAt === deadline) continue;
+    if (deadline === null || Date.parse(idleAt) < Date.parse(deadline)) deadline = idleAt;
+  }
+  return deadline;
 }
 
 /** The keys for which a statement counts the first use of a new secret. */
@@ -122,8 +137,15 @@ export function listRequests({ usageGroups, lookupGroups }: Batch): PendingReque
 export function openWorkspace(request: PendingRequest): WorkspaceAccess | undefined {
   const { facts } = request;
   const workspaceId = workspaceOf(request);
-  const role = workspaceId && facts?.roles.get(workspaceId);
-  return facts && role && { scope: mintWorkspaceScope(workspaceId), userId: facts.userId, role };
+  const role = membershipOf(request)?.role;
+  return (
+    facts && workspaceId && role && { scope: mintWorkspaceScope(workspaceId), userId: facts.userId, role }
+  );
+}
+
+function membershipOf(request: PendingRequest): Membership | undefined {
+  const workspaceId = workspaceOf(request);
+  return workspaceId && request.facts?.memberships.get(workspaceId);
 }
 
 function workspaceOf({ requirement }: PendingRequest): WorkspaceId | undefined {

@@ -1,10 +1,11 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
+import { policyRules } from "@latchkey/db/key-policy";
 import { defaultSettings, type KeySettings } from "@latchkey/db/key-settings";
 import { describe, expect, test } from "vitest";
 import { permissions, roleHolds, roles } from "../permissions.ts";
 import { compileRestrictions } from "../restrictions.ts";
-import { decide, type KeyFacts, type Requirement } from "./decision.ts";
-import { validFacts } from "./facts.test-kit.ts";
+import { decide, type KeyFacts, type Membership, type Requirement } from "./decision.ts";
+import { membershipAs, validFacts } from "./facts.test-kit.ts";
 
 const ours = "w" as WorkspaceId;
 const theirs = "x" as WorkspaceId;
@@ -34,7 +35,9 @@ describe("the key", () => {
   ] as const)("is decided the same for every requirement: %s", (_what, change, decision) => {
     expect(decideWith(change)).toEqual(decision);
     const requirement = { workspaceId: ours, permission: "workspace:read" } as const;
-    expect(decideWith({ ...change, roles: new Map([[ours, "owner"]]) }, requirement)).toEqual(decision);
+    expect(
+      decideWith({ ...change, memberships: new Map([[ours, membershipAs("owner")]]) }, requirement),
+    ).toEqual(decision);
   });
 
   test("is allowed only from its IP ranges, and not from an unknown address", () => {
@@ -52,7 +55,7 @@ describe("the requirement", () => {
   test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
     "is decided by the permissions of the role %s: %s",
     (role, permission) => {
-      const change = { roles: new Map([[ours, role]]) };
+      const change = { memberships: new Map([[ours, membershipAs(role)]]) };
       const requirement = { workspaceId: ours, permission };
       const byRole = roleHolds(role, permission) ? allowed : rejected("no-permission");
       expect(decideWith(change, requirement)).toEqual(byRole);
@@ -60,7 +63,7 @@ describe("the requirement", () => {
     },
   );
 
-  const owner = { roles: new Map([ours, theirs].map((id) => [id, "owner"] as const)) };
+  const owner = { memberships: new Map([ours, theirs].map((id) => [id, membershipAs("owner")] as const)) };
 
   test("a restricted key can access only its selected workspaces", () => {
     const restricted = { ...owner, restrictions: restrict({ workspaceIds: [ours] }) };
@@ -82,7 +85,7 @@ describe("the requirement", () => {
 
   test("a key never has more permissions than its user", () => {
     const restricted = {
-      roles: new Map([[ours, "viewer"] as const]),
+      memberships: new Map([[ours, membershipAs("viewer")] as const]),
       restrictions: restrict({ permissions: ["members:manage"] }),
     };
     const requirement = { workspaceId: ours, permission: "members:manage" } as const;
@@ -102,5 +105,44 @@ describe("the requirement", () => {
       const both = restrict({ ...change, ipRanges: ["0.0.0.0/0"] });
       expect(decideWith({ restrictions: both }, "unrestricted", "192.0.2.1")).toEqual(rejected("narrowed"));
     }
+  });
+});
+
+describe("a workspace", () => {
+  const requirement = { workspaceId: ours, permission: "workspace:read" } as const;
+  const decideHere = (change: Partial<Membership>, more: Partial<KeyFacts> = {}) =>
+    decideWith({ memberships: new Map([[ours, membershipAs("owner", change)]]), ...more }, requirement);
+
+  test("rejects a key that it blocks, whatever its policy and the role of the owner", () => {
+    expect(decideHere({})).toEqual(allowed);
+    expect(decideHere({ isBlocked: true })).toEqual(rejected("blocked"));
+    expect(decideHere({ isBlocked: true, violation: "idle", role: "viewer" })).toEqual(rejected("blocked"));
+  });
+
+  test.each(policyRules)("rejects a key that violates its policy: %s", (violation) => {
+    expect(decideHere({ violation })).toEqual(rejected("policy"));
+    expect(decideHere({ violation, role: "viewer" })).toEqual(rejected("policy"));
+  });
+
+  test("accepts a key until it becomes idle, which the database decides", () => {
+    expect(decideHere({ idleAt: "2000-01-01T00:00:00+00:00" })).toEqual(allowed);
+  });
+
+  test("decides nothing about other workspaces, or requests without a workspace", () => {
+    const memberships = new Map([
+      [ours, membershipAs("owner", { isBlocked: true, violation: "idle" })],
+      [theirs, membershipAs("owner")],
+    ]);
+    expect(decideWith({ memberships }, { ...requirement, workspaceId: theirs })).toEqual(allowed);
+    expect(decideWith({ memberships })).toEqual(allowed);
+    expect(decideWith({ memberships }, "unrestricted")).toEqual(allowed);
+  });
+
+  test("is not mentioned for a key that is restricted from it, or whose owner left", () => {
+    const blocked = { isBlocked: true };
+    expect(decideHere(blocked, { restrictions: restrict({ workspaceIds: [theirs] }) })).toEqual(
+      rejected("workspace-not-in-key"),
+    );
+    expect(decideHere(blocked, { memberships: new Map() })).toEqual(rejected("no-member"));
   });
 });

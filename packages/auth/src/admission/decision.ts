@@ -1,4 +1,5 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { PolicyRule } from "@latchkey/db/key-policy";
 import type { Role } from "@latchkey/db/schema";
 import { type Permission, roleHolds } from "../permissions.ts";
 import {
@@ -32,8 +33,23 @@ export interface KeyFacts {
   readonly restrictions: Restrictions | undefined;
   /** Whether the key has any restriction, including those that the database enforces. */
   readonly isRestricted: boolean;
-  /** The user's roles by workspace. A missing workspace was not looked up, or the user is no member of it. */
-  readonly roles: ReadonlyMap<WorkspaceId, Role>;
+  /** The user's memberships by workspace. A missing workspace was not looked up, or the user is no member of it. */
+  readonly memberships: ReadonlyMap<WorkspaceId, Membership>;
+}
+
+/** What decides about a key in one workspace of its user. */
+export interface Membership {
+  /** The user's role. */
+  readonly role: Role;
+  /** Whether an admin blocked the key from the workspace. */
+  readonly isBlocked: boolean;
+  /** The rule of the workspace's policy that the key violated when it was looked up; null for none. */
+  readonly violation: PolicyRule | null;
+  /**
+   * When the key becomes idle in the workspace, or expires if that is earlier, by the database's clock; null without idle
+   * days. Later uses on any node can only postpone it, so that the key is certainly not idle before.
+   */
+  readonly idleAt: string | null;
 }
 
 /** A rate limit: at most `quota` uses per window. */
@@ -64,6 +80,8 @@ export type RejectionReason =
   | "narrowed"
   | "workspace-not-in-key"
   | "no-member"
+  | "blocked"
+  | "policy"
   | "no-permission"
   | "permission-not-in-key";
 
@@ -81,8 +99,8 @@ export interface RequestContext {
 /**
  * Decides whether facts that were read earlier allow a request. Pure: uses no clock and no database.
  *
- * Expiry, the end of an overlap and rate limits are enforced by the statement that counts the use (`statement.ts`), by the
- * database's clock. A request that changes data checks the key and its user again after it has taken its locks
+ * Expiry, the end of an overlap, idle days and rate limits are enforced by the statement that counts the use
+ * (`statement.ts`), by the database's clock. A request that changes data checks the key and its user again after it has taken its locks
  * (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
  */
 export function decide(facts: KeyFacts, { requirement, address }: RequestContext): Decision {
@@ -94,9 +112,11 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
   if (requirement === "unrestricted") return limitsAccess(restrictions) ? rejections.narrowed : allowed;
   const { workspaceId, permission } = requirement;
   if (!allowsWorkspace(restrictions, workspaceId)) return rejections["workspace-not-in-key"];
-  const role = facts.roles.get(workspaceId);
-  if (!role) return rejections["no-member"];
-  if (!roleHolds(role, permission)) return rejections["no-permission"];
+  const membership = facts.memberships.get(workspaceId);
+  if (!membership) return rejections["no-member"];
+  if (membership.isBlocked) return rejections.blocked;
+  if (membership.violation) return rejections.policy;
+  if (!roleHolds(membership.role, permission)) return rejections["no-permission"];
   return allowsPermission(restrictions, permission) ? allowed : rejections["permission-not-in-key"];
 }
 
@@ -124,6 +144,8 @@ const rejections = Object.fromEntries(
       "narrowed",
       "workspace-not-in-key",
       "no-member",
+      "blocked",
+      "policy",
       "no-permission",
       "permission-not-in-key",
     ] as const

@@ -1,24 +1,26 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
 import type { KeyFacts } from "./decision.ts";
-import { validFacts } from "./facts.test-kit.ts";
+import { membershipAs, validFacts } from "./facts.test-kit.ts";
 import { FactsCache } from "./facts-cache.ts";
 
 function factsOf(key: string, workspaces: readonly string[], version = 1): KeyFacts {
-  const roles = new Map(workspaces.map((workspace) => [workspace as WorkspaceId, "member"] as const));
-  return { ...validFacts, keyId: key as KeyId, version, roles };
+  const memberships = new Map(
+    workspaces.map((workspace) => [workspace as WorkspaceId, membershipAs("member")] as const),
+  );
+  return { ...validFacts, keyId: key as KeyId, version, memberships };
 }
 
-test("roles are collected while the version stays the same, and start over with the next version", () => {
+test("memberships are collected while the version stays the same, and start over with the next version", () => {
   const cache = new FactsCache(10);
   cache.set("a", factsOf("a", ["one"]));
   cache.set("a", factsOf("a", ["two"]));
-  expect(cache.get("a")?.roles.size).toBe(2);
+  expect(cache.get("a")?.memberships.size).toBe(2);
   cache.set("a", factsOf("a", ["three"], 2));
-  expect([...(cache.get("a")?.roles.keys() ?? [])]).toEqual(["three"]);
+  expect([...(cache.get("a")?.memberships.keys() ?? [])]).toEqual(["three"]);
 });
 
-test("the number of keys plus roles is bounded, and the first key remembered is forgotten first", () => {
+test("the number of keys plus memberships is bounded, and the first key remembered is forgotten first", () => {
   const cache = new FactsCache(5);
   cache.set("a", factsOf("a", ["one"]));
   cache.set("b", factsOf("b", ["one"]));
@@ -26,10 +28,10 @@ test("the number of keys plus roles is bounded, and the first key remembered is 
   expect([cache.get("a"), cache.get("b")]).not.toContain(undefined);
   cache.set("b", factsOf("b", ["three"]));
   expect(cache.get("a")).toBeUndefined();
-  expect(cache.get("b")?.roles.size).toBe(3);
+  expect(cache.get("b")?.memberships.size).toBe(3);
   cache.delete("b");
   cache.set("c", factsOf("c", ["one", "two", "three", "four"]));
-  expect(cache.get("c")?.roles.size).toBe(4);
+  expect(cache.get("c")?.memberships.size).toBe(4);
 });
 
 test("facts that exceed the bound by themselves are not remembered", () => {

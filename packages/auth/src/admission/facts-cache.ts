@@ -1,10 +1,9 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
-import type { KeyFacts } from "./decision.ts";
+import type { KeyFacts, Membership } from "./decision.ts";
 
-/** Facts to which the roles of further workspaces are added while the version stays the same. */
+/** Facts to which the memberships of further workspaces are added while the version stays the same. */
 interface CachedFacts extends KeyFacts {
-  readonly roles: Map<WorkspaceId, Role>;
+  readonly memberships: Map<WorkspaceId, Membership>;
 }
 
 /**
@@ -15,10 +14,10 @@ interface CachedFacts extends KeyFacts {
 export class FactsCache {
   readonly #facts = new Map<string, CachedFacts>();
   readonly #capacity: number;
-  /** The number of keys plus the number of roles. */
+  /** The number of keys plus the number of memberships. */
   #size = 0;
 
-  /** @param capacity the maximum number of keys plus roles. A key takes about 400 bytes, a role about 100. */
+  /** @param capacity the maximum number of keys plus memberships. A key takes about 400 bytes, a membership about 150. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -27,17 +26,18 @@ export class FactsCache {
     return this.#facts.get(digest);
   }
 
-  /** Adds the roles to the cached facts if the version is the same; otherwise replaces the facts. */
+  /** Adds the memberships to the cached facts if the version is the same; otherwise replaces the facts. */
   set(digest: string, facts: KeyFacts): void {
     const known = this.#facts.get(digest);
     if (known?.version === facts.version) {
-      this.#size -= known.roles.size;
-      for (const [workspaceId, role] of facts.roles) known.roles.set(workspaceId, role);
-      this.#size += known.roles.size;
+      this.#size -= known.memberships.size;
+      for (const [workspaceId, membership] of facts.memberships)
+        known.memberships.set(workspaceId, membership);
+      this.#size += known.memberships.size;
     } else {
       this.delete(digest);
-      this.#facts.set(digest, { ...facts, roles: new Map(facts.roles) });
-      this.#size += 1 + facts.roles.size;
+      this.#facts.set(digest, { ...facts, memberships: new Map(facts.memberships) });
+      this.#size += 1 + facts.memberships.size;
     }
     for (const oldest of this.#facts.keys()) {
       if (this.#size <= this.#capacity) return;
@@ -48,7 +48,7 @@ export class FactsCache {
   delete(digest: string): void {
     const known = this.#facts.get(digest);
     if (!known) return;
-    this.#size -= 1 + known.roles.size;
+    this.#size -= 1 + known.memberships.size;
     this.#facts.delete(digest);
   }
 }

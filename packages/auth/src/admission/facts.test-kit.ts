@@ -1,5 +1,6 @@
 import type { KeyId, UserId } from "@latchkey/db/ids";
-import type { KeyFacts } from "./decision.ts";
+import type { Role } from "@latchkey/db/schema";
+import type { KeyFacts, Membership } from "./decision.ts";
 
 /** The facts of a key without restrictions, whose user is in no workspace. */
 export const validFacts: KeyFacts = {
@@ -17,5 +18,10 @@ export const validFacts: KeyFacts = {
   limit: null,
   restrictions: undefined,
   isRestricted: false,
-  roles: new Map(),
+  memberships: new Map(),
 };
+
+/** A membership in a workspace that accepts the key. */
+export function membershipAs(role: Role, change: Partial<Membership> = {}): Membership {
+  return { role, isBlocked: false, violation: null, idleAt: null, ...change };
+}

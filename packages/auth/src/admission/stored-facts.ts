@@ -1,8 +1,10 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { idleAt, policyJoins, violatedRule } from "@latchkey/db/key-policy";
 import { settingColumns, settingsAsJson } from "@latchkey/db/key-settings";
-import type { Role } from "@latchkey/db/schema";
 import { compileRestrictions, isRestricted, type StoredSettings } from "../restrictions.ts";
-import type { KeyFacts } from "./decision.ts";
+import type { KeyFacts, Membership } from "./decision.ts";
+
+const rows = { key: "key", member: "member", policy: "policy", access: "access" };
 
 /**
  * SQL for one JSON object with everything that decides about a key. It needs `key` from {@link keyOfSecret}, its `counter`,
@@ -21,11 +23,23 @@ export const factsAsJson = `
     'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
     'goodUntil', least(key.expires_at, key.good_until),
     ${settingsAsJson("key")},
-    'role', (select role from members where workspace_id = lookup.workspace_id and user_id = key.user_id)
+    'membership', (
+      select json_build_object(
+        'role', member.role,
+        'isBlocked', access.blocked_at is not null,
+        'violation', ${violatedRule(rows)},
+        'idleAt', case when policy.max_idle_days is not null
+          then least(key.expires_at, key.good_until, ${idleAt(rows)}) end
+      )
+      from members member ${policyJoins(rows)}
+      where member.workspace_id = lookup.workspace_id and member.user_id = key.user_id
+    )
   )`;
 
 /** The columns of a key that admission may read. */
-const columns = ["id", "user_id", "deleted_at", ...settingColumns].map((column) => `key.${column}`).join();
+const columns = ["id", "user_id", "created_at", "deleted_at", ...settingColumns]
+  .map((column) => `key.${column}`)
+  .join();
 
 /** SQL for the key of the `lookup`'s secret: its current secret, or a former secret with its `good_until`. */
 export const keyOfSecret = `
@@ -49,13 +63,13 @@ export interface StoredFacts extends StoredSettings {
   readonly isUnusedSecret: boolean;
   /** ISO 8601, to the microsecond. */
   readonly goodUntil: string | null;
-  readonly role: Role | null;
+  readonly membership: Membership | null;
 }
 
 /** @param workspaceId the workspace lookup for. */
 export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
-  const { isFormerSecret, hasOverlapEnded, isUnusedSecret, goodUntil, limit, role } = found;
+  const { isFormerSecret, hasOverlapEnded, isUnusedSecret, goodUntil, limit, membership } = found;
   return {
     keyId,
     userId,
@@ -71,6 +85,6 @@ export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefi
     limit,
     restrictions: compileRestrictions(found),
     isRestricted: isRestricted(found),
-    roles: new Map(workspaceId && role ? [[workspaceId, role]] : []),
+    memberships: new Map(workspaceId && membership ? [[workspaceId, membership]] : []),
   };
 }

@@ -292,4 +292,10 @@ const emptyMark = { usedAt: null, rejectedAt: null, rejectedAddress: null };
  * Outcomes which prove that the key's user is a member of the requested workspace. Others are counted under no
  * workspace, because anyone with a key could otherwise fill the history with made-up workspaces.
  */
-const memberOutcomes: ReadonlySet<Outcome> = new Set(["limited", "no-permission", "permission-not-in-key"]);
+const memberOutcomes: ReadonlySet<Outcome> = new Set([
+  "limited",
+  "blocked",
+  "policy",
+  "no-permission",
+  "permission-not-in-key",
+]);

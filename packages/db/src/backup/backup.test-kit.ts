@@ -100,6 +100,13 @@ export async function fill(db: Db): Promise<void> {
     db,
   );
   await sql`
+    insert into api_key_policies (workspace_id, max_lifetime_days, is_expiry_required, max_idle_days, version)
+    select id, 90, true, 30, 2 from users`.execute(db);
+  await sql`
+    insert into workspace_key_access (workspace_id, key_id, blocked_at, blocked_by) select id, id, now(), id from users`.execute(
+    db,
+  );
+  await sql`
     insert into security_events (user_id, id, action, actor_kind, key_id, after)
     select user_id, id, 'key.created', 'command', id, jsonb_build_object('name', name) from api_keys`.execute(
     db,

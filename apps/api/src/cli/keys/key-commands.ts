@@ -2,6 +2,8 @@ import { permissions } from "@latchkey/auth/permissions";
 import { type Command, Option } from "commander";
 import type { CreateAction } from "../create-action.ts";
 
+const workspaceOption = ["--workspace <id>", "the ID of the workspace"] as const;
+
 export function addKeyCommands(program: Command, createAction: CreateAction): void {
   const key = program.command("key").description("API keys");
   const create = key
@@ -44,6 +46,16 @@ export function addKeyCommands(program: Command, createAction: CreateAction): vo
     .command("enable <id>")
     .description("enable a disabled API key")
     .action(createAction(async () => (await import("./set-key-disabled.ts")).enableKeyTask));
+  key
+    .command("block <id>")
+    .description("block an API key from a workspace until it is unblocked; other workspaces accept it")
+    .requiredOption(...workspaceOption)
+    .action(createAction(async () => (await import("./block-key.ts")).blockKeyTask));
+  key
+    .command("unblock <id>")
+    .description("let a blocked or idle API key use a workspace again; its idle days start over")
+    .requiredOption(...workspaceOption)
+    .action(createAction(async () => (await import("./block-key.ts")).unblockKeyTask));
   key
     .command("delete <id>")
     .description("delete an API key; this can't be undone")

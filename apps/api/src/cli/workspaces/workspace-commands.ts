@@ -32,6 +32,25 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .option("--from <user>", "the owner who becomes an admin (default: the only owner)")
     .action(createAction(async () => (await import("./transfer-workspace.ts")).transferWorkspaceTask));
   workspace
+    .command("keys <id>")
+    .description("list the API keys that can reach a workspace, oldest first")
+    .action(createAction(async () => (await import("./list-workspace-keys.ts")).listWorkspaceKeysTask));
+  workspace
+    .command("policy <id>")
+    .description("show the policy of a workspace for the API keys that reach it")
+    .action(createAction(async () => (await import("./show-policy.ts")).showPolicyTask));
+  workspace
+    .command("set-policy <id>")
+    .description("change the policy for API keys; requirements without an option stay the same")
+    .option("--max-lifetime <days>", "the most days from a key's creation or rotation to its expiry, or none")
+    .option("--max-idle <days>", "after how many days without use here a key is rejected, or none")
+    .option("--require-expiry", "reject keys that never expire")
+    .option("--no-require-expiry", "accept keys that never expire")
+    .option("--require-ip-ranges", "reject keys that aren't restricted to IP ranges")
+    .option("--no-require-ip-ranges", "accept keys that aren't restricted to IP ranges")
+    .option("--preview", "change nothing, and list up to 20 keys that would stop working, last used first")
+    .action(createAction(async () => (await import("./set-policy.ts")).setPolicyTask));
+  workspace
     .command("delete <id>")
     .description("delete a workspace, its members and its audit log; this can't be undone")
     .requiredOption("--confirm <slug>", "the slug of the workspace, to confirm the deletion")

@@ -64,7 +64,7 @@ export const getMe = defineEndpoint({
         listMemberships(trx, userId, {
           limit: maxWorkspaces,
           direction: "asc",
-          filter: { workspaceIds: readableWorkspaces(restrictions) },
+          filter: { workspaceIds: readableWorkspaces(restrictions), acceptingKey: keyId },
         }),
       ),
     }));

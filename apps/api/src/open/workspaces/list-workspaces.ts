@@ -19,16 +19,16 @@ export const listWorkspaces = defineEndpoint({
   operationId: "listWorkspaces",
   summary: "List workspaces",
   description:
-    "Lists the workspaces that the key's owner is a member of, oldest first, with the owner's role in each. Omits workspaces that the key's restrictions exclude; a key without the permission `workspace:read` gets an empty list.",
+    "Lists the workspaces that the key's owner is a member of, oldest first, with the owner's role in each. Omits workspaces that the key's restrictions exclude, and workspaces that reject the key by a block or by their policy for API keys; a key without the permission `workspace:read` gets an empty list.",
   access: "key",
   request: { query },
   response: { status: 200, schema: pageOf(workspace) },
   errors: [],
-  handle: async ({ query }, { read, principal: { userId, restrictions } }) => {
+  handle: async ({ query }, { read, principal: { userId, keyId, restrictions } }) => {
     const { role, search } = query;
     const page = {
       ...readPage(query),
-      filter: { role, search, workspaceIds: readableWorkspaces(restrictions) },
+      filter: { role, search, workspaceIds: readableWorkspaces(restrictions), acceptingKey: keyId },
     };
     const rows = await read((db) => asUser(db, userId, (trx) => listMemberships(trx, userId, page)));
     return toPage(rows, query, { present: presentWorkspace, idOf: ({ id }) => id });

@@ -11,6 +11,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { type ApiKeyValues, apiKeyRules, normalizeValues } from "./api-key-values.ts";
 import { KeyReview } from "./key-review.tsx";
+import { PolicyWarning } from "./policy-warning.tsx";
 import { RestrictionDisclosure } from "./restrictions/restriction-disclosure.tsx";
 import { ExpiryField } from "./restrictions/restriction-fields.tsx";
 import { changedSettings, noRestrictions } from "./restrictions/restriction-values.ts";
@@ -31,8 +32,8 @@ interface ApiKeyFormProps {
   readonly restrictions?: RestrictionForm;
   /** The control that selects the template of a new key. */
   readonly template?: ReactNode;
-  /** Whether the key belongs to a service account, which has only one workspace. */
-  readonly hasOneWorkspace?: boolean;
+  /** The only workspace of the service account that the key belongs to; undefined for a person's key. */
+  readonly onlyWorkspaceId?: string | undefined;
   /** Returns the message for a failure. Defaults to the failure's own message. */
   readonly describe?: (failure: Failure) => string;
 }
@@ -40,7 +41,8 @@ interface ApiKeyFormProps {
 /** Edits the name and description of a new or existing key. */
 export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
   const { initialValues, restrictions, template, onSave, onCancel, onDirty } = props;
-  const { describe = ({ message }) => message, hasOneWorkspace = false } = props;
+  const { describe = ({ message }) => message, onlyWorkspaceId } = props;
+  const hasOneWorkspace = onlyWorkspaceId !== undefined;
   const [isSaving, setIsSaving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
   const isTyped = useRef(false);
@@ -120,6 +122,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
           {template}
           <ExpiryField form={restrictions} expiresAt={null} />
           <RestrictionDisclosure form={restrictions} hasOneWorkspace={hasOneWorkspace} />
+          <PolicyWarning form={restrictions} onlyWorkspaceId={onlyWorkspaceId} />
           <KeyReview values={restrictions.values} hasOneWorkspace={hasOneWorkspace} />
         </>
       )}

@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { type ReactElement, useState } from "react";
 import type { ListedApiKey } from "../../server/trpc.ts";
+import classes from "../../ui/bulk-bar.module.css";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import classes from "./bulk-bar.module.css";
 import type { BulkAction } from "./bulk-dialog.tsx";
 
 const bulkDialog = {

@@ -16,6 +16,7 @@ import { KeyBanner } from "./key-banner.tsx";
 import { KeyOwnerLink } from "./key-owner-link.tsx";
 import { KeyStatusBadges } from "./key-status-badges.tsx";
 import { RejectedRequestsSection } from "./rejected-requests-section.tsx";
+import { RejectingWorkspaces } from "./rejecting-workspaces.tsx";
 import { RestrictionsSection } from "./restrictions-section.tsx";
 import { RotatedOutNotice } from "./rotated-out-notice.tsx";
 import { SecretsSection } from "./secrets-section.tsx";
@@ -91,6 +92,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
         apiKey={apiKey}
         onEnabled={() => setTimeout(() => title.current?.focus())} // Once the banner, which had the focus, is gone.
       />
+      <RejectingWorkspaces keyId={apiKey.id} />
       {apiKey.rotatedOutUse && <RotatedOutNotice use={apiKey.rotatedOutUse} />}
       <RestrictionsSection apiKey={apiKey} />
       <SecretsSection apiKey={apiKey} />

@@ -79,7 +79,7 @@ function NewApiKeyForm({
       {...props}
       initialValues={empty}
       restrictions={restrictions}
-      hasOneWorkspace={serviceAccount !== undefined}
+      onlyWorkspaceId={serviceAccount?.workspaceId}
       template={
         <Select
           label="Template"

@@ -103,6 +103,7 @@ const remedies: Readonly<Record<string, string>> = {
   address: "Change the IP ranges",
   narrowed: "Change the restrictions",
   "workspace-not-in-key": "Change the workspaces",
+  policy: "Change the restrictions",
   "permission-not-in-key": "Change the permissions",
 };
 

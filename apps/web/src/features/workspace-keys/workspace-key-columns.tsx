@@ -4,6 +4,7 @@ import type { WorkspaceKey } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { describeLimit, describePermissions } from "../../ui/describe-limits.ts";
+import { violationTitles } from "../../ui/describe-violation.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { describeStatus } from "../../ui/key-status.ts";
@@ -127,7 +128,17 @@ function nameOwner({ name, kind }: WorkspaceKey["owner"]): string {
 function Status({ apiKey }: { readonly apiKey: WorkspaceKey }): ReactElement {
   const now = useNow();
   const statuses = describeStatus({ ...apiKey, isOwnerDisabled: apiKey.owner.isDisabled }, now);
-  return <StatusBadges statuses={statuses} />;
+  return (
+    <span title={describeRejectionHere(apiKey)}>
+      <StatusBadges statuses={statuses} />
+    </span>
+  );
+}
+
+/** Why the workspace rejects the key. */
+function describeRejectionHere({ isBlocked, blockedByName, violation }: WorkspaceKey): string | undefined {
+  if (isBlocked) return `Blocked by ${blockedByName ?? "the operator or a former member"}`;
+  return violation ? `Rejected by the workspace’s policy: ${violationTitles[violation]}` : undefined;
 }
 
 /** Uses in one workspace are counted by hour. */

@@ -2,7 +2,7 @@ import { maxLength } from "@latchkey/limits";
 import { Button, Select } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate as useAppNavigate } from "@tanstack/react-router";
-import { type ReactElement, useCallback, useMemo } from "react";
+import { type ReactElement, useCallback, useMemo, useState } from "react";
 import { trpc, type WorkspaceKey } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
@@ -12,19 +12,26 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { describeResults } from "../../ui/describe-results.ts";
 import emptyClasses from "../../ui/empty.module.css";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { isStatusFilter, statusFilters } from "../../ui/key-status.ts";
+import { isWorkspaceStatusFilter, workspaceStatusFilters } from "../../ui/key-status.ts";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns, readSelected } from "../../ui/table-search.ts";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { BlockBar } from "./block-bar.tsx";
+import { type BlockRequest, canUnblock } from "./block-request.ts";
 import { workspaceKeyColumns } from "./workspace-key-columns.tsx";
 import { defaultSort, toQuery, type WorkspaceKeysSearch } from "./workspace-keys-search.ts";
 
 const route = getRouteApi("/app/w/$slug/api-keys");
 const refreshMilliseconds = 5_000;
+const blockDialog = {
+  load: () => import("./block-dialog.tsx").then((module) => module.BlockDialog),
+  closed: { request: undefined },
+};
 const anyStatus = { value: "any", label: "Any status" };
 
 /** The API keys that can reach a workspace. */
@@ -49,6 +56,21 @@ export function WorkspaceKeysPage(): ReactElement {
     },
     [openPage, ownId],
   );
+  const [request, setRequest] = useState<BlockRequest>();
+  const actions = useCallback((key: WorkspaceKey) => {
+    const action = canUnblock(key) ? "unblock" : "block";
+    const label = action === "block" ? "Block" : "Unblock";
+    return (
+      <Button
+        variant="default"
+        size="xs"
+        aria-label={`${label} ${key.name}`}
+        onClick={() => setRequest({ action, apiKeys: [key] })}
+      >
+        {label}
+      </Button>
+    );
+  }, []);
   const { q = "", status, sort = defaultSort, page = 1, size = defaultPageSize } = search;
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
   const table = useTableNavigation<WorkspaceKeysSearch>({ navigate, page, size, total });
@@ -56,6 +78,8 @@ export function WorkspaceKeysPage(): ReactElement {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
   const canSeeAllKeys = access.can("keys:read");
+  const canManage = access.can("keys:manage");
+  const selected = readSelected(search);
   const isFiltered = q !== "" || status !== undefined;
   return (
     <>
@@ -63,7 +87,7 @@ export function WorkspaceKeysPage(): ReactElement {
         title="API keys"
         explanation={
           canSeeAllKeys
-            ? "All API keys that can reach this workspace. Their owners manage them."
+            ? "All API keys that can reach this workspace. Their owners manage them, and you can block them here."
             : "Your API keys that can reach this workspace. Owners and admins see the keys of all members."
         }
         action={
@@ -90,9 +114,12 @@ export function WorkspaceKeysPage(): ReactElement {
             w={220}
             aria-label="Status"
             allowDeselect={false}
-            data={[anyStatus, ...Object.entries(statusFilters).map(([value, label]) => ({ value, label }))]}
+            data={[
+              anyStatus,
+              ...Object.entries(workspaceStatusFilters).map(([value, label]) => ({ value, label })),
+            ]}
             value={status ?? anyStatus.value}
-            onChange={(value) => table.change({ status: isStatusFilter(value) ? value : undefined })}
+            onChange={(value) => table.change({ status: isWorkspaceStatusFilter(value) ? value : undefined })}
           />
         </div>
         <div className={toolbarClasses.results}>
@@ -119,6 +146,13 @@ export function WorkspaceKeysPage(): ReactElement {
         />
       ) : (
         <>
+          {canManage && (
+            <BlockBar
+              apiKeys={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
+              onRequest={setRequest}
+              onClear={() => table.select(new Set())}
+            />
+          )}
           <DataTable
             label="API keys"
             columns={columns}
@@ -129,6 +163,7 @@ export function WorkspaceKeysPage(): ReactElement {
             sort={sort}
             onSort={(next) => table.change({ sort: next === "" || next === defaultSort ? undefined : next })}
             onOpen={open}
+            {...(canManage && { actions, selection: { selected, onSelect: table.select, nameOf } })}
           />
           <TableFooter
             page={page}
@@ -139,8 +174,21 @@ export function WorkspaceKeysPage(): ReactElement {
           />
         </>
       )}
+      <LazyDialog
+        source={blockDialog}
+        props={{
+          workspace,
+          request,
+          onClose: () => setRequest(undefined),
+          onDone: () => table.select(new Set()),
+        }}
+      />
     </>
   );
+}
+
+function nameOf({ name }: WorkspaceKey): string {
+  return name;
 }
 
 function idOf({ id }: WorkspaceKey): string {

@@ -1,4 +1,4 @@
-import { isStatusFilter, type StatusFilter } from "../../ui/key-status.ts";
+import { isWorkspaceStatusFilter, type WorkspaceStatusFilter } from "../../ui/key-status.ts";
 import { parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 
 export const orders = ["name", "owner", "createdAt", "expiresAt", "lastUsedAt", "recentUses"] as const;
@@ -8,7 +8,7 @@ export const defaultSort = "-createdAt";
 
 /** The search part of the URL of a workspace's API keys. */
 export interface WorkspaceKeysSearch extends TableSearch {
-  readonly status?: StatusFilter;
+  readonly status?: WorkspaceStatusFilter;
 }
 
 /** Reads the search part of a URL, and drops what isn't valid. */
@@ -16,7 +16,7 @@ export function parseWorkspaceKeysSearch(search: Record<string, unknown>): Works
   const { status } = search;
   return {
     ...parseTableSearch(search, { orders, defaultSort }),
-    ...(isStatusFilter(status) && { status }),
+    ...(isWorkspaceStatusFilter(status) && { status }),
   };
 }
 

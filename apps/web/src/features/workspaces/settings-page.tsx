@@ -16,6 +16,7 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
+import { PolicySection } from "./policy-section.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 
 const route = getRouteApi("/app/w/$slug/settings");
@@ -44,7 +45,10 @@ export function SettingsPage(): ReactElement {
   const latest = access.query.data;
   return (
     <>
-      <PageHeader title="Settings" explanation="The name, description and ID of this workspace." />
+      <PageHeader
+        title="Settings"
+        explanation="The name, description and ID of this workspace, and its policy for API keys."
+      />
       {failure ? (
         <FailurePanel
           title="Couldn’t load settings"
@@ -88,6 +92,7 @@ export function SettingsPage(): ReactElement {
               />
             </section>
           )}
+          <PolicySection workspace={workspace} canManage={access.can("keys:manage")} />
           <section className={classes.section} aria-labelledby="facts">
             <h2 className={classes.heading} id="facts">
               Details

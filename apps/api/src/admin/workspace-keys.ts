@@ -1,0 +1,107 @@
+import { roleHolds } from "@latchkey/auth/permissions";
+import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
+import { getPolicy, previewPolicy } from "@latchkey/db/api-key-policies";
+import type { UserId } from "@latchkey/db/ids";
+import { listWorkspaceKeys, workspaceKeySorts, workspaceKeyStatuses } from "@latchkey/db/workspace-keys";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import {
+  applyChanges,
+  blockWorkspaceKeys,
+  changePolicy,
+  unblockWorkspaceKeys,
+} from "../domain/key-policies.ts";
+import { keyId, searchText, userId } from "../fields.ts";
+import { policyChanges } from "../policy-fields.ts";
+import { maxStoppedKeys, presentPolicy, presentPreview } from "../presenters/api-key-policy.ts";
+import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
+import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+const maxPage = 10_000;
+/** The keys that one call blocks or unblocks: at most a page. */
+const changedKeys = z.array(keyId).min(1).max(100);
+
+/** Members without the permission to see all keys see their own keys. */
+export function ownerFilter({ role, userId }: WorkspaceAccess): UserId | undefined {
+  return roleHolds(role, "keys:read") ? undefined : userId;
+}
+
+/** The API keys that can reach a workspace. */
+export const workspaceKeysRouter = createRouter({
+  /** A page of the keys. Members without the permission to see all keys see their own. */
+  list: workspaceProcedure("workspace:read")
+    .input(
+      workspaceInput({
+        search: searchText.default(""),
+        status: z.enum(workspaceKeyStatuses).optional(),
+        ownerId: userId.optional(),
+        sort: z.enum(workspaceKeySorts).default("createdAt"),
+        direction: z.enum(["asc", "desc"]).default("desc"),
+        page: z.int().min(1).max(maxPage).default(1),
+        pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
+      }),
+    )
+    .query(async ({ ctx: { read, access }, input }) => {
+      const { search, status, sort, direction, page, pageSize } = input;
+      const { scope } = access;
+      const onlyOwn = ownerFilter(access);
+      const query = {
+        search,
+        status,
+        sort,
+        direction,
+        ownerId: onlyOwn ?? input.ownerId,
+        offset: (page - 1) * pageSize,
+        limit: pageSize,
+      };
+      const { items, total } = await read((db) =>
+        inWorkspace(db, scope, (trx) => listWorkspaceKeys(trx, scope, query)),
+      );
+      return { items: items.map(presentWorkspaceKey), total, isOwn: onlyOwn !== undefined };
+    }),
+
+  /** Blocks keys from the workspace, all or none. */
+  block: workspaceProcedure("keys:manage")
+    .input(workspaceInput({ keyIds: changedKeys }))
+    .mutation(async ({ ctx, input: { keyIds } }) => {
+      await ctx.transact((trx) => blockWorkspaceKeys(trx, ctx.edit, keyIds));
+      return null;
+    }),
+
+  /** Unblocks keys, all or none, and restarts their idle days. */
+  unblock: workspaceProcedure("keys:manage")
+    .input(workspaceInput({ keyIds: changedKeys }))
+    .mutation(async ({ ctx, input: { keyIds } }) => {
+      await ctx.transact((trx) => unblockWorkspaceKeys(trx, ctx.edit, keyIds));
+      return null;
+    }),
+
+  policy: workspaceProcedure("workspace:read")
+    .input(workspaceInput({}))
+    .query(async ({ ctx: { read, access } }) =>
+      presentPolicy(await read((db) => inWorkspace(db, access.scope, (trx) => getPolicy(trx, access.scope)))),
+    ),
+
+  /** The keys that would stop working under another policy. */
+  previewPolicy: workspaceProcedure("keys:manage")
+    .input(workspaceInput(policyChanges))
+    .query(async ({ ctx: { read, access }, input: { workspaceId: _id, ...changes } }) => {
+      const { scope } = access;
+      const preview = await read((db) =>
+        inWorkspace(db, scope, async (trx) => {
+          const policy = applyChanges(await getPolicy(trx, scope), changes);
+          return await previewPolicy(trx, scope, { policy, limit: maxStoppedKeys });
+        }),
+      );
+      return presentPreview(preview);
+    }),
+
+  /** `version` is the version that the user edited. */
+  changePolicy: workspaceProcedure("keys:manage")
+    .input(workspaceInput({ ...policyChanges, version: z.int32().min(1) }))
+    .mutation(async ({ ctx, input: { workspaceId: _id, version, ...changes } }) =>
+      presentPolicy(
+        await ctx.transact((trx) => changePolicy(trx, ctx.edit, { changes, versions: [version] })),
+      ),
+    ),
+});

@@ -1,0 +1,30 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import type { KeyId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
+import { enterWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { blockWorkspaceKeys, getWorkspaceKey, unblockWorkspaceKeys } from "../../domain/key-policies.ts";
+import type { Edit } from "../../domain/workspaces.ts";
+import { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
+import { commandOrigin } from "../command-origin.ts";
+import { itemOf } from "../result.ts";
+import { defineTask } from "../task.ts";
+import { keyId, workspaceId } from "../values.ts";
+import { workspaceKeyView } from "../workspaces/key-policy-view.ts";
+
+function defineChange(change: (trx: Trx, edit: Edit, ids: readonly KeyId[]) => Promise<void>) {
+  return defineTask({
+    input: z.strictObject({ id: keyId, workspace: workspaceId }),
+    perform: async ({ db }, { id, workspace }) => {
+      const scope = openAsOperator(workspace);
+      const changed = await db.transaction().execute(async (trx) => {
+        await change(trx, { scope, origin: commandOrigin }, [id]);
+        return await getWorkspaceKey(await enterWorkspace(trx, scope), scope, id);
+      });
+      return itemOf(presentWorkspaceKey(changed), workspaceKeyView);
+    },
+  });
+}
+
+export const blockKeyTask = defineChange(blockWorkspaceKeys);
+export const unblockKeyTask = defineChange(unblockWorkspaceKeys);

@@ -1,0 +1,58 @@
+import type { StoredPolicy } from "@latchkey/db/api-key-policies";
+import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
+import { presentPolicy, type presentStoppedKey } from "../../presenters/api-key-policy.ts";
+import type { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
+import { formatTime } from "../format.ts";
+import type { View } from "../result.ts";
+
+/** A policy in the command's JSON: as in the open API, with the workspace. */
+export function presentPolicyOf(workspaceId: WorkspaceId, policy: StoredPolicy) {
+  return { workspaceId: encodeId("workspace", workspaceId), ...presentPolicy(policy) };
+}
+
+export const policyView: View<ReturnType<typeof presentPolicyOf>> = [
+  { label: "Workspace ID", text: ({ workspaceId }) => workspaceId },
+  { label: "Expiry", text: ({ isExpiryRequired }) => (isExpiryRequired ? "required" : "not required") },
+  { label: "Maximum lifetime", text: ({ maxLifetimeDays }) => formatDays(maxLifetimeDays) },
+  {
+    label: "IP ranges",
+    text: ({ areIpRangesRequired }) => (areIpRangesRequired ? "required" : "not required"),
+  },
+  { label: "Idle days", text: ({ maxIdleDays }) => formatDays(maxIdleDays) },
+];
+
+function formatDays(days: number | null): string {
+  if (days === null) return "none";
+  return days === 1 ? "1 day" : `${days} days`;
+}
+
+type PresentedStoppedKey = ReturnType<typeof presentStoppedKey>;
+
+export const stoppedKeyView: View<PresentedStoppedKey> = [
+  { label: "ID", text: ({ id }) => id },
+  { label: "Rule", text: ({ violation }) => violation },
+  { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
+  { label: "Owner", text: ({ owner }) => owner.name },
+  { label: "Name", text: ({ name }) => name },
+];
+
+export const workspaceKeyView: View<ReturnType<typeof presentWorkspaceKey>> = [
+  { label: "ID", text: ({ id }) => id },
+  { label: "Status", text: describeStatus },
+  { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
+  { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },
+  { label: "Owner", text: ({ owner }) => owner.email ?? owner.name },
+  { label: "Name", text: ({ name }) => name },
+];
+
+function describeStatus({
+  isDisabled,
+  isBlocked,
+  violation,
+  owner,
+}: ReturnType<typeof presentWorkspaceKey>): string {
+  if (isDisabled) return "disabled";
+  if (owner.isDisabled) return "owner disabled";
+  if (isBlocked) return "blocked";
+  return violation ?? "accepted";
+}

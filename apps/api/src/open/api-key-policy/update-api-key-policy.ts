@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { changePolicy } from "../../domain/key-policies.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { policyChanges } from "../../policy-fields.ts";
+import { apiKeyPolicy, presentPolicy } from "../../presenters/api-key-policy.ts";
+import { workspaceParams } from "../../schemas.ts";
+
+const body = z.strictObject(policyChanges).meta({
+  // Sent from the reference page, it stops no key.
+  example: { maxIdleDays: null },
+  override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
+    jsonSchema.minProperties = 1;
+  },
+});
+
+export const updateApiKeyPolicy = defineEndpoint({
+  method: "PATCH",
+  path: "/workspaces/:workspaceId/api-key-policy",
+  operationId: "updateApiKeyPolicy",
+  summary: "Change the policy for API keys",
+  description:
+    "Takes effect on the next request, for every key that can reach the workspace. Members that you leave out keep their value. Preview the policy first to see which keys would stop working. With `If-Match`, the request is rejected if the policy has changed since you read it.",
+  access: { workspace: "keys:manage" },
+  request: { params: workspaceParams, body, ifMatch: true },
+  response: { status: 200, schema: apiKeyPolicy, hasEtag: true },
+  errors: ["PRECONDITION_FAILED"],
+  handle: async ({ body: changes }, { transact, access: { scope }, origin, ifMatch }) =>
+    presentPolicy(
+      await transact((trx) => changePolicy(trx, { scope, origin }, { changes, versions: ifMatch })),
+    ),
+});

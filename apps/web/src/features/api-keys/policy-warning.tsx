@@ -1,0 +1,81 @@
+import { Button } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { trpc } from "../../server/trpc.ts";
+import { describeRule } from "../../ui/describe-violation.ts";
+import { Quoted } from "../../ui/quoted.tsx";
+import classes from "./policy-warning.module.css";
+import {
+  lifetimes,
+  type RestrictionValues,
+  restrictionRules,
+  toSettings,
+} from "./restrictions/restriction-values.ts";
+import { suggestLifetime } from "./restrictions/suggest-lifetime.ts";
+import type { RestrictionForm } from "./restrictions/use-restriction-form.ts";
+
+/** How long the form waits for more input before it asks the server, in milliseconds. */
+const waitMs = 300;
+/** The most workspaces that are named. */
+const maxNamed = 3;
+
+interface PolicyWarningProps {
+  readonly form: RestrictionForm;
+  /** The only workspace of the service account that the key belongs to; undefined for a person's key. */
+  readonly onlyWorkspaceId?: string | undefined;
+}
+
+/**
+ * Warns that workspaces would reject the key with the current values of the form, because of their policies. Offers the
+ * longest lifetime that they allow.
+ */
+export function PolicyWarning({ form, onlyWorkspaceId }: PolicyWarningProps): ReactElement {
+  const [values] = useDebouncedValue(form.values, waitMs);
+  const isComplete = isValid(values);
+  const {
+    expiresAt = null,
+    workspaceIds: selected = null,
+    ipRanges = null,
+  } = isComplete ? toSettings(values) : {};
+  const workspaceIds = onlyWorkspaceId === undefined ? selected : [onlyWorkspaceId];
+  const { data = [] } = useQuery({
+    ...trpc.apiKeys.checkPolicies.queryOptions({ settings: { expiresAt, workspaceIds, ipRanges } }),
+    enabled: isComplete,
+    placeholderData: keepPreviousData,
+    // Fails for a date in the past, which the form reports when it is sent.
+    retry: false,
+  });
+  const lifetime = suggestLifetime(data);
+  const needsRanges = data.some(({ violation }) => violation === "ip-ranges-required");
+  return (
+    <div role="status">
+      {data.length > 0 && (
+        <div className={classes.warning}>
+          {data.slice(0, maxNamed).map(({ workspace, violation, policy }) => (
+            <p key={workspace.id}>
+              <Quoted>{workspace.name}</Quoted> would reject this key: its policy says that keys{" "}
+              {describeRule(violation, policy)}.
+            </p>
+          ))}
+          {data.length > maxNamed && <p>So would {data.length - maxNamed} more workspaces.</p>}
+          {lifetime && (
+            <Button variant="default" size="xs" onClick={() => form.setFieldValue("expiry", lifetime)}>
+              Let it expire {lifetimes[lifetime].toLowerCase()}
+            </Button>
+          )}
+          {needsRanges && <p>Enter IP ranges under “Restrictions”.</p>}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Whether the settings can be sent. Incomplete values keep the previous warning. */
+function isValid(values: RestrictionValues): boolean {
+  return (
+    restrictionRules.expiryDate(values.expiryDate, values) === null &&
+    restrictionRules.workspaceIds(values.workspaceIds) === null &&
+    restrictionRules.ipRanges(values.ipRanges) === null
+  );
+}

@@ -1,0 +1,124 @@
+import { Modal, Skeleton } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import {
+  type ApiKeyPolicy,
+  type PolicyChanges,
+  type PolicyPreview,
+  type SessionWorkspace,
+  trpc,
+} from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
+import { countOf, formatCount } from "../../ui/count.ts";
+import { violationTitles } from "../../ui/describe-violation.ts";
+import dialogClasses from "../../ui/dialog.module.css";
+import { describeElapsed } from "../../ui/elapsed.ts";
+import { useNow } from "../../ui/use-now.ts";
+import classes from "./policy-dialog.module.css";
+
+interface PolicyDialogProps {
+  readonly workspace: SessionWorkspace;
+  /** The policy that the user edited. */
+  readonly policy: ApiKeyPolicy;
+  /** The members to change. The dialog is open if they are defined. */
+  readonly changes: PolicyChanges | undefined;
+  readonly onClose: () => void;
+}
+
+/** Shows which keys would stop working under a policy before it is saved. */
+export function PolicyDialog({ workspace, policy, changes, onClose }: PolicyDialogProps): ReactElement {
+  const queryClient = useQueryClient();
+  const workspaceId = workspace.id;
+  const preview = useQuery({
+    ...trpc.workspaceKeys.previewPolicy.queryOptions({ workspaceId, ...changes }),
+    enabled: changes !== undefined,
+    staleTime: 0,
+  });
+  const save = useMutation(
+    trpc.workspaceKeys.changePolicy.mutationOptions({
+      onSuccess: (saved) => {
+        onClose();
+        queryClient.setQueryData(trpc.workspaceKeys.policy.queryKey({ workspaceId }), saved);
+        void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.list.pathKey() });
+        notifications.show({ message: "Policy for API keys saved." });
+      },
+    }),
+  );
+  const error = save.error ?? preview.error;
+  const failure = error ? describeFailure(error) : undefined;
+  const isOutdated = failure?.code === "PRECONDITION_FAILED";
+  const close = () => {
+    onClose();
+    // Shows what someone else saved.
+    if (isOutdated) void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.policy.pathKey() });
+  };
+  return (
+    <Modal
+      opened={changes !== undefined}
+      {...closeUnlessBusy(save.isPending, close)}
+      onExitTransitionEnd={() => save.reset()}
+      title="Save the policy for API keys?"
+      size={560}
+    >
+      {changes && (
+        <>
+          {preview.data ? <Preview preview={preview.data} /> : !failure && <Skeleton h={72} mb={16} />}
+          <ConfirmActions
+            action="Save policy"
+            isDangerous={(preview.data?.total ?? 0) > 0}
+            failure={
+              isOutdated
+                ? {
+                    message:
+                      "Someone else changed the policy while you were editing it. Cancel to see the current policy.",
+                  }
+                : failure
+            }
+            isBusy={save.isPending || preview.isLoading}
+            onCancel={close}
+            onConfirm={() => save.mutate({ workspaceId, ...changes, version: policy.version })}
+          />
+        </>
+      )}
+    </Modal>
+  );
+}
+
+function Preview({ preview }: { readonly preview: PolicyPreview }): ReactElement {
+  const now = useNow();
+  const { keys, total, isComplete } = preview;
+  const [first] = keys;
+  const ago = (at: string | null) => (at === null ? "Never used here" : describeElapsed(new Date(at), now));
+  return (
+    <>
+      <p className={dialogClasses.words} role="status">
+        {!first
+          ? "No key that works in this workspace would stop working."
+          : `${countOf(total, "key", "keys")} would stop working in this workspace${
+              first.lastUsedAt === null
+                ? ", none of which was used here"
+                : `, the last used ${ago(first.lastUsedAt)}`
+            }.`}
+        {!isComplete && " Only the 10,000 newest keys were checked."}
+      </p>
+      {first && (
+        <ul className={classes.keys} aria-label="Keys that would stop working">
+          {keys.map((key) => (
+            <li key={key.id}>
+              <span>
+                <bdi>{key.name}</bdi> <code>{key.start}…</code>
+              </span>
+              <span className={classes.facts}>
+                <bdi>{key.owner.name}</bdi> · {violationTitles[key.violation]} · {ago(key.lastUsedAt)}
+              </span>
+            </li>
+          ))}
+          {total > keys.length && <li>and {formatCount(total - keys.length)} more</li>}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,155 @@
+import { Button, Skeleton, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { notifications } from "@mantine/notifications";
+import { useQuery } from "@tanstack/react-query";
+import { type ReactElement, useState } from "react";
+import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { Choice, Choices } from "../../ui/choice.tsx";
+import { countOf } from "../../ui/count.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import sectionClasses from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
+import { type PolicyValues, policyChangesBetween, policyFormRules, policyValuesOf } from "./policy-values.ts";
+import classes from "./settings-form.module.css";
+
+const policyDialog = {
+  load: () => import("./policy-dialog.tsx").then((module) => module.PolicyDialog),
+  closed: { changes: undefined },
+};
+
+interface PolicySectionProps {
+  readonly workspace: SessionWorkspace;
+  readonly canManage: boolean;
+}
+
+/** The policy of the workspace for API keys: a form for those who can change it, and a list for others. */
+export function PolicySection({ workspace, canManage }: PolicySectionProps): ReactElement {
+  const query = useQuery(trpc.workspaceKeys.policy.queryOptions({ workspaceId: workspace.id }));
+  const failure = useLoadingFailure(query);
+  return (
+    <Section title="Policy for API keys">
+      {failure ? (
+        <FailurePanel
+          title="Couldn’t load the policy"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={query.isFetching}
+          onRetry={() => void query.refetch()}
+        />
+      ) : !query.data ? (
+        <Skeleton h={canManage ? 424 : 110} />
+      ) : canManage ? (
+        <div className={sectionClasses.box}>
+          {/* Remounts when someone saved the policy, so that the form shows it. */}
+          <PolicyForm
+            key={`${workspace.id} ${query.data.version}`}
+            workspace={workspace}
+            policy={query.data}
+          />
+        </div>
+      ) : (
+        <PolicyFacts policy={query.data} />
+      )}
+    </Section>
+  );
+}
+
+function PolicyForm({
+  workspace,
+  policy,
+}: {
+  readonly workspace: SessionWorkspace;
+  readonly policy: ApiKeyPolicy;
+}): ReactElement {
+  const [changes, setChanges] = useState<PolicyChanges>();
+  const form = useForm<PolicyValues>({
+    name: "api-key-policy",
+    mode: "controlled",
+    initialValues: policyValuesOf(policy),
+    validate: policyFormRules,
+  });
+  const review = (values: PolicyValues) => {
+    const changed = policyChangesBetween(policy, values);
+    if (Object.keys(changed).length > 0) setChanges(changed);
+    else notifications.show({ message: "There are no changes to save." });
+  };
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit(review, focusFirstError(form.getInputNode))}
+    >
+      <p className={sectionClasses.words}>
+        What this workspace requires of every API key that reaches it, existing keys included. It rejects keys
+        that don’t meet the policy; they keep their access to other workspaces.
+      </p>
+      <Choices label="Requirements">
+        <Choice
+          kind="checkbox"
+          label="Require an expiry"
+          help="Keys that never expire are rejected."
+          isChosen={form.values.isExpiryRequired}
+          onChoose={(isChosen) => form.setFieldValue("isExpiryRequired", isChosen)}
+        />
+        <Choice
+          kind="checkbox"
+          label="Require IP ranges"
+          help="Keys that can be used from any IP address are rejected."
+          isChosen={form.values.areIpRangesRequired}
+          onChoose={(isChosen) => form.setFieldValue("areIpRangesRequired", isChosen)}
+        />
+      </Choices>
+      <TextInput
+        {...form.getInputProps("maxLifetimeDays")}
+        label="Maximum lifetime, in days"
+        description="From a key’s creation or last rotation to its expiry. Also rejects keys that never expire. Leave empty for any."
+        placeholder="Any"
+        inputMode="numeric"
+        autoComplete="off"
+      />
+      <TextInput
+        {...form.getInputProps("maxIdleDays")}
+        label="Idle days"
+        description="A key that isn’t used here for so many days is rejected until an owner or admin unblocks it. Leave empty for never."
+        placeholder="Never"
+        inputMode="numeric"
+        autoComplete="off"
+      />
+      <Button className={classes.submit} type="submit" variant="filled">
+        Review and save
+      </Button>
+      <LazyDialog
+        source={policyDialog}
+        props={{ workspace, policy, changes, onClose: () => setChanges(undefined) }}
+      />
+    </form>
+  );
+}
+
+/** The policy for those who can't change it. Their own keys must meet it too. */
+function PolicyFacts({ policy }: { readonly policy: ApiKeyPolicy }): ReactElement {
+  const { isExpiryRequired, areIpRangesRequired, maxLifetimeDays, maxIdleDays } = policy;
+  return (
+    <dl className={sectionClasses.facts}>
+      <dt>Expiry</dt>
+      <dd>
+        {maxLifetimeDays === null
+          ? isExpiryRequired
+            ? "Required"
+            : "Not required"
+          : `Within ${countOf(maxLifetimeDays, "day", "days")}`}
+      </dd>
+      <dt>IP ranges</dt>
+      <dd>{areIpRangesRequired ? "Required" : "Not required"}</dd>
+      <dt>Idle keys</dt>
+      <dd>
+        {maxIdleDays === null
+          ? "Not rejected"
+          : `Rejected after ${countOf(maxIdleDays, "day", "days")} without use here`}
+      </dd>
+    </dl>
+  );
+}

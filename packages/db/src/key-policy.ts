@@ -1,0 +1,103 @@
+/** The requirements of a workspace for the API keys that reach it. */
+export interface ApiKeyPolicy {
+  /** The longest time from a key's creation or rotation to its expiry; null for any. */
+  readonly maxLifetimeDays: number | null;
+  readonly isExpiryRequired: boolean;
+  readonly areIpRangesRequired: boolean;
+  /** How long a key may be unused in the workspace before the workspace rejects it; null for any time. */
+  readonly maxIdleDays: number | null;
+}
+
+/** The policy of a workspace that has set none. */
+export const defaultPolicy: ApiKeyPolicy = {
+  maxLifetimeDays: null,
+  isExpiryRequired: false,
+  areIpRangesRequired: false,
+  maxIdleDays: null,
+};
+
+/** The rules of a policy, in the order in which they are checked. */
+export const policyRules = ["expiry-required", "max-lifetime", "ip-ranges-required", "idle"] as const;
+export type PolicyRule = (typeof policyRules)[number];
+
+/**
+ * A key that expires this much later than its policy allows is still allowed, in hours. A key that is created to expire
+ * after exactly the maximum lifetime is stored a moment after its expiry was computed.
+ */
+const toleranceHours = 1;
+
+/** The names by which a query calls the rows that decide whether a policy allows a key. */
+interface Rows {
+  /** A row of `api_keys`, or one with its `id`, `created_at`, `expires_at` and `ip_ranges`. */
+  readonly key: string;
+  /** The membership of the key's owner. */
+  readonly member: string;
+  /** A row of `api_key_policies`, or nulls. */
+  readonly policy: string;
+  /** A row of `workspace_key_access`, or nulls. */
+  readonly access: string;
+}
+
+/**
+ * SQL for the first rule of a workspace's policy that a key violates, null for none. Admission, the preview of a policy,
+ * lists and forms all use it, so they always agree. It reads the clock and the history of uses only for a policy with idle
+ * days, and former secrets only for one with a maximum lifetime.
+ */
+export function violatedRule(rows: Rows): string {
+  const { key, policy } = rows;
+  return `case
+    when ${policy}.is_expiry_required and ${key}.expires_at is null then 'expiry-required'
+    when ${policy}.max_lifetime_days is not null and coalesce(${key}.expires_at > ${latestExpiry(rows)}, true)
+      then 'max-lifetime'
+    when ${policy}.are_ip_ranges_required and ${key}.ip_ranges is null then 'ip-ranges-required'
+    when ${policy}.max_idle_days is not null and ${idleAt(rows)} <= clock_timestamp() then 'idle' end`;
+}
+
+/** SQL for the latest expiry that the maximum lifetime allows: so many days after the creation or last rotation. */
+function latestExpiry({ key, policy }: Rows): string {
+  return `greatest(${key}.created_at, (select max(retired_at) from retired_secrets where key_id = ${key}.id))
+    + make_interval(hours => ${policy}.max_lifetime_days * 24 + ${toleranceHours})`;
+}
+
+/**
+ * SQL for when a key becomes idle in a workspace if it isn't used there before; null without idle days. They count from the
+ * latest of these: the end of the hour of the last use in the workspace, because uses are counted by hour; the creation of
+ * the key; the day on which its owner joined; and when an admin last unblocked it. A rotation doesn't count, because a key
+ * can rotate itself: whoever found a forgotten key could bring it back.
+ */
+export function idleAt({ key, member, policy, access }: Rows): string {
+  return `case when ${policy}.max_idle_days is not null then greatest(
+      ${key}.created_at, ${member}.created_at, ${access}.allowed_at,
+      (select hour + interval '1 hour' from key_usage_hours
+        where workspace_id = ${member}.workspace_id and key_id = ${key}.id and outcome = 'admitted'
+        order by hour desc limit 1)
+    ) + make_interval(hours => ${policy}.max_idle_days * 24) end`;
+}
+
+/**
+ * SQL for joins that add the rows `policy` and `access` of a workspace to a query with a `key` and the membership
+ * `member` of its owner.
+ */
+export function policyJoins({ key, member }: Pick<Rows, "key" | "member">): string {
+  return `
+    left join api_key_policies policy on policy.workspace_id = ${member}.workspace_id
+    left join workspace_key_access access on access.workspace_id = ${member}.workspace_id and access.key_id = ${key}.id`;
+}
+
+/**
+ * Whether a policy allows a key that another one rejects. A key may be rejected by a policy with a longer list of
+ * requirements only, so every requirement is compared on its own.
+ */
+export function loosensPolicy(before: ApiKeyPolicy, after: ApiKeyPolicy): boolean {
+  return (
+    isHigher(before.maxLifetimeDays, after.maxLifetimeDays) ||
+    (before.isExpiryRequired && !after.isExpiryRequired) ||
+    (before.areIpRangesRequired && !after.areIpRangesRequired) ||
+    isHigher(before.maxIdleDays, after.maxIdleDays)
+  );
+}
+
+/** Null is the highest limit. */
+function isHigher(before: number | null, after: number | null): boolean {
+  return before !== null && (after === null || after > before);
+}

@@ -1,0 +1,144 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada owns a workspace. Linus is a member, and his key works there. Each test continues where the previous one ended.
+
+let ada: Page;
+let linus: Page;
+let workspace: Awaited<ReturnType<typeof getWorkspace>>;
+let key: { readonly id: string; readonly key: string };
+
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+  ({ page: ada } = await browser.open({ viewport: { width: 1280, height: 900 } }));
+  await enter(ada, baseUrl);
+  workspace = await getWorkspace(ada);
+  ({ page: linus } = await browser.open({ viewport: { width: 1280, height: 900 } }));
+  const email = "linus@example.com";
+  await enter(linus, baseUrl, email);
+  await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "member"]);
+  key = await proceduresOf(linus).apiKeys.create.mutate({ name: "Nightly sync" });
+  await proceduresOf(linus).apiKeys.create.mutate({
+    name: "Short-lived",
+    settings: { expiresAt: { inSeconds: 86_400 } },
+  });
+});
+
+const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
+const dialogOf = (page: Page) => page.getByRole("dialog");
+const rowOf = (name: string) => ada.getByRole("row").filter({ hasText: name });
+
+async function useKey(): Promise<number> {
+  const headers = { Authorization: `Bearer ${key.key}` };
+  return (await fetch(`${environment.baseUrl}/open/workspaces/${workspace.id}`, { headers })).status;
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  for (const width of [1280, 375]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+    const { scrollWidth } = (await page.evaluate(
+      "({ scrollWidth: document.documentElement.scrollWidth })",
+    )) as { readonly scrollWidth: number }; // The object of the expression.
+    expect(scrollWidth).toBeLessThanOrEqual(width);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+test("an owner blocks a key, and its owner sees by whom on the key's page", async () => {
+  expect(await useKey()).toBe(200);
+  await ada.goto(addressOf("api-keys"));
+  await ada.getByRole("button", { name: "Block Nightly sync" }).click();
+  const dialog = dialogOf(ada);
+  await dialog.getByText("From the next request on").waitFor();
+  await expectAccessible(ada);
+  await dialog.getByRole("button", { name: "Block 1 key" }).click();
+  await ada.getByText("1 key was blocked.").waitFor();
+  await rowOf("Nightly sync").getByText("Blocked here").waitFor();
+  expect(await useKey()).toBe(403);
+
+  await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
+  await linus.getByText("blocked this key.").waitFor();
+  await linus.getByText(/Ada Lovelace blocked it/).waitFor();
+  await linus.getByText("Blocked from the workspace").first().waitFor();
+  await expectAccessible(linus);
+});
+
+test("an owner blocks and unblocks several keys at once, and filters by the status", async () => {
+  await ada.goto(addressOf("api-keys"));
+  await ada.getByRole("checkbox", { name: "Select Nightly sync" }).check();
+  await ada.getByRole("checkbox", { name: "Select Short-lived" }).check();
+  await ada.getByText("2 keys selected").waitFor();
+  await ada.getByRole("button", { name: "Block", exact: true }).click();
+  await dialogOf(ada).getByRole("button", { name: "Block 1 key" }).click();
+  await ada.getByText("1 key was blocked.").waitFor();
+  await ada.goto(`${addressOf("api-keys")}?status=blocked`);
+  await rowOf("Short-lived").waitFor();
+  await ada.getByRole("checkbox", { name: "Select Nightly sync" }).check();
+  await ada.getByRole("checkbox", { name: "Select Short-lived" }).check();
+  await ada.getByRole("button", { name: "Unblock", exact: true }).click();
+  await dialogOf(ada).getByRole("button", { name: "Unblock 2 keys" }).click();
+  await ada.getByText("2 keys were unblocked.").waitFor();
+  await ada.getByText("No key matches").waitFor();
+  expect(await useKey()).toBe(200);
+});
+
+test("an owner previews a policy before saving it, and the key stops with the next request", async () => {
+  await ada.goto(addressOf("settings"));
+  await ada.getByRole("checkbox", { name: "Require an expiry" }).check();
+  await ada.getByLabel("Idle days").fill("100");
+  await ada.getByRole("button", { name: "Review and save" }).click();
+  await ada.getByText("Enter a whole number of days from 1 to 90, or leave empty for no limit.").waitFor();
+  await ada.getByLabel("Idle days").fill("30");
+  await ada.getByRole("button", { name: "Review and save" }).click();
+  const dialog = dialogOf(ada);
+  await dialog.getByText(/1 key would stop working in this workspace, the last used/).waitFor();
+  await dialog.getByText("Ada Lovelace").waitFor();
+  await dialog.getByText("Never expires").waitFor();
+  await expectAccessible(ada);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  expect(await useKey()).toBe(200);
+  await ada.getByRole("button", { name: "Review and save" }).click();
+  await dialog.getByText("1 key would stop working").waitFor();
+  await dialog.getByRole("button", { name: "Save policy" }).click();
+  await ada.getByText("Policy for API keys saved.").waitFor();
+  expect(await useKey()).toBe(403);
+  await expectAccessible(ada);
+  await ada.goto(`${addressOf("api-keys")}?status=policy`);
+  await rowOf("Nightly sync").getByText("Against policy").waitFor();
+  await ada.goto(addressOf("audit"));
+  await ada.getByText(/changed the policy for API keys: keys must expire/).waitFor();
+});
+
+test("a member sees the policy, why it rejects the key, and a valid lifetime for a new key", async () => {
+  await linus.goto(addressOf("settings"));
+  await linus.getByText("Rejected after 30 days without use here").waitFor();
+  await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
+  await linus.getByText("Its policy says that keys must expire.").waitFor();
+  await linus.getByText("Edit the key’s restrictions, and set an expiry.").waitFor();
+  await linus.goto(`${environment.baseUrl}/account/api-keys?dialog=new`);
+  const dialog = dialogOf(linus);
+  await dialog.getByRole("combobox", { name: "Expires" }).click();
+  await linus.getByRole("option", { name: "Never" }).click();
+  await dialog.getByText("would reject this key: its policy says that keys must expire.").waitFor();
+  expect(await findProblemsInBothSchemes(linus)).toEqual([]);
+  await dialog.getByRole("button", { name: "Let it expire in 90 days" }).click();
+  await dialog.getByText("would reject this key").waitFor({ state: "detached" });
+});
+
+test("someone who edited an outdated policy is told so, and then sees the current one", async () => {
+  await ada.goto(addressOf("settings"));
+  await ada.getByLabel("Idle days").fill("7");
+  const procedures = proceduresOf(ada);
+  const { version } = await procedures.workspaceKeys.policy.query({ workspaceId: workspace.id });
+  await procedures.workspaceKeys.changePolicy.mutate({ workspaceId: workspace.id, maxIdleDays: 14, version });
+  await ada.getByRole("button", { name: "Review and save" }).click();
+  const dialog = dialogOf(ada);
+  await dialog.getByRole("button", { name: "Save policy" }).click();
+  await dialog.getByText("Someone else changed the policy").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect.poll(() => ada.getByLabel("Idle days").inputValue()).toBe("14");
+});
