@@ -11,8 +11,11 @@ const tags: Readonly<Record<string, Tag>> = {
   me: { name: "Me", description: "The API key of the request, and its owner." },
   "api-keys": {
     name: "API keys",
-    description:
-      "API keys of the user who owns the request's key, and API keys that can reach a workspace: restrictions, usage and blocks.",
+    description: "API keys of the user who owns the request's key: restrictions and usage.",
+  },
+  "workspaces/api-keys": {
+    name: "API keys of a workspace",
+    description: "API keys of all members that can reach a workspace, and blocks of keys.",
   },
   "api-key-policy": {
     name: "Policy for API keys",
@@ -46,9 +49,12 @@ const tags: Readonly<Record<string, Tag>> = {
   },
 };
 
-/** The tag of an endpoint: the segment after the workspace, or the first segment of its path. */
+/**
+ * The tag of an endpoint: the segment after the workspace, or the first segment of its path. A segment that is a resource of
+ * users too has another tag in a workspace.
+ */
 export function tagOf({ path }: Pick<Endpoint, "path">): Tag {
   const [first = "", , nested] = path.slice(1).split("/");
   const segment = first === "workspaces" && nested ? nested : first;
-  return tags[segment] ?? { name: segment };
+  return tags[`${first}/${segment}`] ?? tags[segment] ?? { name: segment };
 }
