@@ -14,6 +14,8 @@ const tableModules =
 const eventModules = /\/src\/(server\/describe-event|ui\/event-sentence)\./;
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
+/** Libraries of the messages in a corner of the window, which load at the first key press or click. */
+const toastLibraries = /@mantine\/notifications\/esm\/(?!index|notifications\.store)|react-transition-group/;
 const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
 /** Apart from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
@@ -23,6 +25,7 @@ function isFirstLibrary(path: string): boolean {
     referenceLibraries,
     dialogLibraries,
     factorLibraries,
+    toastLibraries,
     formLibraries,
     textAreaLibraries,
     tableModules,
@@ -34,7 +37,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|ownership-transfer|palette|passkeys|password-dialog|secret-field|use-commands/.test(
+    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|secret-field|toast-list|use-commands/.test(
       path,
     ) &&
     !tableModules.test(path) &&

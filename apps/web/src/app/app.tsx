@@ -1,11 +1,11 @@
 import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { queryClient } from "../server/query-client.ts";
 import { router } from "./router.tsx";
 import { resolveCssVariables, theme } from "./theme.ts";
+import { Toasts } from "./toasts.tsx";
 
 // `public/color-scheme.js` reads the same entry before the first paint.
 const colorSchemeManager = localStorageColorSchemeManager({ key: "latchkey.appearance" });
@@ -20,7 +20,7 @@ export function App(): ReactElement {
         defaultColorScheme="auto"
       >
         <RouterProvider router={router} />
-        <Notifications position="bottom-right" autoClose={5_000} limit={3} transitionDuration={0} />
+        <Toasts />
       </MantineProvider>
     </QueryClientProvider>
   );
