@@ -13,6 +13,7 @@ import { type BusyKey, listBusiestKeys, readWorkspaceUsage } from "@latchkey/db/
 import { z } from "zod";
 import { searchText, userId } from "../fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
+import { pageSize } from "../lists.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
@@ -81,7 +82,7 @@ export const workspaceKeysRouter = createRouter({
         sort: z.enum(workspaceKeySorts).default("createdAt"),
         direction: z.enum(["asc", "desc"]).default("desc"),
         page: z.int().min(1).max(maxPage).default(1),
-        pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
+        pageSize: pageSize.default(25),
       }),
     )
     .query(async ({ ctx: { read, access }, input }) => {
