@@ -220,7 +220,7 @@ test.each([
     () => exportInApi("format=ndjson"),
     () => app.deleteKey({ userId: admin.userId, id: adminKey }),
   ],
-])("an export ends with an error when %s meanwhile", async (_what, send, change) => {
+])("an export ends with an error when %s before it ends", async (_what, send, change) => {
   await addEvents(
     manyEvents,
     "a name that is long enough to fill the buffers of the connection sooner ".repeat(5),

@@ -67,7 +67,7 @@ export async function listServiceAccounts(
 /** How many service accounts {@link listEveryServiceAccount} keeps in memory at a time. */
 const accountsPerPage = 100;
 
-/** Lists every service account of a workspace, oldest first. One that is created meanwhile may be missing. */
+/** Lists every service account of a workspace, oldest first. An account that is created while the list is read may be missing. */
 export async function* listEveryServiceAccount(
   db: Db,
   scope: WorkspaceScope,

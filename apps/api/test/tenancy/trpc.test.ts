@@ -176,7 +176,7 @@ interface Plan {
 }
 
 const operatorPlan: Plan = { input: ({ people }) => ({ userId: people.target.id }) };
-/** The response of a browser with a passkey that nobody has. */
+/** A browser’s response with an unknown passkey. */
 const unknownPasskey = {
   id: "AAAA",
   rawId: "AAAA",
