@@ -130,6 +130,9 @@ export const deliveryId = idOf("delivery", "must be the ID of a delivery");
 /** The token of a link that the page sends. */
 export const linkToken = z.string().min(1).max(100);
 
+/** The ID of a notice. */
+export const noticeId = idOf("notice", "must be the ID of a notice");
+
 /** The ID of a user. */
 export const userId = idOf("user", "must be the ID of a user");
 
@@ -165,7 +168,16 @@ export const serviceAccountRole = role.exclude(["owner"]);
 export const userKind = z.enum(userKinds);
 
 function idOf<
-  Kind extends "key" | "workspace" | "user" | "session" | "invitation" | "passkey" | "webhook" | "delivery",
+  Kind extends
+    | "key"
+    | "workspace"
+    | "user"
+    | "session"
+    | "invitation"
+    | "passkey"
+    | "webhook"
+    | "delivery"
+    | "notice",
 >(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);

@@ -13,6 +13,7 @@ import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
 import { recordRegistration } from "@latchkey/db/instance-events";
 import { JobWorker } from "@latchkey/db/job-worker";
+import { findNotices } from "@latchkey/db/notice-sources";
 import { Purger } from "@latchkey/db/purger";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
@@ -143,11 +144,15 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
   }
   const deliveries = new JobWorker({
     connection: prepared.connection,
-    tasks: createWebhookTasks({
-      db,
-      secrets: instance.webhookSecrets,
-      send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
-    }),
+    tasks: {
+      ...createWebhookTasks({
+        db,
+        secrets: instance.webhookSecrets,
+        send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
+      }),
+      "find-notices": () => findNotices(db),
+    },
+    everyMinute: ["find-notices"],
     concurrency: deliveryConcurrency,
     onFailure: (error, job) => {
       // A delivery that failed is in the log of its webhook, which its workspace sees.

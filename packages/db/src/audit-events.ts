@@ -10,6 +10,7 @@ import {
 } from "./audit-actions.ts";
 import { type AuditEventId, createId, type KeyId, type UserId } from "./ids.ts";
 import { appendInstanceEvent } from "./instance-events.ts";
+import { addNotices } from "./notices.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import { selectUserKind, type UserKind } from "./user-kind.ts";
 import { addDeliveries } from "./webhook-deliveries.ts";
@@ -71,12 +72,33 @@ export async function appendAudit(
     })
     .execute();
   await addDeliveries(trx, scope, { id, action: change.action });
+  if (change.action === "member.role-changed") await noticeRoleChange(trx, scope, origin, { ...change, id });
   const targetKind = auditActions[change.action];
   if (!isOperatorActing(actor) || targetKind === "key") return;
   const { workspaceId } = scope;
   const { action, before, after } = change;
   const userId = targetKind === "member" ? (change.targetId as UserId) : undefined; // The target of this kind.
   await appendInstanceEvent(trx, origin, { action, workspaceId, userId, before, after });
+}
+
+/** Gives notice to a member whose role somebody else changed. */
+async function noticeRoleChange(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { actor }: Origin,
+  { id: eventId, targetId, before, after }: Change & { readonly id: AuditEventId },
+): Promise<void> {
+  const { workspaceId } = scope;
+  const userId = targetId as UserId; // The target of this action is a member.
+  if (actor.kind !== "command" && actor.userId === userId) return;
+  const { name: workspaceName } = await trx
+    .selectFrom("workspaces")
+    .select("name")
+    .where("id", "=", workspaceId)
+    .executeTakeFirstOrThrow();
+  const [formerRole, role] = [String(before?.role), String(after?.role)];
+  const facts = { workspaceId, workspaceName, formerRole, role };
+  await addNotices(trx, [{ kind: "role-changed", userId, subject: eventId, facts }]);
 }
 
 export const auditOrders = {

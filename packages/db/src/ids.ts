@@ -30,6 +30,8 @@ export type WebhookId = Branded<"webhook">;
 export type DeliveryId = Branded<"delivery">;
 /** The UUIDv7 of an event in the instance log. */
 export type InstanceEventId = Branded<"instanceEvent">;
+/** The UUIDv7 of a notice to a user. */
+export type NoticeId = Branded<"notice">;
 
 interface Ids {
   user: UserId;
@@ -45,6 +47,7 @@ interface Ids {
   webhook: WebhookId;
   delivery: DeliveryId;
   instanceEvent: InstanceEventId;
+  notice: NoticeId;
 }
 
 const prefixes = {
@@ -61,6 +64,7 @@ const prefixes = {
   webhook: "whk",
   delivery: "dlv",
   instanceEvent: "iev",
+  notice: "ntc",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

@@ -35,7 +35,11 @@ export interface KeyRejection {
 /** What a node has recorded about keys since its last write. A row may occur more than once. */
 export interface KeyHistory {
   readonly usage: readonly HourUsage[];
-  readonly addresses: readonly (KeyAddress & { readonly keyId: KeyId })[];
+  readonly addresses: readonly (KeyAddress & {
+    readonly keyId: KeyId;
+    /** The network of the address; null or omitted for an address that can't be parsed. */
+    readonly network?: string | null;
+  })[];
   readonly rejections: readonly (KeyRejection & { readonly keyId: KeyId })[];
   /** Former secrets, by digest in base64: when they were last used, or rejected because their overlap had ended. */
   readonly secrets: readonly {
@@ -64,6 +68,7 @@ export async function writeKeyHistory(db: Db, history: KeyHistory): Promise<void
     await sql`select set_config('lock_timeout', '500ms', true)`.execute(trx);
     if (history.usage.length > 0) await addUsage(trx, history.usage);
     if (history.addresses.length > 0) await putAddresses(trx, history.addresses);
+    if (history.addresses.length > 0) await putNetworks(trx, history.addresses);
     if (history.rejections.length > 0) await putRejections(trx, history.rejections);
     if (history.secrets.length > 0) await markSecrets(trx, history.secrets);
     if (history.usage.length > 0) await addWorkspaceUsage(trx, history.usage);
@@ -102,8 +107,15 @@ async function addWorkspaceUsage(trx: Trx, rows: KeyHistory["usage"]): Promise<v
   await sql`select add_workspace_usage(${sql.join(asArrays(inWorkspaces, usageColumns))})`.execute(trx);
 }
 
+const addressColumns = {
+  keyId: "uuid",
+  address: "text",
+  network: "text",
+  lastSeenAt: "timestamptz",
+} as const;
+
 async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<void> {
-  const input = asTable(rows, { keyId: "uuid", address: "text", lastSeenAt: "timestamptz" });
+  const input = asTable(rows, addressColumns);
   await sql`
     insert into key_addresses as known (key_id, address, last_seen_at)
     select "keyId", address, max("lastSeenAt") from ${input}
@@ -112,6 +124,31 @@ async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<vo
     on conflict (key_id, address) do update
       set last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at)`.execute(trx);
   await deleteSurplus(trx, "key_addresses", input);
+}
+
+/** How long a network is remembered after the last use of the key from it, in days. */
+export const networkLifetimeDays = 90;
+
+/** How many networks are remembered per key. A key with more is used from everywhere, and none of them is news. */
+const maxNetworks = 100;
+
+/** Remembers the networks of addresses, and renews those that were last seen more than a day ago. */
+async function putNetworks(trx: Trx, rows: KeyHistory["addresses"]): Promise<void> {
+  const input = asTable(rows, addressColumns);
+  await sql`
+    insert into key_networks as known (key_id, network, first_seen_at, last_seen_at)
+    select seen.key_id, seen.network, seen.at, seen.at
+    from (
+      select "keyId" as key_id, network, max("lastSeenAt") as at from ${input}
+      where network is not null group by 1, 2
+    ) seen
+    left join key_networks old using (key_id, network)
+    where case when old.key_id is null
+      then (select count(*) from key_networks other where other.key_id = seen.key_id) < ${maxNetworks}
+      else old.last_seen_at < seen.at - interval '1 day' end
+    order by 1, 2
+    on conflict (key_id, network) do update
+      set last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at)`.execute(trx);
 }
 
 async function putRejections(trx: Trx, rows: KeyHistory["rejections"]): Promise<void> {

@@ -1,5 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
 import { idempotencyLifetimeHours } from "./idempotency-records.ts";
+import { networkLifetimeDays } from "./key-history.ts";
+import { deviceLifetimeDays } from "./known-devices.ts";
+import { noticeLifetimeDays } from "./notices.ts";
 import type { Database, Db } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
 
@@ -37,6 +40,17 @@ export function createPurgeRules({
       table: "idempotency_records",
       time: "created_at",
       keepHours: idempotencyLifetimeHours,
+    }),
+    expired("notices", { table: "notices", time: "created_at", keepHours: noticeLifetimeDays * 24 }),
+    expired("networks of keys", {
+      table: "key_networks",
+      time: "last_seen_at",
+      keepHours: networkLifetimeDays * 24,
+    }),
+    expired("known devices", {
+      table: "known_devices",
+      time: "last_used_at",
+      keepHours: deviceLifetimeDays * 24,
     }),
     expired("instance events", {
       table: "instance_events",

@@ -8,6 +8,7 @@ import type {
   InvitationId,
   KeyId,
   KeyRejectionId,
+  NoticeId,
   PasskeyId,
   SecurityEventId,
   SessionId,
@@ -16,6 +17,7 @@ import type {
   WorkspaceId,
 } from "./ids.ts";
 import type { InstanceAction, InstanceActorKind } from "./instance-actions.ts";
+import type { NoticeFacts, NoticeKind } from "./notice-kinds.ts";
 
 /** A member's role in a workspace, from most to least powerful. */
 export type Role = "owner" | "admin" | "member" | "viewer";
@@ -436,6 +438,51 @@ export interface KeyAddressTable {
   last_seen_at: Date;
 }
 
+/** A network that a key was used from: an IPv4 /24 or an IPv6 /48 network. */
+export interface KeyNetworkTable {
+  key_id: KeyId;
+  network: string;
+  first_seen_at: Date;
+  /** Accurate to one day. */
+  last_seen_at: Date;
+  /** Whether the job that finds notices has decided about it. */
+  is_reviewed: Generated<boolean>;
+}
+
+/** A notice to a user. */
+export interface NoticeTable {
+  id: NoticeId;
+  user_id: UserId;
+  kind: NoticeKind;
+  /** What the notice is about. A user gets one notice per kind and subject. */
+  subject: string;
+  facts: ColumnType<NoticeFacts, string, never>;
+  /** Whether the app shows it, by the user's settings when it was created. */
+  is_shown: boolean;
+  /** Whether it is still to be emailed. */
+  is_email_due: boolean;
+  /** Until when a job is sending the email. */
+  email_claimed_until: Date | null;
+  emailed_at: Date | null;
+  read_at: Date | null;
+  created_at: CreatedAt;
+}
+
+/** How a user gets notices of one kind. Without a row, in the app and by email. */
+export interface NoticeSettingTable {
+  user_id: UserId;
+  kind: NoticeKind;
+  in_app: boolean;
+  by_email: boolean;
+}
+
+/** A kind of device that a user has signed in from, such as “Chrome on macOS”. */
+export interface KnownDeviceTable {
+  user_id: UserId;
+  device: string;
+  last_used_at: Date;
+}
+
 /** A rejected request with a key. */
 export interface KeyRejectionTable {
   key_id: KeyId;
@@ -497,11 +544,15 @@ export interface Database {
   workspace_usage_hours: WorkspaceUsageHourTable;
   workspace_key_days: WorkspaceKeyDayTable;
   key_addresses: KeyAddressTable;
+  key_networks: KeyNetworkTable;
   key_refusals: KeyRejectionTable;
   audit_events: AuditEventTable;
   security_events: SecurityEventTable;
   idempotency_records: IdempotencyRecordTable;
   instance_events: InstanceEventTable;
+  notices: NoticeTable;
+  notice_settings: NoticeSettingTable;
+  known_devices: KnownDeviceTable;
 }
 
 /** The database, for single statements. */

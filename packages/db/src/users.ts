@@ -50,6 +50,17 @@ export async function findUserByEmail(db: Db, email: string): Promise<User | und
   return await selectUsers(db).where("email", "=", email).executeTakeFirst();
 }
 
+/** Finds the user who has confirmed this email address. */
+export async function findConfirmedUserId(db: Db, email: string): Promise<UserId | undefined> {
+  const row = await db
+    .selectFrom("users")
+    .select("id")
+    .where("email", "=", email)
+    .where("email_verified", "=", true)
+    .executeTakeFirst();
+  return row?.id;
+}
+
 export async function findUser(db: Db, id: UserId): Promise<User | undefined> {
   return await selectUsers(db).where("id", "=", id).executeTakeFirst();
 }

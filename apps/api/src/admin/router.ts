@@ -6,6 +6,7 @@ import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
+import { noticesRouter } from "./notices.ts";
 import { offboardingRouter } from "./offboarding.ts";
 import { operatorRouter } from "./operator.ts";
 import { overviewRouter } from "./overview.ts";
@@ -37,6 +38,7 @@ export const router = createRouter({
   workspaceKeys: workspaceKeysRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,
+  notices: noticesRouter,
   operator: operatorRouter,
 });
 

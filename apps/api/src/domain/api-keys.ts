@@ -36,7 +36,7 @@ import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
-import { type Quotas, requireQuota } from "./quotas.ts";
+import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireFresh } from "./require-fresh.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
@@ -70,7 +70,8 @@ export async function createKey(
   const { secret, start, hash } = createApiKey();
   // Serializes creations of the same user, so that each one counts the keys of the others.
   await lockUsers(trx, [key.userId]);
-  requireQuota(quotas, "keysPerUser", await countApiKeys(trx, key.userId, quotas.keysPerUser));
+  const count = await countApiKeys(trx, key.userId, quotas.keysPerUser);
+  requireQuota(quotas, "keysPerUser", count);
   await requireKeyChangeQuota(trx, key, quotas);
   const settings = { ...defaultSettings, ...(await resolveExpiry(trx, key.settings ?? {})) };
   await requireOwnWorkspaces(trx, key.userId, settings.workspaceIds ?? []);
@@ -80,6 +81,7 @@ export async function createKey(
   await recordKeyEvents(trx, { ...edit, reach: [settings.workspaceIds] }, [
     describeCreation({ ...settings, name: key.name }),
   ]);
+  await noticeQuota(trx, quotas, { quota: "keysPerUser", count: count + 1, userIds: [key.userId] });
   return { id, secret };
 }
 

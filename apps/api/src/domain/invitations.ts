@@ -16,11 +16,12 @@ import {
   renewInvitation,
 } from "@latchkey/db/invitations";
 import type { JobPayloads } from "@latchkey/db/job";
-import { countMembers, insertMember, isMember, lockUsers } from "@latchkey/db/members";
+import { insertMember, isMember, lockUsers } from "@latchkey/db/members";
+import { addNotices, hasTurnedOffInvitations } from "@latchkey/db/notices";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { takeFromBucket } from "@latchkey/db/throttle-buckets";
-import { findUserByEmail, markEmailVerified } from "@latchkey/db/users";
+import { findConfirmedUserId, findUserByEmail, markEmailVerified } from "@latchkey/db/users";
 import { deleteVerifications, insertVerification, takeVerification } from "@latchkey/db/verifications";
 import {
   enterWorkspace,
@@ -33,7 +34,7 @@ import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
 import { enterToGrant } from "./enter-to-grant.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
-import { requireOwnershipQuota } from "./members.ts";
+import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { type Edit, getWorkspace } from "./workspaces.ts";
 
@@ -102,7 +103,22 @@ export async function createInvitation(
   requireQuota(terms.quotas, "invitationsPerWorkspace", count - 1);
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
-  return await sendInvitation(workspaceTrx, scope, id, terms);
+  const sent = await sendInvitation(workspaceTrx, scope, id, terms);
+  await noticeInvitation(workspaceTrx, scope, sent.invitation);
+  return sent;
+}
+
+/** Tells the owner of the email address in the app, if the address is confirmed: anyone can sign up with any other one. */
+async function noticeInvitation(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { id, email, role, inviter }: Invitation,
+): Promise<void> {
+  const userId = await findConfirmedUserId(trx, email);
+  if (!userId) return;
+  const { name: workspaceName } = await getWorkspace(trx, scope);
+  const facts = { workspaceName, role, inviterName: inviter?.name ?? null };
+  await addNotices(trx, [{ kind: "invitation", userId, subject: id, facts }]);
 }
 
 /**
@@ -245,8 +261,7 @@ export async function acceptInvitation(
     throw new AppError("CONFLICT", { message: "You are already a member of this workspace." });
   }
   await endInvitation(workspaceTrx, scope, id);
-  const people = await countMembers(workspaceTrx, scope, { kind: "person" });
-  requireQuota(quotas, "membersPerWorkspace", people - 1);
+  await requireMemberQuota(workspaceTrx, scope, quotas);
   if (role === "owner") await requireOwnershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (invitation.isEmailed) await markEmailVerified(workspaceTrx, userId);
   const origin = { ...from, actor: { kind: "session", userId, isFresh: true } } as const;
@@ -313,7 +328,8 @@ export interface InvitationToEmail {
 
 /**
  * Creates the link of an invitation that is to be emailed, just before it is sent, so that it is stored nowhere.
- * @returns undefined if the invitation was accepted or revoked, or is no longer valid.
+ * @returns undefined if the invitation was accepted or revoked, or is no longer valid, and if its recipient has turned off
+ *   these emails.
  */
 export async function prepareInvitationEmail(
   db: Db,
@@ -325,6 +341,7 @@ export async function prepareInvitationEmail(
     if (!(await lockWorkspace(trx, scope))) return undefined;
     const invitation = await findInvitation(trx, scope, { id });
     if (!invitation?.isEmailed || statusOf(invitation) !== "pending") return undefined;
+    if (await hasTurnedOffInvitations(trx, invitation.email)) return undefined;
     const { email, role, inviter, expiresAt } = invitation;
     const { name: workspaceName } = await getWorkspace(trx, scope);
     const url = await replaceLink(trx, scope, id, baseUrl);

@@ -12,6 +12,7 @@ import {
   invalidateMemberKeys,
   listMembers,
   listOwnedWorkspaces,
+  listOwnerIds,
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
@@ -27,10 +28,10 @@ import {
   type WorkspaceTrx,
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { type Quotas, requireQuota } from "./quotas.ts";
+import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireFresh } from "./require-fresh.ts";
 import { retireServiceAccount } from "./retire-service-account.ts";
-import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import { type Edit, enterForEdit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<Member> {
@@ -137,9 +138,7 @@ export async function addMember(
   if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is already a member." });
   }
-  // The lock on the workspace prevents concurrent additions between the insert and the count.
-  const people = await countMembers(workspaceTrx, scope, { kind: "person" });
-  requireQuota(quotas, "membersPerWorkspace", people - 1);
+  await requireMemberQuota(workspaceTrx, scope, quotas);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
   await appendAudit(workspaceTrx, scope, origin, {
     action: "member.added",
@@ -170,6 +169,23 @@ async function lockMember(trx: Trx, edit: Edit, userId: UserId) {
 }
 
 /**
+ * Checks that a workspace with a new member has no more people than the quota allows. The lock on the workspace prevents
+ * concurrent additions between the insert and the count.
+ * @throws {AppError} UNPROCESSABLE_CONTENT
+ */
+export async function requireMemberQuota(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  quotas: Quotas,
+): Promise<void> {
+  const quota = "membersPerWorkspace";
+  const count = await countMembers(trx, scope, { kind: "person" });
+  requireQuota(quotas, quota, count - 1);
+  const workspace = await getWorkspace(trx, scope);
+  await noticeQuota(trx, quotas, { quota, count, workspace, userIds: await listOwnerIds(trx, scope) });
+}
+
+/**
  * Checks that a new owner owns no more workspaces than the quota allows. The user is locked, so a workspace that they
  * get concurrently is either counted here or counts this one.
  * @throws {AppError} UNPROCESSABLE_CONTENT
@@ -183,6 +199,7 @@ export async function requireOwnershipQuota(
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
   await enterWorkspace(trx, scope);
   requireQuota(quotas, "workspacesPerUser", owned.length - 1);
+  await noticeQuota(trx, quotas, { quota: "workspacesPerUser", count: owned.length, userIds: [userId] });
 }
 
 /** @throws {AppError} CONFLICT if the workspace has no other owner who can sign in. */

@@ -1,3 +1,8 @@
+import type { UserId } from "@latchkey/db/ids";
+import type { NoticedQuota } from "@latchkey/db/notice-kinds";
+import { addNotices } from "@latchkey/db/notices";
+import type { Trx } from "@latchkey/db/schema";
+import type { Workspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 
 /** The quotas of each user and each workspace. Lowering a quota deletes nothing. */
@@ -77,4 +82,40 @@ export function requireQuota(quotas: Quotas, name: keyof typeof quotaTexts, coun
     message,
     issues: [{ path: "", code: "quota_exceeded", message }],
   });
+}
+
+/**
+ * Gives notice of a quota of which at least nine tenths are used, once per limit.
+ * @param count with the addition that was just made.
+ */
+export async function noticeQuota(
+  trx: Trx,
+  quotas: Quotas,
+  {
+    quota,
+    count,
+    userIds,
+    workspace,
+  }: {
+    readonly quota: NoticedQuota;
+    readonly count: number;
+    readonly userIds: readonly UserId[];
+    /** For a quota of a workspace. */
+    readonly workspace?: Pick<Workspace, "id" | "name">;
+  },
+): Promise<void> {
+  const limit = quotas[quota];
+  if (count * 10 < limit * 9) return;
+  const subject = [quota, ...(workspace ? [workspace.id] : []), limit].join(" ");
+  const facts = {
+    quota,
+    count,
+    limit,
+    workspaceId: workspace?.id ?? null,
+    workspaceName: workspace?.name ?? null,
+  };
+  await addNotices(
+    trx,
+    userIds.map((userId) => ({ kind: "quota-nearly-reached" as const, userId, subject, facts })),
+  );
 }

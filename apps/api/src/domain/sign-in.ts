@@ -4,12 +4,15 @@ import { queuePassword } from "@latchkey/auth/password-queue";
 import type { OpenSession } from "@latchkey/auth/sessions";
 import { readUserAgent } from "@latchkey/auth/user-agent";
 import { wrongCredentials } from "@latchkey/auth/wrong-credentials";
+import { rememberDevice } from "@latchkey/db/known-devices";
+import { addNotices } from "@latchkey/db/notices";
 import { findFactorKinds } from "@latchkey/db/second-factors";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUserByEmail, insertUserWithPassword } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { createAccount, requireStrongPassword } from "./accounts.ts";
+import { describeDevice } from "./devices.ts";
 import type { Instance } from "./instance.ts";
 import { acceptInvitation, previewInvitation } from "./invitations.ts";
 import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
@@ -154,7 +157,14 @@ export async function completeSignIn(
   const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
   const userAgent = readUserAgent(visitor.headers);
   const event = { userId, action: "sign-in.succeeded", userAgent, after: factor && { factor } } as const;
-  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
+  await db.transaction().execute(async (trx) => {
+    const device = describeDevice(userAgent);
+    if (await rememberDevice(trx, userId, device)) {
+      const facts = { device, address };
+      await addNotices(trx, [{ kind: "new-device", userId, subject: device, facts }]);
+    }
+    await appendSecurityEvent(trx, origin, event);
+  });
   const deviceId = visitor.deviceId ?? createDeviceId();
   await signInThrottle.remember(session.user, { address, deviceId });
   report({ kind, userId, address, requestId });

@@ -44,7 +44,7 @@ import {
   type Workspace,
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
-import { type Quotas, requireQuota } from "./quotas.ts";
+import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireFresh } from "./require-fresh.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
@@ -84,6 +84,11 @@ export async function createWorkspace(
         after: { name: fields.name },
       } as const;
       await appendAudit(workspaceTrx, scope, origin, change);
+      await noticeQuota(trx, quotas, {
+        quota: "workspacesPerUser",
+        count: owned.length + 1,
+        userIds: [ownerId],
+      });
       return await getWorkspace(workspaceTrx, scope);
     }
     slug = createSlug(fields.name, randomSlugSuffix());

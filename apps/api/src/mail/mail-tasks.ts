@@ -6,6 +6,7 @@ import { prepareInvitationEmail } from "../domain/invitations.ts";
 import { prepareResetEmail, recordResetEmail } from "../domain/password-reset.ts";
 import type { Mailer } from "./mailer.ts";
 import { emailChangedMail, emailChangeMail, invitationMail, resetMail } from "./mails.ts";
+import { sendNotices } from "./send-notices.ts";
 
 interface MailTasksOptions {
   readonly db: Db;
@@ -34,6 +35,9 @@ export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): Pick
       if (!account) return;
       const { name, url } = account;
       await mailer.send(emailChangeMail({ email: payload.email, name }, { url, baseUrl }));
+    },
+    async "send-notices"({ userId }) {
+      await sendNotices({ db, mailer, baseUrl }, userId);
     },
     async "send-email-changed"({ userId, email }) {
       const user = await findUser(db, userId);

@@ -1,4 +1,6 @@
+import type { NoticeContent } from "@latchkey/db/notice-kinds";
 import type { Role } from "@latchkey/db/schema";
+import { describeNotice } from "../domain/notice-texts.ts";
 import type { Mail } from "./mailer.ts";
 
 /** "an admin". */
@@ -79,6 +81,24 @@ export function emailChangedMail(
       `Hello ${account.name},`,
       `the email address of your account on Latchkey (${baseUrl}) was changed to another one. You can't sign in with this address anymore.`,
       "If you didn't do this, contact the operator of this instance immediately.",
+    ],
+  };
+}
+
+/** A notice to a user. */
+export function noticeMail(
+  account: { readonly email: string; readonly name: string },
+  notice: NoticeContent,
+  baseUrl: string,
+): Mail {
+  const { title, message } = describeNotice(notice);
+  return {
+    to: account.email,
+    subject: title,
+    text: [
+      `Hello ${account.name},`,
+      message,
+      `To see your notices, or to choose which ones are emailed, open ${baseUrl}/account/notices.`,
     ],
   };
 }

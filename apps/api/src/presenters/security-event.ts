@@ -1,6 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import type { SecurityEvent } from "@latchkey/db/security-events";
-import { presentDevice } from "./session.ts";
+import { parseDevice } from "../domain/devices.ts";
 
 /** What anyone can have done who knows the user's email address. */
 const anyoneActions: ReadonlySet<string> = new Set<SecurityEvent["action"]>([
@@ -27,7 +27,7 @@ export function presentSecurityEvent(event: SecurityEvent) {
     before: event.before,
     after: event.after,
     address: event.address,
-    device: event.userAgent === null ? null : presentDevice(event.userAgent),
+    device: event.userAgent === null ? null : parseDevice(event.userAgent),
     requestId: event.requestId,
   };
 }

@@ -363,6 +363,7 @@ const plans: Readonly<Record<string, Plan>> = {
           { action: "member.role-changed", target_id: member.userId, ...actorColumns(actor) },
           { action: "member.role-changed", target_id: coOwner.userId, ...actorColumns(actor) },
         ],
+        notices: [{ user_id: coOwner.userId, kind: "role-changed" }],
       },
     }),
     shows: ({ people }) => [people.member.id, '"role":"owner"'],
@@ -570,6 +571,7 @@ function createRoleChange(
     added: {
       members: [{ user_id: userId, role: to, version: 2 }],
       audit_events: [{ ...event, ...actorColumns(actor) }],
+      ...(userId !== actor.userId && { notices: [{ user_id: userId, kind: "role-changed" }] }),
     },
   };
 }

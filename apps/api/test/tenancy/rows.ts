@@ -18,7 +18,7 @@ export interface Effect {
  * and every sign-in attempt changes, whether it succeeds or not.
  */
 const ignoredTables =
-  /^kysely_|^key_(counters|usage_hours|addresses|refusals)$|^workspace_(usage_hours|key_days)$|^throttle_buckets$/;
+  /^kysely_|^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^throttle_buckets$/;
 
 /** The compared tables of each database. No test creates a table. */
 const comparedTables = new WeakMap<Db, Promise<readonly string[]>>();

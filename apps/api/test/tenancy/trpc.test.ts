@@ -136,6 +136,12 @@ const table = readTable(`
   workspaceKeys.previewPolicy             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaceKeys.changePolicy              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   securityLog.list                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  notices.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  notices.unreadCount                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  notices.markRead                        UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  notices.markAllRead                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  notices.settings                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  notices.changeSetting                   UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.get                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.get, a foreign one             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
@@ -201,6 +207,7 @@ const plans: Readonly<Record<string, Plan>> = {
         audit_events: [{ action: "workspace.created" }],
         sessions: [{}],
         security_events: [{ action: "sign-in.succeeded" }],
+        known_devices: [{}],
         sign_in_origins: [{}, {}],
       },
     }),
@@ -214,6 +221,7 @@ const plans: Readonly<Record<string, Plan>> = {
         added: {
           sessions: [{ user_id: userId }],
           security_events: [{ user_id: userId, action: "sign-in.succeeded" }],
+          known_devices: [{ user_id: userId }],
           sign_in_origins: [{ user_id: userId }, { user_id: userId }],
         },
       };
@@ -695,6 +703,7 @@ const plans: Readonly<Record<string, Plan>> = {
           { action: "member.role-changed", ...actorColumns(actor) },
           { action: "member.role-changed", ...actorColumns(actor) },
         ],
+        notices: [{ user_id: coOwner.userId, kind: "role-changed" }],
       },
     }),
   },
@@ -807,6 +816,18 @@ const plans: Readonly<Record<string, Plan>> = {
   "securityLog.list": {
     input: () => ({}),
     shows: ({ ownersKey }, caller) => (caller === "owner" ? ["key.created", ownersKey.id] : ['"items":[]']),
+  },
+  "notices.list": { input: () => ({}), shows: () => ['"items":[]'] },
+  "notices.unreadCount": { shows: () => ['{"data":0}'] },
+  // No notice has the ID of a user.
+  "notices.markRead": { input: ({ people }) => ({ id: people.owner.id.replace("usr_", "ntc_") }) },
+  "notices.markAllRead": {},
+  "notices.settings": { shows: () => ['"kind":"invitation","inApp":true,"byEmail":true'] },
+  "notices.changeSetting": {
+    input: () => ({ kind: "invitation", inApp: false }),
+    effect: (_fixture, actor) => ({
+      added: { notice_settings: [{ user_id: actor?.userId, kind: "invitation", in_app: false }] },
+    }),
   },
   "webhooks.list": {
     input: createWorkspaceInput(),
@@ -1013,6 +1034,7 @@ function createRoleChange(
         added: {
           members: [{ user_id: userId, role: to, version: 2 }],
           audit_events: [{ action: "member.role-changed", ...change, ...actorColumns(actor) }],
+          ...(userId !== actor?.userId && { notices: [{ user_id: userId, kind: "role-changed" }] }),
         },
       };
     },

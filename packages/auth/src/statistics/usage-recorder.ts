@@ -7,6 +7,7 @@ import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
 import type { Db } from "@latchkey/db/schema";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type { Presented, Verdict } from "../admission/verdict.ts";
+import { siteOf } from "../client-network.ts";
 import type { Clock } from "./database-clock.ts";
 import { HourCounters } from "./hour-counters.ts";
 import { LastSeenRecorder } from "./last-seen-recorder.ts";
@@ -224,7 +225,12 @@ export class UsageRecorder {
     const rotatedOut = [...this.#rotatedOut];
     const history: KeyHistory = {
       usage,
-      addresses: addresses.map(({ keyId, text, at }) => ({ keyId, address: text, lastSeenAt: at })),
+      addresses: addresses.map(({ keyId, text, at }) => ({
+        keyId,
+        address: text,
+        network: siteOf(text),
+        lastSeenAt: at,
+      })),
       rejections,
       secrets: [
         ...uses.map(({ text, at }) => ({ ...emptyMark, digest: text, usedAt: at })),

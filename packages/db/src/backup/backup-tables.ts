@@ -9,6 +9,9 @@ export const backupTables = [
   "accounts",
   "sessions",
   "sign_in_origins",
+  "known_devices",
+  "notice_settings",
+  "notices",
   "totp_factors",
   "recovery_codes",
   "passkeys",
@@ -33,6 +36,7 @@ export const backupTables = [
   "workspace_usage_hours",
   "workspace_key_days",
   "key_addresses",
+  "key_networks",
   "key_refusals",
 ] as const satisfies readonly (keyof Database)[];
 

@@ -132,6 +132,20 @@ export async function fill(db: Db): Promise<void> {
     select api_keys.id, date_trunc('hour', now()), workspaces.id, 'admitted', 5 from api_keys, workspaces`.execute(
     db,
   );
+  await sql`insert into key_networks (key_id, network, first_seen_at, last_seen_at) select id, '192.0.2.0/24', now(), now() from api_keys`.execute(
+    db,
+  );
+  await sql`insert into known_devices (user_id, device, last_used_at) select id, 'Chrome on macOS', now() from users`.execute(
+    db,
+  );
+  await sql`insert into notice_settings (user_id, kind, in_app, by_email) select id, 'invitation', true, false from users`.execute(
+    db,
+  );
+  await sql`
+    insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
+    select gen_random_uuid(), id, 'new-device', name, '{"device": "Chrome on macOS"}', true, true from users`.execute(
+    db,
+  );
   await sql`insert into key_addresses (key_id, address, last_seen_at) select id, '192.0.2.1', now() from api_keys`.execute(
     db,
   );

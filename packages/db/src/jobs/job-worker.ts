@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Logger, type Runner, run, type TaskList } from "graphile-worker";
+import { Logger, parseCronItems, type Runner, run, type TaskList } from "graphile-worker";
 import pg from "pg";
 import { clientConfig, type DatabaseConnection } from "../connection.ts";
-import type { JobTasks } from "./job.ts";
+import type { JobName, JobTasks } from "./job.ts";
 
 export interface JobWorkerOptions {
   readonly connection: DatabaseConnection;
@@ -10,6 +10,8 @@ export interface JobWorkerOptions {
   readonly tasks: Partial<JobTasks>;
   /** How many jobs run at the same time; 2 by default. */
   readonly concurrency?: number;
+  /** Jobs that are added at the start of every minute, by one of the nodes. Their payloads are empty. */
+  readonly everyMinute?: readonly JobName[];
   /** Called with each failure of a job, which is tried again later. */
   readonly onFailure: (error: unknown, job: string) => void;
   /** How often to look for jobs that are due again, in milliseconds; 2,000 by default. New jobs start immediately. */
@@ -69,7 +71,14 @@ export class JobWorker {
         this.#runner = await run({
           pgPool: this.#pool,
           taskList: this.#createTaskList(),
-          parsedCronItems: [],
+          parsedCronItems: parseCronItems(
+            (this.#options.everyMinute ?? []).map((task) => ({
+              task,
+              match: "* * * * *",
+              // A run that failed is not repeated, because the next one does the same.
+              options: { jobKey: task, maxAttempts: 1 },
+            })),
+          ),
           concurrency: this.#options.concurrency ?? 2,
           pollInterval: this.#options.pollEveryMs ?? 2_000,
           noHandleSignals: true, // `close` stops the worker.

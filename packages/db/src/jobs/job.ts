@@ -26,6 +26,12 @@ export interface JobPayloads {
     /** The former address, in lower case. */
     readonly email: string;
   };
+  /** Emails the notices of a user that are due. */
+  readonly "send-notices": {
+    readonly userId: UserId;
+  };
+  /** Creates the notices that follow from what was recorded. Added every minute, on one node. */
+  readonly "find-notices": object;
   /** A worker of its own runs these jobs, so that slow receivers delay no email. */
   readonly "deliver-to-webhook": {
     readonly workspaceId: WorkspaceId;

@@ -1,0 +1,74 @@
+import type { NoticeContent, NoticedQuota } from "@latchkey/db/notice-kinds";
+
+/** What a notice says, in the app and by email. */
+export interface NoticeText {
+  readonly title: string;
+  /** What happened and what to do, in one or two sentences. */
+  readonly message: string;
+}
+
+const timeFormat = new Intl.DateTimeFormat("en-US", {
+  dateStyle: "long",
+  timeStyle: "short",
+  timeZone: "UTC",
+});
+
+const unexpectedKeyUse = "If you don’t expect this, rotate the key.";
+
+export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
+  switch (kind) {
+    case "invitation":
+      return {
+        title: `Invitation to ${facts.workspaceName}`,
+        message: `${facts.inviterName ?? "The operator"} invited you to join the workspace “${facts.workspaceName}” as ${facts.role}. Open the link in the invitation to join.`,
+      };
+    case "role-changed":
+      return {
+        title: `Your role in ${facts.workspaceName} changed`,
+        message: `Your role in the workspace “${facts.workspaceName}” changed from ${facts.formerRole} to ${facts.role}. Your API keys can do what the new role allows.`,
+      };
+    case "key-expires-in-7-days":
+    case "key-expires-in-1-day": {
+      const period = kind === "key-expires-in-1-day" ? "1 day" : "7 days";
+      const expiry = timeFormat.format(new Date(facts.expiresAt));
+      return {
+        title: `API key “${facts.keyName}” expires within ${period}`,
+        message: `Requests with the API key “${facts.keyName}” are rejected from ${expiry} UTC. To keep using it, change its expiry.`,
+      };
+    }
+    case "former-secret-used":
+      return {
+        title: `Former secret of “${facts.keyName}” used`,
+        message: `A request${fromAddress(facts.address)} with a former secret of the API key “${facts.keyName}” was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+      };
+    case "new-network":
+      return {
+        title: `API key “${facts.keyName}” used from a new network`,
+        message: `The API key “${facts.keyName}” was used from the network ${facts.network} for the first time. ${unexpectedKeyUse}`,
+      };
+    case "new-device":
+      return {
+        title: "Sign-in from a new device",
+        message: `Somebody signed in to your account with ${facts.device}${fromAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
+      };
+    case "quota-nearly-reached": {
+      const { subject, remedy } = quotaTexts[facts.quota];
+      const where = facts.workspaceName === null ? "You have" : `The workspace “${facts.workspaceName}” has`;
+      const [count, limit] = [facts.count, facts.limit].map((number) => number.toLocaleString("en-US"));
+      return {
+        title: `Limit for ${subject} nearly reached`,
+        message: `${where} ${count} of at most ${limit} ${subject}. ${remedy}, or ask the operator to raise the limit.`,
+      };
+    }
+  }
+}
+
+const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; readonly remedy: string }>> = {
+  keysPerUser: { subject: "API keys", remedy: "Delete keys that are no longer used" },
+  workspacesPerUser: { subject: "workspaces", remedy: "Delete workspaces that are no longer used" },
+  membersPerWorkspace: { subject: "members", remedy: "Remove members who no longer need access" },
+};
+
+function fromAddress(address: string | null): string {
+  return address === null ? "" : ` from ${address}`;
+}

@@ -1,0 +1,60 @@
+import type { KeyId, WorkspaceId } from "./ids.ts";
+
+/** What a notice of each kind says, as it was when the notice was created. Never a secret. */
+export interface NoticeFactsByKind {
+  readonly invitation: {
+    readonly workspaceName: string;
+    readonly role: string;
+    readonly inviterName: string | null;
+  };
+  readonly "role-changed": {
+    readonly workspaceId: WorkspaceId;
+    readonly workspaceName: string;
+    readonly formerRole: string;
+    readonly role: string;
+  };
+  readonly "key-expires-in-7-days": ExpiringKey;
+  readonly "key-expires-in-1-day": ExpiringKey;
+  readonly "former-secret-used": NoticedKey & { readonly address: string | null };
+  readonly "new-network": NoticedKey & { readonly network: string };
+  readonly "new-device": { readonly device: string; readonly address: string | null };
+  readonly "quota-nearly-reached": {
+    readonly quota: NoticedQuota;
+    readonly count: number;
+    readonly limit: number;
+    /** Null for a quota of the user. */
+    readonly workspaceId: WorkspaceId | null;
+    readonly workspaceName: string | null;
+  };
+}
+
+interface NoticedKey {
+  readonly keyId: KeyId;
+  readonly keyName: string;
+}
+
+interface ExpiringKey extends NoticedKey {
+  /** In ISO 8601, in UTC. */
+  readonly expiresAt: string;
+}
+
+export type NoticedQuota = "keysPerUser" | "workspacesPerUser" | "membersPerWorkspace";
+
+export type NoticeKind = keyof NoticeFactsByKind;
+export type NoticeFacts = NoticeFactsByKind[NoticeKind];
+
+/** A kind with its facts. */
+export type NoticeContent = {
+  readonly [Kind in NoticeKind]: { readonly kind: Kind; readonly facts: NoticeFactsByKind[Kind] };
+}[NoticeKind];
+
+export const noticeKinds = [
+  "invitation",
+  "role-changed",
+  "key-expires-in-7-days",
+  "key-expires-in-1-day",
+  "former-secret-used",
+  "new-network",
+  "new-device",
+  "quota-nearly-reached",
+] as const satisfies readonly NoticeKind[];

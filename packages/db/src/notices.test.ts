@@ -1,0 +1,147 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { openDatabase } from "./connection.ts";
+import { createId, type UserId } from "./ids.ts";
+import { rememberDevice } from "./known-devices.ts";
+import { findNotices } from "./notice-sources.ts";
+import { addNotices, claimNotice, settleNotice } from "./notices.ts";
+import { Purger } from "./purger.ts";
+import type { Db } from "./schema.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+
+let database: TestDatabase;
+/** The pools of two nodes. */
+let nodes: readonly [Db, Db];
+let userId: UserId;
+
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  const open = () =>
+    openDatabase(database.connection, {
+      applicationName: "node",
+      role: "latchkey_tenant",
+      maxConnections: 5,
+    });
+  nodes = [open(), open()];
+});
+afterAll(async () => {
+  for (const node of nodes) await node.destroy();
+  await database.drop();
+});
+beforeEach(async () => {
+  userId = createId("user");
+  await sql`insert into users (id, email, name) values (${userId}, ${userId}, 'Ada')`.execute(database.owner);
+});
+
+const notice = () =>
+  ({ kind: "new-device", userId, subject: "Chrome", facts: { device: "Chrome", address: null } }) as const;
+
+async function countNotices(): Promise<number> {
+  return (await sql`select from notices where user_id = ${userId}`.execute(database.owner)).rows.length;
+}
+
+/** Runs `work` ten times at the same time, on both nodes. */
+async function race<Result>(work: (db: Db) => Promise<Result>): Promise<Result[]> {
+  return await Promise.all(Array.from({ length: 10 }, (_, index) => work(nodes[index % 2 === 0 ? 0 : 1])));
+}
+
+test("a notice about the same subject is created once", async () => {
+  await race((db) => db.transaction().execute((trx) => addNotices(trx, [notice()])));
+  expect(await countNotices()).toBe(1);
+});
+
+test("a notice is not created for a service account", async () => {
+  await sql`insert into workspaces (id, name, slug) values (${userId}, 'Ours', ${userId})`.execute(
+    database.owner,
+  );
+  const accountId = createId("user");
+  await sql`
+    insert into users (id, email, name, service_workspace_id)
+    values (${accountId}, ${accountId}, 'Deploys', ${userId})`.execute(database.owner);
+  const add = { ...notice(), userId: accountId };
+  await nodes[0].transaction().execute((trx) => addNotices(trx, [add]));
+  const { rows } = await sql`select from notices where user_id = ${accountId}`.execute(database.owner);
+  expect(rows).toEqual([]);
+});
+
+test("jobs that find notices at the same time create each notice once", async () => {
+  for (let index = 0; index < 5; index += 1) {
+    await sql`
+      insert into api_keys (id, user_id, name, description, start, hash, created_at, expires_at)
+      values (${createId("key")}, ${userId}, 'Key', '', 'lk_', sha256(${`${userId} ${index}`}::bytea),
+        now() - interval '10 days', now() + interval '3 days')`.execute(database.owner);
+  }
+  await race(findNotices);
+  expect(await countNotices()).toBe(5);
+});
+
+test("one of several jobs claims a notice, and a failed one releases it", async () => {
+  await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
+  const claims = (await race((db) => claimNotice(db, userId))).filter((claim) => claim !== undefined);
+  expect(claims).toHaveLength(1);
+  const [claim] = claims;
+  if (!claim) throw new Error("No notice was claimed.");
+  await settleNotice(nodes[0], claim.notice.id, "failed");
+  expect(await claimNotice(nodes[1], userId)).toMatchObject({ notice: { id: claim.notice.id } });
+  await settleNotice(nodes[1], claim.notice.id, "sent");
+  expect(await claimNotice(nodes[0], userId)).toBeUndefined();
+});
+
+test("the claim of a node that was killed ends after three minutes", async () => {
+  await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
+  await claimNotice(nodes[0], userId);
+  await sql`update notices set email_claimed_until = email_claimed_until - interval '3 minutes'`.execute(
+    database.owner,
+  );
+  expect(await claimNotice(nodes[1], userId)).toBeDefined();
+});
+
+test("a notice that is older than a day is not emailed", async () => {
+  await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
+  await sql`update notices set created_at = now() - interval '25 hours'`.execute(database.owner);
+  expect(await claimNotice(nodes[0], userId)).toBeUndefined();
+});
+
+test("of concurrent sign-ins from two devices, the second one is from a new device", async () => {
+  const results = await Promise.all(
+    ["Chrome", "Firefox", "Chrome", "Firefox"].map((device, index) =>
+      nodes[index % 2 === 0 ? 0 : 1].transaction().execute((trx) => rememberDevice(trx, userId, device)),
+    ),
+  );
+  expect(results.filter(Boolean)).toHaveLength(1);
+});
+
+test("at most 50 devices of a user are remembered", async () => {
+  for (let index = 0; index < 60; index += 1) {
+    await nodes[0].transaction().execute((trx) => rememberDevice(trx, userId, `Device ${index}`));
+  }
+  const { rows } = await sql`select from known_devices where user_id = ${userId}`.execute(database.owner);
+  expect(rows).toHaveLength(50);
+});
+
+test("notices are deleted after 90 days, networks 90 days and devices 180 days after their last use", async () => {
+  await sql`truncate notices, known_devices, key_networks`.execute(database.owner);
+  for (const days of [89, 90]) {
+    await sql`
+      insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due, created_at)
+      values (gen_random_uuid(), ${userId}, 'new-device', ${String(days)}, '{}', true, false,
+        now() - make_interval(days => ${days}))`.execute(database.owner);
+    await sql`
+      insert into key_networks (key_id, network, first_seen_at, last_seen_at)
+      values (gen_random_uuid(), '192.0.2.0/24', now(), now() - make_interval(days => ${days}))`.execute(
+      database.owner,
+    );
+    await sql`
+      insert into known_devices (user_id, device, last_used_at)
+      values (${userId}, ${String(days)}, now() - make_interval(days => 2 * ${days}))`.execute(
+      database.owner,
+    );
+  }
+  const purger = new Purger({ connection: database.connection });
+  await purger.run();
+  await purger.close();
+  const { rows } = await sql`
+    select (select count(*) from notices) as notices, (select count(*) from key_networks) as networks,
+      (select count(*) from known_devices) as devices`.execute(database.owner);
+  expect(rows).toEqual([{ notices: 1, networks: 1, devices: 1 }]);
+});

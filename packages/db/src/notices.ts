@@ -1,0 +1,236 @@
+import { type SelectQueryBuilder, sql } from "kysely";
+import { createId, type NoticeId, type UserId } from "./ids.ts";
+import { addJob } from "./jobs/add-job.ts";
+import { type NoticeContent, type NoticeKind, noticeKinds } from "./notice-kinds.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { Database, Db, Trx } from "./schema.ts";
+
+/** How long a notice is kept, in days. */
+export const noticeLifetimeDays = 90;
+
+/**
+ * How often a job that emails notices is attempted: for about 15 hours. A notice that is older than a day is not emailed.
+ */
+const maxEmailAttempts = 11;
+
+export type Notice = NoticeContent & {
+  readonly id: NoticeId;
+  readonly createdAt: Date;
+  readonly readAt: Date | null;
+};
+
+export type NewNotice = NoticeContent & {
+  readonly userId: UserId;
+  /** What the notice is about. A user gets one notice per kind and subject. */
+  readonly subject: string;
+};
+
+/**
+ * Creates notices, in the transaction of what they are about, and adds the jobs that email them. Ignores notices that
+ * exist, and notices to service accounts. The users' settings decide whether a notice is shown and emailed; one that is
+ * neither is stored too, so that it is not created later.
+ */
+export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promise<void> {
+  if (notices.length === 0) return;
+  const { rows } = await sql<{ userId: UserId }>`
+    with added as (
+      insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
+      select item.id, item.user_id, item.kind, item.subject, item.facts, coalesce(setting.in_app, true),
+        -- The email with the link is the notice of an invitation.
+        item.kind <> 'invitation' and coalesce(setting.by_email, true)
+      from unnest(
+        ${notices.map(() => createId("notice"))}::uuid[], ${notices.map(({ userId }) => userId)}::uuid[],
+        ${notices.map(({ kind }) => kind)}::text[], ${notices.map(({ subject }) => subject)}::text[],
+        ${notices.map(({ facts }) => JSON.stringify(facts))}::jsonb[]
+      ) as item (id, user_id, kind, subject, facts)
+      join users on users.id = item.user_id and users.service_workspace_id is null
+      left join notice_settings setting on setting.user_id = item.user_id and setting.kind = item.kind
+      order by item.user_id, item.kind, item.subject
+      on conflict (user_id, kind, subject) do nothing
+      returning user_id, is_email_due
+    )
+    select distinct user_id as "userId" from added where is_email_due order by 1`.execute(trx);
+  for (const { userId } of rows) await addEmailJob(trx, userId);
+}
+
+/**
+ * One job per user, which a newer notice replaces. So an instance without an SMTP server, where nothing runs these jobs,
+ * keeps at most one per user.
+ */
+export async function addEmailJob(trx: Trx, userId: UserId): Promise<void> {
+  await addJob(trx, "send-notices", { userId }, { key: `notices ${userId}`, maxAttempts: maxEmailAttempts });
+}
+
+/** A notice that this process may email, and to whom. */
+export interface ClaimedNotice {
+  readonly notice: Notice;
+  readonly email: string;
+  readonly name: string;
+}
+
+/**
+ * Claims the oldest notice of a user that is to be emailed, for three minutes, so that no other job sends it. Notices
+ * that are older than a day, or of a kind that the user doesn't want by email anymore, are not emailed.
+ */
+export async function claimNotice(db: Db, userId: UserId): Promise<ClaimedNotice | undefined> {
+  await sql`
+    update notices set is_email_due = false
+    where user_id = ${userId} and is_email_due and (
+      created_at <= clock_timestamp() - interval '1 day'
+      or exists (select from users where id = ${userId} and disabled_at is not null)
+      or exists (
+        select from notice_settings setting
+        where setting.user_id = notices.user_id and setting.kind = notices.kind and not by_email))`.execute(
+    db,
+  );
+  const { rows } = await sql<Notice & Pick<ClaimedNotice, "email" | "name">>`
+    with claimed as (
+      update notices set email_claimed_until = clock_timestamp() + interval '3 minutes'
+      where id = (
+        select id from notices
+        where user_id = ${userId} and is_email_due
+          and (email_claimed_until is null or email_claimed_until <= clock_timestamp())
+        order by created_at, id limit 1 for update skip locked
+      )
+      returning *
+    )
+    select claimed.id, kind, facts, claimed.created_at as "createdAt", read_at as "readAt", email, name
+    from claimed join users on users.id = claimed.user_id`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { email, name, ...notice } = row;
+  return { notice, email, name };
+}
+
+/** Ends the claim of a notice, which has been emailed or is to be emailed again. */
+export async function settleNotice(db: Db, id: NoticeId, outcome: "sent" | "failed"): Promise<void> {
+  const now = sql<Date>`clock_timestamp()`;
+  await db
+    .updateTable("notices")
+    .set({ email_claimed_until: null, ...(outcome === "sent" && { is_email_due: false, emailed_at: now }) })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** How a user gets notices of one kind. */
+export interface NoticeSetting {
+  readonly kind: NoticeKind;
+  readonly inApp: boolean;
+  readonly byEmail: boolean;
+}
+
+/** Returns the settings of a user, one per kind. */
+export async function listNoticeSettings(db: Db, userId: UserId): Promise<NoticeSetting[]> {
+  const rows = await db
+    .selectFrom("notice_settings")
+    .select(["kind", "in_app as inApp", "by_email as byEmail"])
+    .where("user_id", "=", userId)
+    .execute();
+  const stored = new Map(rows.map((row) => [row.kind, row]));
+  return noticeKinds.map((kind) => stored.get(kind) ?? { kind, inApp: true, byEmail: true });
+}
+
+/** Changes one channel of one kind, or both. */
+export async function changeNoticeSetting(
+  db: Db,
+  userId: UserId,
+  {
+    kind,
+    inApp,
+    byEmail,
+  }: Pick<NoticeSetting, "kind"> & {
+    readonly inApp?: boolean | undefined;
+    readonly byEmail?: boolean | undefined;
+  },
+): Promise<void> {
+  await db
+    .insertInto("notice_settings")
+    .values({ user_id: userId, kind, in_app: inApp ?? true, by_email: byEmail ?? true })
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "kind"]).doUpdateSet((eb) => ({
+        in_app: inApp ?? eb.ref("notice_settings.in_app"),
+        by_email: byEmail ?? eb.ref("notice_settings.by_email"),
+      })),
+    )
+    .execute();
+}
+
+/** Whether the owner of this confirmed email address has turned off emails with invitations. */
+export async function hasTurnedOffInvitations(db: Db, email: string): Promise<boolean> {
+  const row = await db
+    .selectFrom("users")
+    .innerJoin("notice_settings", "notice_settings.user_id", "users.id")
+    .select("users.id")
+    .where("users.email", "=", email)
+    .where("users.email_verified", "=", true)
+    .where("notice_settings.kind", "=", "invitation")
+    .where("notice_settings.by_email", "=", false)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export const noticeOrders = {
+  createdAt: { column: "notices.created_at", type: "timestamptz", id: "notices.id" },
+} as const satisfies Record<string, Order>;
+
+/** Returns a page of the notices that the app shows to a user. */
+export async function listNotices(
+  db: Db,
+  userId: UserId,
+  {
+    sort,
+    isUnread,
+    ...page
+  }: Page & { readonly sort: keyof typeof noticeOrders; readonly isUnread: boolean },
+): Promise<(Notice & { position: string })[]> {
+  let query = shownTo(db, userId).select([
+    "notices.id",
+    "notices.kind",
+    "notices.facts",
+    "notices.created_at as createdAt",
+    "notices.read_at as readAt",
+  ]);
+  if (isUnread) query = query.where("read_at", "is", null);
+  // The facts of a row belong to its kind.
+  return (await cutPage(query, noticeOrders[sort], page).execute()) as (Notice & { position: string })[];
+}
+
+/** The most unread notices that are counted. */
+export const maxUnreadCount = 100;
+
+/** The number of unread notices of a user, up to {@link maxUnreadCount}. */
+export async function countUnreadNotices(db: Db, userId: UserId): Promise<number> {
+  const { count } = await db
+    .selectFrom(
+      shownTo(db, userId).select("id").where("read_at", "is", null).limit(maxUnreadCount).as("unread"),
+    )
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Marks one notice of a user as read. Returns false if there is none with this ID. */
+export async function markNoticeRead(db: Db, userId: UserId, id: NoticeId): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("notices")
+    .set({ read_at: sql<Date>`coalesce(read_at, clock_timestamp())` })
+    .where("user_id", "=", userId)
+    .where("id", "=", id)
+    .where("is_shown", "=", true)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+export async function markAllNoticesRead(db: Db, userId: UserId): Promise<void> {
+  await db
+    .updateTable("notices")
+    .set({ read_at: sql<Date>`clock_timestamp()` })
+    .where("user_id", "=", userId)
+    .where("is_shown", "=", true)
+    .where("read_at", "is", null)
+    .execute();
+}
+
+function shownTo(db: Db, userId: UserId): SelectQueryBuilder<Database, "notices", object> {
+  return db.selectFrom("notices").where("user_id", "=", userId).where("is_shown", "=", true);
+}
