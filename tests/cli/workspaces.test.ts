@@ -76,6 +76,7 @@ test("workspace create creates a workspace that its owner sees in the web app im
     name: "Bug Hunters",
     description: "",
     requiresSecondFactor: false,
+    auditRetentionDays: null,
     slug: "bug-hunters",
     memberCount: 1,
     createdAt: expect.stringMatching(/Z$/),
@@ -110,6 +111,7 @@ test("workspace create without --json prints aligned lines", async () => {
     "Slug           notes",
     "Name           Notes",
     "Second factor  optional",
+    "Audit log      kept forever",
     "Description    What to keep",
     "",
   ]);
@@ -257,6 +259,15 @@ test("user delete needs the email address, deletes workspaces without other memb
   expectFailure(operator, { status: 1, code: "CONFLICT", message: /^The only operator can’t be deleted/ });
 });
 
+test("workspace edit changes how long the audit log is kept, and rejects less than 30 days", async () => {
+  const { id } = await perform(create(ada, "Kept"));
+  const edit = (days: string) => ["workspace", "edit", String(id), "--audit-retention-days", days];
+  expect(await perform(edit("90"))).toMatchObject({ auditRetentionDays: 90, version: 2 });
+  expect(await perform(edit("none"))).toMatchObject({ auditRetentionDays: null, version: 3 });
+  for (const days of ["29", "3651", "forever"])
+    expect((await instance.command(edit(days))).status, days).toBe(2);
+});
+
 test("workspace list prints the workspaces of all users, with the number of their members", async () => {
   const { id: workspaceId } = await perform(create(ada, "Both, and “both”"));
   const member = ["member", "add", "--workspace", String(workspaceId), "--user", grace, "--role", "viewer"];
@@ -271,6 +282,7 @@ test("workspace list prints the workspaces of all users, with the number of thei
         name: "Both, and “both”",
         description: "",
         requiresSecondFactor: false,
+        auditRetentionDays: null,
         slug: "both-and-both",
         memberCount: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -1,5 +1,5 @@
 import type { WorkspaceFields } from "@latchkey/db/workspace-fields";
-import { maxLength } from "@latchkey/limits";
+import { auditRetentionDays, maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { multilineText, workspaceName } from "./fields.ts";
 import { shownText } from "./schemas.ts";
@@ -9,6 +9,17 @@ const examples = { name: "Payments", description: "Keys of the payment services.
 const secondFactorDescription =
   "Whether members need a second factor to use the workspace in the web app. API keys aren’t affected.";
 
+/** A number of days, or null to keep the audit log forever. */
+export const retention = z
+  .int()
+  .min(auditRetentionDays.min, `Use at least ${auditRetentionDays.min} days.`)
+  .max(auditRetentionDays.max, `Use at most ${auditRetentionDays.max} days.`)
+  .nullable()
+  .meta({
+    description: "After how many days an event of the audit log is deleted; null keeps the log forever.",
+    example: 365,
+  });
+
 const fields = {
   name: workspaceName.meta({ example: examples.name }),
   description: multilineText(maxLength.workspaceDescription).meta({
@@ -16,6 +27,7 @@ const fields = {
     example: examples.description,
   }),
   requiresSecondFactor: z.boolean().meta({ description: secondFactorDescription, example: false }),
+  auditRetentionDays: retention,
 } as const satisfies Record<keyof WorkspaceFields, z.ZodType>;
 
 /** The fields of a new workspace; all but the name are optional. A second factor is required later, once members have one. */
@@ -26,6 +38,7 @@ export const workspaceFieldChanges = {
   name: fields.name.optional(),
   description: fields.description.optional(),
   requiresSecondFactor: fields.requiresSecondFactor.optional(),
+  auditRetentionDays: fields.auditRetentionDays.optional(),
 };
 
 /** The members that a presented workspace has for these fields. */
@@ -36,4 +49,5 @@ export const shownWorkspaceFields = {
     example: examples.description,
   }),
   requiresSecondFactor: fields.requiresSecondFactor,
+  auditRetentionDays: fields.auditRetentionDays,
 } as const satisfies Record<keyof WorkspaceFields, z.ZodType>;

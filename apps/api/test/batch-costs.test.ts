@@ -33,6 +33,7 @@ test("every procedure in the cost table exists", () => {
     "account.deletion",
     "apiKeys.list",
     "audit.list",
+    "audit.previewRetention",
     "keyHistory.evaluate",
     "keyHistory.tryOut",
     "keyHistory.usage",

@@ -78,6 +78,7 @@ test("/me returns the key, its user and the user's workspaces", async () => {
         name: "Ada’s workspace",
         description: "",
         requiresSecondFactor: false,
+        auditRetentionDays: null,
         slug: expect.stringMatching(/^adas-workspace/),
         role: "owner",
         createdAt: expect.stringMatching(/Z$/),

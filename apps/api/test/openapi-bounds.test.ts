@@ -176,6 +176,7 @@ test("the examples of request bodies don't restrict or disable anything", () => 
       name: "Payments",
       description: "Keys of the payment services.",
       requiresSecondFactor: false,
+      auditRetentionDays: 365,
     },
     changeMemberRole: { role: "member" },
     createServiceAccount: { name: "Deploys", role: "member" },

@@ -16,6 +16,7 @@ describe("the check", () => {
     name: "Payments",
     description: "",
     requiresSecondFactor: false,
+    auditRetentionDays: null,
     slug: "payments",
     role: "owner",
     createdAt: "2026-03-01T09:30:00.000Z",

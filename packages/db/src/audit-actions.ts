@@ -83,6 +83,7 @@ export const auditActions = {
   "workspace.renamed": "workspace",
   "workspace.description-changed": "workspace",
   "workspace.second-factor-requirement-changed": "workspace",
+  "workspace.audit-retention-changed": "workspace",
   "api-key-policy.changed": "workspace",
   "key.blocked": "key",
   "key.unblocked": "key",

@@ -23,6 +23,7 @@ import * as instanceLog from "./migrations/0023-instance-log.ts";
 import * as auditTargets from "./migrations/0024-audit-targets.ts";
 import * as notices from "./migrations/0026-notices.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
+import * as auditRetention from "./migrations/0028-audit-retention.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -62,4 +63,5 @@ export const migrations: Migrations = {
   "0024-audit-targets": auditTargets,
   "0026-notices": notices,
   "0027-webhooks": webhooks,
+  "0028-audit-retention": auditRetention,
 };

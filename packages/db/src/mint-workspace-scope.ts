@@ -4,7 +4,7 @@ import type { WorkspaceScope } from "./workspace-scope.ts";
 /**
  * Creates a scope. Outside this package, a lint rule lets only `packages/auth` import this function. There, it is
  * called after a check, or to open a workspace to the operator. In this package, `insertWorkspace` calls it for the
- * workspace that it creates.
+ * workspace that it creates, and `createAuditPurge` to delete expired events.
  */
 export function mintWorkspaceScope(workspaceId: WorkspaceId): WorkspaceScope {
   return { workspaceId } as WorkspaceScope; // Only this function may create one.

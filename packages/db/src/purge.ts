@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import { createAuditPurge } from "./audit-retention.ts";
 import { idempotencyLifetimeHours } from "./idempotency-records.ts";
 import { networkLifetimeDays } from "./key-history.ts";
 import { deviceLifetimeDays } from "./known-devices.ts";
@@ -58,9 +59,15 @@ export function createPurgeRules({
       keepHours: instanceLogDays * 24,
       isLockable: false,
     }),
+    auditEvents(),
     secretsOfDeletedKeys(historyDays),
     deletedKeys(historyDays),
   ];
+}
+
+/** Events of audit logs that are older than their workspace keeps them. */
+function auditEvents(): PurgeRule {
+  return { name: "events of audit logs", deleteSome: createAuditPurge() };
 }
 
 interface Expiry {

@@ -151,15 +151,11 @@ test("a user sees the policies of their own workspaces, and what any workspace d
   }
 });
 
-test("audit events can't be changed or deleted", async () => {
-  for (const change of [
-    sql`update audit_events set action = 'member.added'`,
-    sql`delete from audit_events`,
-  ]) {
-    await expect(inWorkspace(database.db, ours.scope, (trx) => change.execute(trx))).rejects.toThrow(
-      "permission denied for table audit_events",
-    );
-  }
+test("audit events can't be changed", async () => {
+  const change = sql`update audit_events set action = 'member.added'`;
+  await expect(inWorkspace(database.db, ours.scope, (trx) => change.execute(trx))).rejects.toThrow(
+    "permission denied for table audit_events",
+  );
 });
 
 test.each(tables)("no row of %s is visible without a named workspace", async (table) => {

@@ -153,6 +153,8 @@ export interface WorkspaceTable {
   /** Incremented with every change of the settings. */
   version: Generated<number>;
   requires_second_factor: Generated<boolean>;
+  /** Null keeps the audit log forever. */
+  audit_retention_days: Generated<number | null>;
 }
 
 export interface MemberTable {

@@ -10,7 +10,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     accounts: allRows,
     api_key_policies: allRows,
     api_keys: allRows,
-    audit_events: "select, insert",
+    audit_events: "select, insert, delete",
     former_users: "select, insert",
     idempotency_records: allRows,
     instance_events: "select, insert, delete",
@@ -60,6 +60,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     workspace_key_access: "select (allowed_at, blocked_at, key_id, workspace_id)",
     workspace_key_days: allRows,
     workspace_usage_hours: allRows,
+    workspaces: "select (audit_retention_days, id)",
   },
 };
 
@@ -82,12 +83,13 @@ export function listGrants(): Grant[] {
   );
 }
 
-/** A permissive policy. */
+/** A policy; permissive by default. */
 export interface PolicyRule {
   readonly table: string;
   readonly name: string;
   readonly role: DatabaseRole | "pg_database_owner";
-  readonly command: "all" | "select";
+  readonly command: "all" | "select" | "delete";
+  readonly isRestrictive?: true;
   /** The expression, as Postgres prints it. */
   readonly using: string;
 }
@@ -143,6 +145,15 @@ export const policies: readonly PolicyRule[] = [
     role: "latchkey_tenant",
     command: "all",
     using: "(workspace_id = named_workspace())",
+  },
+  {
+    // Denies the deletion of events that the workspace keeps.
+    table: "audit_events",
+    name: "retention",
+    role: "latchkey_tenant",
+    command: "delete",
+    isRestrictive: true,
+    using: "is_past_retention(workspace_id, occurred_at)",
   },
   {
     table: "invitations",
@@ -250,6 +261,13 @@ export const policies: readonly PolicyRule[] = [
   },
   {
     table: "workspaces",
+    name: "admission",
+    role: "latchkey_admission",
+    command: "select",
+    using: "true",
+  },
+  {
+    table: "workspaces",
     name: "named_workspace",
     role: "latchkey_tenant",
     command: "all",
@@ -275,6 +293,8 @@ export const functions: Readonly<Record<string, string>> = {
   "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
   "is_own_key(uuid)": "5341cecfb9a35cfd0922434de1283ffff72e8c7cd1a77b5ec4b10a79b0ae7299",
   "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
+  "is_past_retention(uuid,timestamp with time zone)":
+    "001f38757143c5fdc523ce0443d669d091f2153734a7df7de5784d558fafff69",
   "name_first_user_operator()": "3b8ec86c1bd1208b0baf05a21ae7bbd9ec2bbe2f668a1899665f39174e68d99b",
   "named_user()": "ee9bf7796943630841b244a580a1eca01eb9f3643af1910fb54340c75e398766",
   "named_workspace()": "77161644bb223eaf4eb311c6958d4cc21c52826e0ed17db9c90908b94dd95b1a",

@@ -85,6 +85,11 @@ const damages: readonly (readonly [statement: string, description: string, remed
     "alter table users enable trigger name_first_user_operator;",
   ],
   [
+    "drop policy retention on audit_events",
+    'the table "audit_events" lacks the policy "retention"',
+    "create policy retention on audit_events as restrictive for delete to latchkey_tenant using (is_past_retention(workspace_id, occurred_at));",
+  ],
+  [
     "create policy everything on members to latchkey_tenant using (true)",
     'the table "members" has the additional policy "everything"',
     "drop policy everything on members;",
@@ -95,9 +100,9 @@ const damages: readonly (readonly [statement: string, description: string, remed
     'drop policy "All rows" on audit_events;',
   ],
   [
-    "grant update, delete on audit_events to latchkey_tenant",
+    "grant update on audit_events to latchkey_tenant",
     'the role "latchkey_tenant" has the additional privilege update on the table "audit_events"',
-    "revoke delete on audit_events from latchkey_tenant;",
+    "revoke update on audit_events from latchkey_tenant;",
   ],
   [
     "grant select (email, name) on users to latchkey_admission",
@@ -239,9 +244,12 @@ test("the rules match the migrations: a new grant, policy, function or trigger m
   const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
   expect(sorted(listGrants())).toEqual(sorted(granted.rows));
   const found = await sql`
-    select tablename as "table", policyname as name, array_to_string(roles, ', ') as role, lower(cmd) as command, qual as using
+    select tablename as "table", policyname as name, array_to_string(roles, ', ') as role, lower(cmd) as command,
+      permissive = 'RESTRICTIVE' as "isRestrictive", qual as using
     from pg_policies where schemaname = current_schema()`.execute(fresh.owner);
-  expect(sorted(policies)).toEqual(sorted(found.rows));
+  expect(
+    sorted(policies.map(({ using, isRestrictive = false, ...rule }) => ({ ...rule, isRestrictive, using }))),
+  ).toEqual(sorted(found.rows));
   const signatures = await sql<{ name: string }>`
     select oid::regprocedure::text as name from pg_proc where pronamespace = current_schema()::regnamespace
     order by 1`.execute(owner);

@@ -133,19 +133,24 @@ function findSecurityGaps(tables: Tables): IsolationGap[] {
   });
 }
 
+type FoundPolicy = Omit<PolicyRule, "isRestrictive"> & {
+  readonly isRestrictive: boolean;
+  readonly isOther: boolean;
+};
+
 async function findPolicyGaps(db: Db): Promise<(IsolationGap & { readonly table: string })[]> {
-  const { rows } = await sql<PolicyRule & { readonly isOther: boolean }>`
+  const { rows } = await sql<FoundPolicy>`
     select tablename as table, policyname as name, array_to_string(roles, ', ') as role, lower(cmd) as command,
-      qual as using, permissive <> 'PERMISSIVE' or with_check is not null as "isOther"
+      qual as using, permissive = 'RESTRICTIVE' as "isRestrictive", with_check is not null as "isOther"
     from pg_policies where schemaname = current_schema()`.execute(db);
   return policies.flatMap((rule) => {
-    const { table, name, role, command, using } = rule;
+    const { table, name, role, command, using, isRestrictive = false } = rule;
     const found = rows.find((row) => row.table === table && row.name === name);
-    const create = `create policy ${name} on ${table} for ${command} to ${role} using (${using});`;
+    const create = `create policy ${name} on ${table}${isRestrictive ? " as restrictive" : ""} for ${command} to ${role} using (${using});`;
     if (!found)
       return [{ table, description: `the table "${table}" lacks the policy "${name}"`, remedy: create }];
     const isSame = found.role === role && found.command === command && found.using === using;
-    if (isSame && !found.isOther) return [];
+    if (isSame && found.isRestrictive === isRestrictive && !found.isOther) return [];
     const description = `the policy "${name}" of the table "${table}" has been changed`;
     return [{ table, description, remedy: `drop policy ${name} on ${table}; ${create}` }];
   });

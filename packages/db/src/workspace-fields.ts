@@ -5,6 +5,8 @@ export interface WorkspaceFields {
   readonly description: string;
   /** Whether members need a second factor to use the workspace in the web app. API keys aren't affected. */
   readonly requiresSecondFactor: boolean;
+  /** After how many days an event of the audit log is deleted; null keeps the log forever. */
+  readonly auditRetentionDays: number | null;
 }
 
 /** An edit of a workspace: the fields that are present replace the stored ones. */
@@ -20,4 +22,5 @@ export const workspaceFieldActions = {
   name: "workspace.renamed",
   description: "workspace.description-changed",
   requiresSecondFactor: "workspace.second-factor-requirement-changed",
+  auditRetentionDays: "workspace.audit-retention-changed",
 } as const satisfies Record<keyof WorkspaceFields, string>;

@@ -56,13 +56,15 @@ const columns = [
   "workspaces.created_at as createdAt",
   "workspaces.version",
   "workspaces.requires_second_factor as requiresSecondFactor",
+  "workspaces.audit_retention_days as auditRetentionDays",
 ] as const;
 
 /** The columns of the fields that are present. */
-function toColumns({ requiresSecondFactor, ...fields }: WorkspaceFieldChanges) {
+function toColumns({ requiresSecondFactor, auditRetentionDays, ...fields }: WorkspaceFieldChanges) {
   return {
     ...fields,
     ...(requiresSecondFactor !== undefined && { requires_second_factor: requiresSecondFactor }),
+    ...(auditRetentionDays !== undefined && { audit_retention_days: auditRetentionDays }),
   };
 }
 

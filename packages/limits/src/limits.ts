@@ -48,6 +48,9 @@ export const restrictionLimits = {
 /** The longest overlap after a rotation, in seconds: 30 days. */
 export const maxOverlapSeconds = 2_592_000;
 
+/** The limits of the retention of a workspace's audit log, in days. The minimum leaves time to notice a shorter one. */
+export const auditRetentionDays = { min: 30, max: 3_650 } as const;
+
 /** The limits of a workspace's policy for API keys. */
 export const policyLimits = {
   /** 10 years. */

@@ -1,5 +1,8 @@
 import { listAuditEvents } from "@latchkey/db/audit-events";
+import { maxCountedEvents, previewRetention } from "@latchkey/db/audit-retention";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { auditRetentionDays } from "@latchkey/limits";
+import { z } from "zod";
 import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
 import { listQuery, readPage, toPage } from "../lists.ts";
 import { presentAuditEvent } from "../presenters/audit-event.ts";
@@ -9,6 +12,19 @@ import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 const pageSize = 50;
 
 export const auditRouter = createRouter({
+  /** How many events a shorter retention would delete, and since when.  */
+  previewRetention: workspaceProcedure("workspace:delete")
+    .input(workspaceInput({ days: z.int().min(auditRetentionDays.min).max(auditRetentionDays.max) }))
+    .query(async ({ ctx: { read, access }, input: { days } }) => {
+      const { scope } = access;
+      const preview = await read((db) => inWorkspace(db, scope, (trx) => previewRetention(trx, scope, days)));
+      return {
+        count: preview.count,
+        isComplete: preview.count < maxCountedEvents,
+        oldestAt: preview.oldestAt?.toISOString() ?? null,
+      };
+    }),
+
   /** A page of the workspace's audit log, newest first. */
   list: workspaceProcedure("audit:read")
     .input(

@@ -11,6 +11,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["account.deletion", 5],
   ["apiKeys.list", 5],
   ["audit.list", 5],
+  ["audit.previewRetention", 5],
   ["keyHistory.evaluate", 5],
   ["keyHistory.tryOut", 5],
   ["keyHistory.usage", 5],

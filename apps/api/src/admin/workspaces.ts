@@ -27,8 +27,8 @@ export const workspacesRouter = createRouter({
   /** `version` is the version that the user edited. */
   update: workspaceProcedure("workspace:update")
     .input(workspaceInput({ ...workspaceFieldChanges, version: z.int32().min(1) }))
-    .mutation(async ({ ctx, input: { name, description, requiresSecondFactor, version } }) => {
-      const change = { fields: { name, description, requiresSecondFactor }, versions: [version] };
+    .mutation(async ({ ctx, input: { workspaceId: _id, version, ...fields } }) => {
+      const change = { fields, versions: [version] };
       const updated = await ctx.transact((trx) => update(trx, ctx.edit, change));
       return presentWorkspace({ ...updated, role: ctx.access.role });
     }),

@@ -111,8 +111,9 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
 /**
  * Changes fields of a workspace, but not its slug. The audit log gets one event per field whose value changes.
  * @throws {AppError} BAD_REQUEST without a field, PRECONDITION_FAILED at another version, FORBIDDEN if the workspace
- *   was deleted concurrently, or to change whether it requires a second factor without a fresh authentication; CONFLICT if
- *   a user without a second factor requires one.
+ *   was deleted concurrently, to change without a fresh authentication whether it requires a second factor or how long
+ *   its audit log is kept, or to change the latter without the permission to delete the workspace; CONFLICT if a user
+ *   without a second factor requires one.
  */
 export async function update(
   trx: Trx,
@@ -122,10 +123,16 @@ export async function update(
   requireChange(change.fields);
   const { scope, origin } = edit;
   const permission = "workspace:update";
-  const { workspaceTrx } = await enterForEdit(trx, edit, permission);
-  await requireStillActing(workspaceTrx, origin, { requirement: { scope, permission } });
+  const { workspaceTrx, role } = await enterForEdit(trx, edit, permission);
+  const key = await requireStillActing(workspaceTrx, origin, { requirement: { scope, permission } });
   const before = await getWorkspace(workspaceTrx, scope);
-  const { requiresSecondFactor } = change.fields;
+  const { requiresSecondFactor, auditRetentionDays } = change.fields;
+  if (auditRetentionDays !== undefined && auditRetentionDays !== before.auditRetentionDays) {
+    requireFresh(origin);
+    // Only those who may delete the workspace with its audit log may let its events be deleted.
+    if (!roleHolds(role, "workspace:delete") || !allowsPermission(key?.restrictions, "workspace:delete"))
+      throw new AppError("FORBIDDEN");
+  }
   if (requiresSecondFactor !== undefined && requiresSecondFactor !== before.requiresSecondFactor)
     await requireOwnFactor(workspaceTrx, origin, requiresSecondFactor);
   const updated = await updateWorkspace(workspaceTrx, scope, change);

@@ -28,6 +28,7 @@ export function presentWorkspace(shown: Workspace & { readonly role: Role }): z.
     name: shown.name,
     description: shown.description,
     requiresSecondFactor: shown.requiresSecondFactor,
+    auditRetentionDays: shown.auditRetentionDays,
     slug: shown.slug,
     role: shown.role,
     createdAt: shown.createdAt.toISOString(),

@@ -127,6 +127,7 @@ const table = readTable(`
   invitations.preview                     NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   invitations.accept                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   audit.list                              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  audit.previewRetention                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -761,6 +762,10 @@ const plans: Readonly<Record<string, Plan>> = {
     input: createWorkspaceInput(),
     shows: ({ people }) => ["member.added", people.removed.id],
     showsKeys: true,
+  },
+  "audit.previewRetention": {
+    input: createWorkspaceInput(() => ({ days: 30 })),
+    shows: () => ['{"count":0,"isComplete":true,"oldestAt":null}'],
   },
   // Every member sees the totals of the workspace, and only owners and admins see which key they come from.
   "overview.usage": {

@@ -83,6 +83,11 @@ test("describes changes of the workspace with both names", () => {
   expect(
     sentence({ action: "workspace.renamed", target, before: { name: "Acme" }, after: { name: "Globex" } }),
   ).toBe("renamed the workspace from “Acme” to “Globex”");
+  const retention = "workspace.audit-retention-changed";
+  const details = { before: { auditRetentionDays: null }, after: { auditRetentionDays: 90 } };
+  expect(sentence({ action: retention, target, ...details })).toBe(
+    "changed how long the audit log is kept: 90 days, before forever",
+  );
   const requirement = "workspace.second-factor-requirement-changed";
   expect(sentence({ action: requirement, target, after: { requiresSecondFactor: true } })).toBe(
     "required a second factor from all members",

@@ -26,6 +26,10 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
           ? "required a second factor from all members"
           : "stopped requiring a second factor from members",
       ];
+    case "workspace.audit-retention-changed":
+      return [
+        `changed how long the audit log is kept: ${retention(after?.auditRetentionDays)}, before ${retention(before?.auditRetentionDays)}`,
+      ];
     case "api-key-policy.changed":
       return ["changed the policy for API keys", ...describePolicy(after)];
     case "member.added":
@@ -231,6 +235,10 @@ function text(detail: Detail): string {
 
 function role(detail: Detail): string {
   return isRole(detail) ? withArticle(detail) : text(detail);
+}
+
+function retention(days: Detail): string {
+  return typeof days === "number" ? countOf(days, "day", "days") : "forever";
 }
 
 function quote(detail: Detail): Piece {

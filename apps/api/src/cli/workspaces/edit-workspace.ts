@@ -1,16 +1,23 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
 import { getWorkspaceSummary, update } from "../../domain/workspaces.ts";
-import { workspaceFieldChanges } from "../../workspace-fields.ts";
+import { retention, workspaceFieldChanges } from "../../workspace-fields.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
 import { presentSummary, workspaceView } from "./workspace-view.ts";
 
+const days = z
+  .string()
+  .regex(/^(none|\d{1,4})$/, "Expected a number of days, or none.")
+  .transform((text) => (text === "none" ? null : Number(text)))
+  .pipe(retention)
+  .optional();
+
 export const editWorkspaceTask = defineTask({
   input: z
-    .strictObject({ id: workspaceId, ...workspaceFieldChanges })
+    .strictObject({ id: workspaceId, ...workspaceFieldChanges, auditRetentionDays: days })
     .refine(
       ({ id: _id, ...fields }) => Object.keys(fields).length > 0,
       "Nothing to change. Give at least one option that changes the workspace.",

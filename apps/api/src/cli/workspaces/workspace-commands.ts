@@ -22,6 +22,7 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .option("--description <text>", 'the new description; "" removes it')
     .option("--requires-second-factor", "members need a second factor to use the workspace in the web app")
     .option("--no-requires-second-factor", "members don't need a second factor")
+    .option("--audit-retention-days <days>", "delete events of the audit log after this many days, or none")
     .action(createAction(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
   workspace
     .command("transfer <id>")

@@ -23,5 +23,11 @@ export const workspaceView: View<PresentedSummary> = [
     text: ({ requiresSecondFactor }) => (requiresSecondFactor ? "required" : "optional"),
     isDetail: true,
   },
+  {
+    label: "Audit log",
+    text: ({ auditRetentionDays }) =>
+      auditRetentionDays === null ? "kept forever" : `kept for ${auditRetentionDays} days`,
+    isDetail: true,
+  },
   { label: "Description", text: ({ description }) => description || "none", isDetail: true },
 ];

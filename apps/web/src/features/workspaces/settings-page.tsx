@@ -17,6 +17,7 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
 import { PolicySection } from "./policy-section.tsx";
+import { RetentionSection } from "./retention-section.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 
 const route = getRouteApi("/app/w/$slug/settings");
@@ -47,7 +48,7 @@ export function SettingsPage(): ReactElement {
     <>
       <PageHeader
         title="Settings"
-        explanation="The name, description and ID of this workspace, and its policy for API keys."
+        explanation="The name, description and ID of this workspace, its policy for API keys, and its audit log."
       />
       {failure ? (
         <FailurePanel
@@ -93,6 +94,7 @@ export function SettingsPage(): ReactElement {
             </section>
           )}
           <PolicySection workspace={workspace} canManage={access.can("keys:manage")} />
+          {canDelete && latest && <RetentionSection workspace={latest} />}
           <section className={classes.section} aria-labelledby="facts">
             <h2 className={classes.heading} id="facts">
               Details

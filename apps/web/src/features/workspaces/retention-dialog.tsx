@@ -1,0 +1,138 @@
+import { auditRetentionDays as limits } from "@latchkey/limits";
+import { Modal, TextInput } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc, type Workspace } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
+import { countOf } from "../../ui/count.ts";
+import classes from "../../ui/dialog.module.css";
+import { describeExactly } from "../../ui/elapsed.ts";
+
+interface RetentionDialogProps {
+  readonly workspace: Workspace;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Changes how long the audit log is kept, after it has shown how many events the change deletes. */
+export function RetentionDialog({ workspace, isOpen, onClose }: RetentionDialogProps): ReactElement {
+  const queryClient = useQueryClient();
+  const query = trpc.workspaces.get.queryOptions({ workspaceId: workspace.id });
+  const update = useMutation(
+    trpc.workspaces.update.mutationOptions({
+      onSuccess: (updated) => {
+        queryClient.setQueryData(query.queryKey, { ...workspace, ...updated });
+        onClose();
+        notifications.show({ message: "Audit log retention saved." });
+      },
+      onError: (error) => {
+        if (describeFailure(error).code === "PRECONDITION_FAILED")
+          void queryClient.invalidateQueries({ queryKey: query.queryKey });
+      },
+    }),
+  );
+  return (
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(update.isPending, onClose)}
+      onExitTransitionEnd={() => update.reset()}
+      title="Change how long the audit log is kept"
+      size={480}
+    >
+      {isOpen && (
+        <Retention
+          workspace={workspace}
+          failure={update.error ? describeFailure(update.error) : undefined}
+          isBusy={update.isPending}
+          onCancel={onClose}
+          onSave={(auditRetentionDays) =>
+            update.mutate({ workspaceId: workspace.id, auditRetentionDays, version: workspace.version })
+          }
+        />
+      )}
+    </Modal>
+  );
+}
+
+interface RetentionProps {
+  readonly workspace: Workspace;
+  readonly failure: { readonly message: string; readonly requestId?: string | undefined } | undefined;
+  readonly isBusy: boolean;
+  readonly onCancel: () => void;
+  readonly onSave: (days: number | null) => void;
+}
+
+function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionProps): ReactElement {
+  const [text, setText] = useState(workspace.auditRetentionDays?.toString() ?? "");
+  const days = text.trim() === "" ? null : Number(text);
+  const isValid =
+    days === null || (/^\d{2,4}$/.test(text.trim()) && days >= limits.min && days <= limits.max);
+  const isChanged = days !== (workspace.auditRetentionDays ?? null);
+  const isCounted = isValid && isChanged && days !== null;
+  const preview = useQuery(
+    trpc.audit.previewRetention.queryOptions(
+      { workspaceId: workspace.id, days: days ?? limits.max },
+      { enabled: isCounted, staleTime: 0 },
+    ),
+  );
+  const loadingFailure = isCounted && preview.error ? describeFailure(preview.error) : undefined;
+  const isDeleting = isCounted && preview.data !== undefined && preview.data.count > 0;
+  const isReady = isValid && isChanged && (!isCounted || preview.data !== undefined);
+  const save = () => {
+    if (isValid && !isChanged) onCancel();
+    else if (isReady && !isBusy) onSave(days);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // Deleting events needs the button.
+    if (!isDeleting) save();
+  };
+  return (
+    <>
+      <form noValidate onSubmit={submit}>
+        <TextInput
+          label="Retention, in days"
+          description="Leave empty to keep the audit log forever."
+          placeholder="Forever"
+          inputMode="numeric"
+          autoComplete="off"
+          data-autofocus
+          maxLength={10}
+          value={text}
+          error={
+            !isValid &&
+            `Enter a whole number of days from ${limits.min} to ${limits.max.toLocaleString("en-US")}, or leave empty.`
+          }
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </form>
+      <p className={classes.words} role="status">
+        {isReady ? describeEffect(isCounted ? preview.data : undefined) : " "}
+      </p>
+      <ConfirmActions
+        action={isDeleting ? "Delete events and save" : "Save"}
+        isDangerous={isDeleting}
+        failure={failure ?? loadingFailure}
+        isBusy={isBusy || (isCounted && preview.isLoading)}
+        onCancel={onCancel}
+        onConfirm={save}
+      />
+    </>
+  );
+}
+
+interface Preview {
+  readonly count: number;
+  readonly isComplete: boolean;
+  readonly oldestAt: string | null;
+}
+
+function describeEffect(preview: Preview | undefined): string {
+  if (!preview?.oldestAt) return "No event is deleted now.";
+  const { count, isComplete, oldestAt } = preview;
+  const events = `${isComplete ? "" : "At least "}${countOf(count, "event", "events")}`;
+  return `${events}, the oldest from ${describeExactly(new Date(oldestAt))}, will be deleted. This can’t be undone. Export the log first to keep them.`;
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
+import { createAuditPurge, previewRetention } from "./audit-retention.ts";
+import type { UserId, WorkspaceId } from "./ids.ts";
+import { Purger } from "./purger.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { insertUserWithPassword } from "./users.ts";
+import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
+import { deleteWorkspace, insertWorkspace, updateWorkspace } from "./workspaces.ts";
+
+let database: TestDatabase;
+let ownerId: UserId;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  const user = { email: "ada@example.com", name: "Ada", passwordHash: "hash" };
+  const inserted = await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user));
+  ownerId = inserted as UserId; // No account has this email address.
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await sql`update workspaces set audit_retention_days = null`.execute(database.owner);
+});
+
+/** Adds a workspace whose log has an event of each of these ages, in days. */
+async function addWorkspace(days: number | null, ages: readonly number[]): Promise<WorkspaceScope> {
+  return await database.db.transaction().execute(async (trx) => {
+    const inserted = await insertWorkspace(trx, { name: "Team", slug: randomUUID(), ownerId });
+    const { scope, workspaceTrx } = inserted as NonNullable<typeof inserted>; // No workspace has this slug.
+    await updateWorkspace(workspaceTrx, scope, { fields: { auditRetentionDays: days }, versions: undefined });
+    await sql`
+      insert into audit_events (workspace_id, id, occurred_at, action, actor_kind, target_kind, target_id)
+      select ${scope.workspaceId}, gen_random_uuid(), now() - make_interval(days => age), 'workspace.renamed',
+        'command', 'workspace', ${scope.workspaceId}
+      from unnest(${ages}::integer[]) as age`.execute(workspaceTrx);
+    return scope;
+  });
+}
+
+async function listAges({ workspaceId }: { readonly workspaceId: WorkspaceId }): Promise<number[]> {
+  const { rows } = await sql<{ age: number }>`
+    select (extract(epoch from now() - occurred_at) / 86400)::integer as age from audit_events
+    where workspace_id = ${workspaceId} order by 1`.execute(database.owner);
+  return rows.map(({ age }) => age);
+}
+
+function repeat(count: number, age: number): number[] {
+  return Array.from({ length: count }, () => age);
+}
+
+test("the purger deletes the events that each workspace doesn't keep, and no others", async () => {
+  const [short, long, forever] = [
+    await addWorkspace(30, [0, 29, 30, 90]),
+    await addWorkspace(60, [0, 29, 30, 90]),
+    await addWorkspace(null, [0, 4_000]),
+  ];
+  const failures: unknown[] = [];
+  const purger = new Purger({
+    connection: database.connection,
+    onFailure: (error) => failures.push(error),
+  });
+  onTestFinished(() => purger.close());
+  await purger.run();
+  expect(failures).toEqual([]);
+  expect(await listAges(short)).toEqual([0, 29]);
+  expect(await listAges(long)).toEqual([0, 29, 30]);
+  expect(await listAges(forever)).toEqual([0, 4_000]);
+});
+
+test("a step deletes at most the limit, and a workspace with many events doesn't delay the others", async () => {
+  const scopes = [await addWorkspace(30, repeat(25, 40)), await addWorkspace(30, repeat(3, 40))];
+  const deleteSome = createAuditPurge();
+  expect(await deleteSome(database.db, 10)).toBe(10);
+  expect(await deleteSome(database.db, 10)).toBe(10);
+  const left = await Promise.all(scopes.map(listAges));
+  expect(left.map(({ length }) => length)).toEqual([8, 0]);
+  expect(await deleteSome(database.db, 10)).toBe(8);
+  expect(await deleteSome(database.db, 10)).toBe(0);
+});
+
+test("two nodes that purge at the same time delete each event once", async () => {
+  const scope = await addWorkspace(30, [...repeat(200, 40), 1]);
+  const counts = await Promise.all([1, 2].map(() => createAuditPurge()(database.db, 500)));
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(200);
+  expect(await listAges(scope)).toEqual([1]);
+});
+
+test("the database lets the role delete only events that the retention doesn't keep", async () => {
+  const kept = await addWorkspace(null, [4_000]);
+  const limited = await addWorkspace(30, [29, 31]);
+  for (const scope of [kept, limited])
+    await inWorkspace(database.db, scope, (trx) => sql`delete from audit_events`.execute(trx));
+  expect(await listAges(kept)).toEqual([4_000]);
+  expect(await listAges(limited)).toEqual([29]);
+  await expect(
+    inWorkspace(database.db, limited, (trx) => sql`update audit_events set action = 'x'`.execute(trx)),
+  ).rejects.toThrow("permission denied");
+});
+
+test("the database keeps every event for 30 days, whatever the retention", async () => {
+  const scope = await addWorkspace(1, [0, 29, 31]);
+  await inWorkspace(database.db, scope, (trx) => sql`delete from audit_events`.execute(trx));
+  expect(await listAges(scope)).toEqual([0, 29]);
+});
+
+test("a workspace is deleted with the events that its retention keeps", async () => {
+  const scope = await addWorkspace(90, [1, 2]);
+  await inWorkspace(database.db, scope, (trx) => deleteWorkspace(trx, scope, { memberIds: [ownerId] }));
+  expect(await listAges(scope)).toEqual([]);
+});
+
+test("a preview counts the events that a retention deletes, and names the oldest", async () => {
+  const scope = await addWorkspace(null, [1, 40, 50, 300]);
+  const preview = (days: number) =>
+    inWorkspace(database.db, scope, (trx) => previewRetention(trx, scope, days));
+  expect(await preview(45)).toEqual({ count: 2, oldestAt: expect.any(Date) });
+  const age = Date.now() - ((await preview(45)).oldestAt?.getTime() ?? 0);
+  expect(Math.round(age / 86_400_000)).toBe(300);
+  expect(await preview(301)).toEqual({ count: 0, oldestAt: null });
+});

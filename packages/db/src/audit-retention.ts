@@ -1,0 +1,108 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { WorkspaceId } from "./ids.ts";
+import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import type { Database, Db } from "./schema.ts";
+import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
+
+/** Beyond this number, {@link previewRetention} stops counting. */
+export const maxCountedEvents = 100_000;
+
+/** What a retention deletes. */
+export interface RetentionPreview {
+  /** At most {@link maxCountedEvents}. */
+  readonly count: number;
+  /** When the oldest event happened; null if none is deleted. */
+  readonly oldestAt: Date | null;
+}
+
+/** Counts the events of a workspace that are older than this many days. */
+export async function previewRetention(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  days: number,
+): Promise<RetentionPreview> {
+  const { rows } = await sql<RetentionPreview>`
+    with expired as (
+      select occurred_at from audit_events
+      where workspace_id = ${scope.workspaceId} and occurred_at <= now() - make_interval(days => ${days})
+      order by occurred_at limit ${maxCountedEvents}
+    )
+    select count(*) as count, min(occurred_at) as "oldestAt" from expired`.execute(trx);
+  return rows[0] ?? { count: 0, oldestAt: null };
+}
+
+/** How many workspaces one step of {@link createAuditPurge} visits at most. */
+const workspacesPerStep = 50;
+
+/**
+ * Creates a function that deletes at most `limit` events that are older than their workspace keeps them. Each call goes on
+ * with the workspaces after those of the previous call, so that one with many expired events doesn't delay the others.
+ */
+export function createAuditPurge(): (db: Db, limit: number) => Promise<number> {
+  let after: WorkspaceId | undefined;
+  return async (db, limit) => {
+    const workspaceIds = await listWithRetention(db, after);
+    let count = 0;
+    for (const workspaceId of workspaceIds) {
+      if (count >= limit) break;
+      count += await deleteExpired(db, workspaceId, limit - count);
+      after = workspaceId;
+    }
+    return count;
+  };
+}
+
+/** Lists workspaces with a retention: those after a workspace, then those from the first one on. */
+async function listWithRetention(
+  db: Kysely<Database>,
+  after: WorkspaceId | undefined,
+): Promise<WorkspaceId[]> {
+  return await db.transaction().execute(async (trx) => {
+    // Only the admission role sees more than one workspace. The purger has a single connection.
+    await sql`set local role latchkey_admission`.execute(trx);
+    const later = await listPage(trx, { after, limit: workspacesPerStep });
+    const isWrapping = after !== undefined && later.length < workspacesPerStep;
+    const first = isWrapping
+      ? await listPage(trx, { upTo: after, limit: workspacesPerStep - later.length })
+      : [];
+    return [...later, ...first];
+  });
+}
+
+async function listPage(
+  trx: Transaction<Database>,
+  {
+    after,
+    upTo,
+    limit,
+  }: {
+    readonly after?: WorkspaceId | undefined;
+    readonly upTo?: WorkspaceId | undefined;
+    readonly limit: number;
+  },
+): Promise<WorkspaceId[]> {
+  let query = trx.selectFrom("workspaces").select("id").where("audit_retention_days", "is not", null);
+  if (after) query = query.where("id", ">", after);
+  if (upTo) query = query.where("id", "<=", upTo);
+  const rows = await query.orderBy("id").limit(limit).execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Deletes the oldest expired events of a workspace. Reads the retention in the same statement, because it may have been
+ * changed since. Events can't be locked, because the role can't change them: another node that deletes the same events
+ * is waited for, and both delete them in the same order.
+ */
+async function deleteExpired(db: Db, workspaceId: WorkspaceId, limit: number): Promise<number> {
+  return await inWorkspace(db, mintWorkspaceScope(workspaceId), async (trx) => {
+    const { numAffectedRows = 0n } = await sql`
+      delete from audit_events where ctid = any(array(
+        select ctid from audit_events
+        where workspace_id = ${workspaceId} and occurred_at <= now() - make_interval(days => (
+          select audit_retention_days from workspaces where id = ${workspaceId}
+        ))
+        order by occurred_at, id limit ${limit}
+      ))`.execute(trx);
+    return Number(numAffectedRows);
+  });
+}

@@ -1,0 +1,68 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada chooses how long the audit log of her workspace is kept. Each test continues where the previous one ended.
+
+let ada: Page;
+let slug = "";
+
+const environment = prepareEnvironment(async ({ browser, baseUrl, change }) => {
+  ({ page: ada } = await browser.open());
+  await enter(ada, baseUrl);
+  ({ slug } = await getWorkspace(ada));
+  await change("update audit_events set occurred_at = occurred_at - interval '40 days'");
+});
+
+function dialogOf(page: Page) {
+  return page.getByRole("dialog", { name: "Change how long the audit log is kept" });
+}
+
+test("the dialog shows what a retention deletes, and Enter doesn't delete events", async () => {
+  await ada.goto(`${environment.baseUrl}/w/${slug}/settings`);
+  await ada.getByText("Kept forever").waitFor();
+  await ada.getByRole("button", { name: "Change retention" }).focus();
+  await ada.keyboard.press("Enter");
+  const dialog = dialogOf(ada);
+  const days = dialog.getByLabel("Retention, in days");
+  await days.fill("29");
+  await dialog.getByText("Enter a whole number of days from 30 to 3,650, or leave empty.").waitFor();
+  await days.fill("365");
+  await dialog.getByText("No event is deleted now.").waitFor();
+  await days.fill("30");
+  await dialog.getByText(/^1 event, the oldest from .*, will be deleted\./).waitFor();
+  await ada.keyboard.press("Enter");
+  await ada.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await dialog.getByRole("button", { name: "Delete events and save" }).waitFor();
+  await ada.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  await ada.getByText("Kept forever").waitFor();
+});
+
+test("the change is saved on a phone, by keyboard, and is in the audit log", async () => {
+  await ada.setViewportSize({ width: 375, height: 812 });
+  await ada.getByRole("button", { name: "Change retention" }).click();
+  const dialog = dialogOf(ada);
+  await dialog.getByLabel("Retention, in days").fill("30");
+  await dialog.getByText("will be deleted").waitFor();
+  await ada.waitForLoadState("networkidle");
+  expect(await ada.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  await dialog.getByRole("button", { name: "Delete events and save" }).focus();
+  await ada.keyboard.press("Enter");
+  await ada.getByText("Kept for 30 days").waitFor();
+  await ada.setViewportSize({ width: 1_280, height: 800 });
+  await ada.goto(`${environment.baseUrl}/w/${slug}/audit`);
+  await ada.getByText("changed how long the audit log is kept: 30 days, before forever").waitFor();
+});
+
+test("an empty field keeps the log forever again", async () => {
+  await ada.goto(`${environment.baseUrl}/w/${slug}/settings`);
+  await ada.getByRole("button", { name: "Change retention" }).click();
+  await dialogOf(ada).getByLabel("Retention, in days").fill("");
+  await ada.keyboard.press("Enter");
+  await ada.getByText("Kept forever").waitFor();
+});
