@@ -124,7 +124,7 @@ test("asks for the password before a sensitive change, 15 minutes after it was e
   expect(await findProblemsInBothSchemes(here)).toEqual([]);
   await here.keyboard.press("Escape");
   await question.waitFor({ state: "detached" });
-  await form.getByText("Confirm your password to continue.").waitFor();
+  await form.getByText("Confirm that it’s you to continue.").waitFor();
   expect(await form.getByLabel("Name").inputValue()).toBe("Late key");
 
   await form.getByRole("button", { name: "Create key" }).click();

@@ -33,6 +33,9 @@ export function createAccountLog(log: Logger, events: EventLog): (event: SignInE
       case "second-factor-failed":
         log.warn({ ...facts, userId: encodeId("user", event.userId) }, "second factor failed");
         return;
+      case "openid-failed":
+        log.warn(facts, "the OpenID provider could not be used");
+        return;
       case "sign-in-throttled":
       case "code-throttled":
       case "sign-up-throttled":

@@ -16,6 +16,31 @@ test("doesn't repeat an invalid URL, which can contain a password", () => {
   expect(() => readEnv(variables)).toThrow("DATABASE_URL must");
 });
 
+test("reads an OpenID provider, whose name is its host by default, and which has HTTPS unless it is on this machine", () => {
+  expect(readEnv({}).openid).toBeUndefined();
+  const variables = { OIDC_ISSUER: "https://id.example.com/realm", OIDC_CLIENT_ID: "latchkey" };
+  expect(readEnv({ ...variables, OIDC_CLIENT_SECRET: "secret" }).openid).toEqual({
+    issuer: "https://id.example.com/realm",
+    clientId: "latchkey",
+    clientSecret: "secret",
+    name: "id.example.com",
+  });
+  expect(readEnv({ ...variables, OIDC_NAME: "Example" }).openid).toMatchObject({ name: "Example" });
+  for (const issuer of ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"])
+    expect(readEnv({ ...variables, OIDC_ISSUER: issuer }).openid).toMatchObject({ issuer });
+  for (const issuer of [
+    "http://id.example.com",
+    "http://127.0.0.1.example.com",
+    "id.example.com",
+    "https://a:b@c",
+  ])
+    expect(() => readEnv({ ...variables, OIDC_ISSUER: issuer })).toThrow(
+      "OIDC_ISSUER must be a URL with https",
+    );
+  expect(() => readEnv({ OIDC_ISSUER: "https://id.example.com" })).toThrow("OIDC_CLIENT_ID must be set too");
+  expect(() => readEnv({ OIDC_CLIENT_SECRET: "secret" })).toThrow("OIDC_ISSUER must be set too");
+});
+
 test("treats an empty variable as unset", () => {
   expect(readEnv({ PORT: "", DATABASE_URL: "", REGISTRATION: "" })).toEqual(readEnv({}));
 });

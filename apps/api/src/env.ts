@@ -25,6 +25,8 @@ export interface Env {
   readonly smtpUrl: string | undefined;
   /** The sender of emails; undefined for an address at the host of the base URL. */
   readonly mailFrom: string | undefined;
+  /** The OpenID provider; undefined if people sign in without one. */
+  readonly openid: OpenidSettings | undefined;
   /** The origins whose pages may call the open API, serialized as browsers send them. */
   readonly corsOrigins: readonly string[];
   /** Ranges of IP addresses whose `X-Forwarded-For` is trusted. */
@@ -47,6 +49,17 @@ export interface Env {
   readonly warnings: readonly string[];
 }
 
+/** An OpenID provider, and this instance's registration there. */
+export interface OpenidSettings {
+  /** The URL under which the provider publishes its configuration. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Undefined for a public client. */
+  readonly clientSecret: string | undefined;
+  /** The name of the provider, for buttons and messages. */
+  readonly name: string;
+}
+
 /** A variable has an invalid value. The message names the variable and says which values are allowed. */
 export class EnvError extends Error {
   override readonly name = "EnvError";
@@ -67,6 +80,9 @@ const originMessage = "must be an address without a path, such as https://keys.e
 
 const smtpMessage = "must be an address such as smtps://user:password@mail.example.com";
 const senderMessage = "must be an email address, or a name and address such as Latchkey <keys@example.com>";
+
+const issuerMessage =
+  "must be a URL with https, such as https://id.example.com, or with http at a loopback address";
 
 const quota = z
   .string()
@@ -105,6 +121,10 @@ const schema = z.object({
   MAIL_FROM: optional(
     z.string().regex(/^[^\r\n<>]*<[^\s<>@]+@[^\s<>@]+>$|^[^\s<>@]+@[^\s<>@]+$/, senderMessage),
   ),
+  OIDC_ISSUER: optional(z.string().refine(isIssuer, issuerMessage)),
+  OIDC_CLIENT_ID: optional(z.string().max(512, "must have at most 512 characters")),
+  OIDC_CLIENT_SECRET: optional(z.string()),
+  OIDC_NAME: optional(z.string().regex(/^[^\p{Control}]{1,40}$/u, "must have at most 40 characters")),
   REGISTRATION: optional(z.enum(["open", "invite", "closed"], "must be open, invite or closed")),
   TRUSTED_PROXIES: optional(ipRanges()),
   WEBHOOK_NETWORKS: optional(ipRanges()),
@@ -157,6 +177,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     const issues = error?.issues.map((issue) => `${sourceOf(issue.path.join("."))} ${issue.message}`) ?? [];
     throw new EnvError(`${[...faults, ...issues].join("; ")}.`);
   }
+  const openid = readOpenid(data);
   return {
     host: data.HOST ?? "127.0.0.1",
     port: data.PORT ?? 4000,
@@ -169,6 +190,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     registration: data.REGISTRATION ?? "open",
     smtpUrl: data.SMTP_URL,
     mailFrom: data.MAIL_FROM,
+    openid,
     corsOrigins: (data.CORS_ORIGINS ?? []).map((origin) => new URL(origin).origin),
     trustedProxies: data.TRUSTED_PROXIES ?? [],
     webhookNetworks: data.WEBHOOK_NETWORKS ?? [],
@@ -194,6 +216,24 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
 }
 
 const knownVariables = [...Object.keys(schema.shape), ...fileVariables.map((name) => `${name}_FILE`)];
+
+/** @throws {EnvError} if only some of the variables that belong together are set. */
+function readOpenid(data: z.output<typeof schema>): OpenidSettings | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = data;
+  const { OIDC_CLIENT_SECRET: clientSecret, OIDC_NAME: name } = data;
+  if (issuer !== undefined && clientId !== undefined)
+    return { issuer, clientId, clientSecret, name: name ?? new URL(issuer).hostname };
+  if ([issuer, clientId, clientSecret, name].every((value) => value === undefined)) return undefined;
+  const missing = issuer === undefined ? "OIDC_ISSUER" : "OIDC_CLIENT_ID";
+  throw new EnvError(`${missing} must be set too, because other variables of OpenID Connect are set.`);
+}
+
+function isIssuer(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || url.username || url.password || url.search || url.hash) return false;
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback);
+}
 
 function describeUnknown({ name, suggestion }: UnknownVariable): string {
   return suggestion

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 /** Variables whose value can be read from a file, for secret managers that mount files. */
-export const fileVariables = ["AUTH_SECRET", "DATABASE_URL", "SMTP_URL"] as const;
+export const fileVariables = ["AUTH_SECRET", "DATABASE_URL", "OIDC_CLIENT_SECRET", "SMTP_URL"] as const;
 
 /** The variables with each `<name>_FILE` resolved. */
 export interface ResolvedVariables {

@@ -24,6 +24,7 @@ import { baseUrlOf } from "./base-url.ts";
 import { prepareDatabase } from "./boot.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeInstance } from "./domain/instance.ts";
+import { createOpenidProvider } from "./domain/openid-provider.ts";
 import { type Env, projectRoot } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";
 import { reserveAddress } from "./http/server.ts";
@@ -123,7 +124,13 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     report: createAccountLog(log, events),
     baseUrl,
     relyingParty: relyingPartyOf(baseUrl),
-    configuration: describeInstance({ baseUrl, version, registration: env.registration }),
+    openid: env.openid && createOpenidProvider(env.openid, { baseUrl, secret }),
+    configuration: describeInstance({
+      baseUrl,
+      version,
+      registration: env.registration,
+      hasOpenid: env.openid !== undefined,
+    }),
     quotas: env.quotas,
     sendsEmail: env.smtpUrl !== undefined,
     webhookSecrets: new SealedSecrets(secret, "webhook secrets"),

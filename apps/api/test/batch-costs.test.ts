@@ -29,8 +29,12 @@ test("every procedure in the cost table exists", () => {
   const names = Object.keys(router._def.procedures);
   expect(names.filter((name) => batchCostOf(name) > 1).sort()).toEqual([
     "account.changePassword",
+    "account.confirmOpenid",
     "account.confirmPassword",
     "account.deletion",
+    "account.linkOpenid",
+    "account.setPassword",
+    "account.startOpenid",
     "apiKeys.list",
     "audit.list",
     "audit.previewRetention",
@@ -49,8 +53,10 @@ test("every procedure in the cost table exists", () => {
     "session.requestResetLink",
     "session.resetPassword",
     "session.signIn",
+    "session.signInWithOpenid",
     "session.signUp",
     "session.signUpInvited",
+    "session.startOpenid",
     "workspaceKeys.list",
     "workspaceKeys.previewPolicy",
   ]);

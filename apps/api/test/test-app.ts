@@ -126,10 +126,12 @@ export async function startTestApp(
     report: createAccountLog(log, events),
     baseUrl: publicUrl,
     relyingParty: relyingPartyOf(publicUrl),
+    openid: undefined,
     configuration: describeInstance({
       baseUrl: publicUrl,
       version: "0.0.0",
       registration: options.registration ?? "open",
+      hasOpenid: false,
     }),
     quotas: { ...defaultQuotas, ...options.quotas },
     sendsEmail: options.sendsEmail ?? false,

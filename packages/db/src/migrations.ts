@@ -21,6 +21,7 @@ import * as serviceAccounts from "./migrations/0021-service-accounts.ts";
 import * as apiKeyPolicies from "./migrations/0022-api-key-policies.ts";
 import * as instanceLog from "./migrations/0023-instance-log.ts";
 import * as auditTargets from "./migrations/0024-audit-targets.ts";
+import * as identities from "./migrations/0025-identities.ts";
 import * as notices from "./migrations/0026-notices.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
 import * as auditRetention from "./migrations/0028-audit-retention.ts";
@@ -61,6 +62,7 @@ export const migrations: Migrations = {
   "0022-api-key-policies": apiKeyPolicies,
   "0023-instance-log": instanceLog,
   "0024-audit-targets": auditTargets,
+  "0025-identities": identities,
   "0026-notices": notices,
   "0027-webhooks": webhooks,
   "0028-audit-retention": auditRetention,

@@ -72,6 +72,16 @@ export interface TotpFactorTable {
 }
 
 /** A passkey of a user. */
+export interface IdentityTable {
+  issuer: string;
+  subject: string;
+  user_id: UserId;
+  /** The email address at the provider when the identity was linked. */
+  email: string | null;
+  created_at: CreatedAt;
+  last_used_at: Date | null;
+}
+
 export interface PasskeyTable {
   id: PasskeyId;
   user_id: UserId;
@@ -530,6 +540,7 @@ export interface Database {
   totp_factors: TotpFactorTable;
   recovery_codes: RecoveryCodeTable;
   passkeys: PasskeyTable;
+  identities: IdentityTable;
   workspaces: WorkspaceTable;
   members: MemberTable;
   invitations: InvitationTable;

@@ -25,6 +25,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     notice_settings: allRows,
     notices: allRows,
     ownership_transfers: "select, insert, delete",
+    identities: allRows,
     passkeys: allRows,
     recovery_codes: allRows,
     retired_secrets: "select, insert, update (good_until), delete",

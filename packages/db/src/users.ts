@@ -25,24 +25,51 @@ export async function insertUserWithPassword(
   trx: Trx,
   user: { readonly email: string; readonly name: string; readonly passwordHash: string },
 ): Promise<UserId | undefined> {
+  const id = await insertUser(trx, { ...user, isEmailVerified: false });
+  if (id) await insertPassword(trx, id, user.passwordHash);
+  return id;
+}
+
+/** Adds a user without a password. Returns undefined if the email address has an account. */
+export async function insertUser(
+  trx: Trx,
+  {
+    email,
+    name,
+    isEmailVerified,
+  }: {
+    /** In lower case. */
+    readonly email: string;
+    readonly name: string;
+    readonly isEmailVerified: boolean;
+  },
+): Promise<UserId | undefined> {
   const row = await trx
     .insertInto("users")
-    .values({ id: createId("user"), email: user.email, name: user.name })
+    .values({ id: createId("user"), email, name, email_verified: isEmailVerified })
     .onConflict((conflict) => conflict.column("email").doNothing())
     .returning("id")
     .executeTakeFirst();
-  if (!row) return undefined;
+  return row?.id;
+}
+
+async function insertPassword(trx: Trx, userId: UserId, hash: string): Promise<void> {
   await trx
     .insertInto("accounts")
     .values({
       id: createId("account"),
-      user_id: row.id,
-      account_id: row.id,
+      user_id: userId,
+      account_id: userId,
       provider_id: "credential",
-      password: user.passwordHash,
+      password: hash,
     })
     .execute();
-  return row.id;
+}
+
+/** Whether the user can read mail to their email address. */
+export async function hasVerifiedEmail(db: Db, id: UserId): Promise<boolean> {
+  const query = db.selectFrom("users").select("email_verified").where("id", "=", id);
+  return (await query.executeTakeFirst())?.email_verified ?? false;
 }
 
 /** Finds a user by email address, which must be in lower case. */
@@ -134,14 +161,15 @@ export async function replacePasswordHash(
   return numUpdatedRows > 0n;
 }
 
-/** Sets the hash of a user's password, whatever the former one is. */
+/** Sets the hash of a user's password, whatever the former one is. Lock the user first: the user may have none. */
 export async function setPasswordHash(trx: Trx, userId: UserId, hash: string): Promise<void> {
-  await trx
+  const { numUpdatedRows } = await trx
     .updateTable("accounts")
     .set({ password: hash, updated_at: sql`clock_timestamp()` })
     .where("user_id", "=", userId)
     .where("provider_id", "=", "credential")
-    .execute();
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) await insertPassword(trx, userId, hash);
 }
 
 /**

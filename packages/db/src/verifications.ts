@@ -8,7 +8,8 @@ export type VerificationPurpose =
   | "invitation"
   | "email-change"
   | "second-factor"
-  | "passkey";
+  | "passkey"
+  | "openid";
 
 /** A single-use token, of which only the digest is stored. */
 export interface VerificationName {

@@ -10,14 +10,24 @@ import {
   confirmPassword,
   endOtherSessions,
   endSession,
+  setFirstPassword,
 } from "../domain/account.ts";
 import { deleteAccount, previewDeletion } from "../domain/account-deletion.ts";
 import { requestEmailChange } from "../domain/email-change.ts";
+import {
+  confirmWithOpenid,
+  findSignInMethods,
+  linkIdentity,
+  unlinkIdentity,
+} from "../domain/linked-identity.ts";
+import { startOpenid } from "../domain/openid-attempts.ts";
 import { confirmWithPasskey, startPasskeyConfirmation } from "../domain/passkeys.ts";
+import { requireFresh } from "../domain/require-fresh.ts";
 import { email, factorCode, newPassword, personName, sessionId } from "../fields.ts";
+import { openidResponse } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
-import { visitorOf } from "./session.ts";
+import { readOpenidToken, setOpenidCookie, visitorOf } from "./session.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 /** Changes the user's own account. */
@@ -113,6 +123,64 @@ export const accountRouter = createRouter({
     .input(z.strictObject({ response: authenticationResponse }))
     .mutation(async ({ ctx, input: { response } }) => {
       await confirmWithPasskey(ctx.instance, ctx, response);
+      return null;
+    }),
+
+  /** How the user can sign in. */
+  signInMethods: sessionProcedure.query(async ({ ctx }) => {
+    const { hasPassword, openid } = await ctx.read((db) => findSignInMethods(db, ctx.instance, ctx.user.id));
+    return {
+      hasPassword,
+      openid: openid && {
+        name: openid.name,
+        identity: openid.identity && {
+          email: openid.identity.email,
+          linkedAt: openid.identity.createdAt.toISOString(),
+          lastUsedAt: openid.identity.lastUsedAt?.toISOString() ?? null,
+        },
+      },
+    };
+  }),
+
+  /** Gives a password to a user who has none. Ends all other sessions. */
+  setPassword: accountProcedure.input(z.strictObject({ newPassword })).mutation(async ({ ctx, input }) => {
+    const { user, edit, transact } = ctx;
+    await setFirstPassword({ ...edit, user, transact }, input.newPassword, visitorOf(ctx));
+    return null;
+  }),
+
+  /** The URL of the OpenID provider, and a cookie that binds what follows to the browser and the session. */
+  startOpenid: accountProcedure
+    .input(z.strictObject({ use: z.enum(["link", "confirmation"]) }))
+    .mutation(async ({ ctx, input: { use: kind } }) => {
+      const use = { kind, sessionId: ctx.sessionId } as const;
+      if (kind === "link") requireFresh(ctx.edit.origin);
+      const access = { ...ctx.instance, transact: ctx.transact };
+      const { url, token } = await startOpenid(access, use, visitorOf(ctx));
+      setOpenidCookie(ctx, token);
+      return { url };
+    }),
+
+  /** Links the identity at the OpenID provider, which can then be used to sign in. */
+  linkOpenid: accountProcedure.input(z.strictObject(openidResponse)).mutation(async ({ ctx, input }) => {
+    const attempt = { token: readOpenidToken(ctx), response: input };
+    await linkIdentity(ctx.instance, ctx, attempt, visitorOf(ctx));
+    setOpenidCookie(ctx, undefined);
+    return null;
+  }),
+
+  unlinkOpenid: accountProcedure.mutation(async ({ ctx }) => {
+    await ctx.transact((trx) => unlinkIdentity(trx, ctx.instance, ctx.edit));
+    return null;
+  }),
+
+  /** Lets the session make sensitive changes for 15 minutes. A user with a second factor also enters a code. */
+  confirmOpenid: accountProcedure
+    .input(z.strictObject({ ...openidResponse, factorCode: factorCode.optional() }))
+    .mutation(async ({ ctx, input: { factorCode: code, ...response } }) => {
+      const attempt = { token: readOpenidToken(ctx), response, factorCode: code };
+      await confirmWithOpenid(ctx.instance, ctx, attempt, visitorOf(ctx));
+      setOpenidCookie(ctx, undefined);
       return null;
     }),
 

@@ -7,8 +7,12 @@ export const maxBatchCost = 10;
  */
 const costs: ReadonlyMap<string, number> = new Map([
   ["account.changePassword", maxBatchCost],
+  ["account.confirmOpenid", maxBatchCost],
   ["account.confirmPassword", maxBatchCost],
   ["account.deletion", 5],
+  ["account.linkOpenid", maxBatchCost],
+  ["account.setPassword", maxBatchCost],
+  ["account.startOpenid", maxBatchCost],
   ["apiKeys.list", 5],
   ["audit.list", 5],
   ["audit.previewRetention", 5],
@@ -27,8 +31,10 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["session.requestResetLink", maxBatchCost],
   ["session.resetPassword", maxBatchCost],
   ["session.signIn", maxBatchCost],
+  ["session.signInWithOpenid", maxBatchCost],
   ["session.signUp", maxBatchCost],
   ["session.signUpInvited", maxBatchCost],
+  ["session.startOpenid", maxBatchCost],
   ["workspaceKeys.list", 5],
   ["workspaceKeys.previewPolicy", 5],
 ]);

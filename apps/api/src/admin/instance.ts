@@ -6,9 +6,19 @@ export const instanceRouter = createRouter({
   /** The data of the sign-in pages. */
   get: publicProcedure.query(({ ctx }) => {
     const { name, version, baseUrl, registration, documentationUrl } = ctx.instance.configuration;
-    const { sendsEmail, relyingParty } = ctx.instance;
+    const { sendsEmail, relyingParty, openid } = ctx.instance;
     const passkeyOrigin = relyingParty?.origin ?? null;
-    return { name, version, baseUrl, registration, documentationUrl, sendsEmail, passkeyOrigin };
+    const openidName = openid?.name ?? null;
+    return {
+      name,
+      version,
+      baseUrl,
+      registration,
+      documentationUrl,
+      sendsEmail,
+      passkeyOrigin,
+      openidName,
+    };
   }),
 
   /** Whether no user exists yet: the first account becomes the operator. */

@@ -9,14 +9,17 @@ import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { confirmEmailChange, previewEmailChange } from "../domain/email-change.ts";
 import type { Instance } from "../domain/instance.ts";
+import { openidAttemptSeconds, startOpenid } from "../domain/openid-attempts.ts";
 import { challengeSeconds } from "../domain/passkey-challenges.ts";
 import { findResetAccount, requestResetLink, resetPassword } from "../domain/password-reset.ts";
 import { pendingSignInSeconds } from "../domain/pending-sign-in.ts";
-import { type DeviceSession, signIn, signUp, signUpInvited } from "../domain/sign-in.ts";
+import { type DeviceSession, type SignInResult, signIn, signUp, signUpInvited } from "../domain/sign-in.ts";
 import type { Visitor } from "../domain/sign-in-attempts.ts";
 import { signInWithCode } from "../domain/sign-in-with-code.ts";
+import { signInWithOpenid, transactOf } from "../domain/sign-in-with-openid.ts";
 import { signInWithPasskey, startPasskeySignIn } from "../domain/sign-in-with-passkey.ts";
 import { email, factorCode, linkToken, newPassword, personName } from "../fields.ts";
+import { openidResponse, readPerson } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
@@ -55,9 +58,7 @@ export const sessionRouter = createRouter({
     .mutation(async ({ ctx, input }) => {
       const result = await signIn(ctx.instance, input, visitorOf(ctx));
       if (result.kind === "signed-in") return await enter(ctx, result.session);
-      const { token: value } = result.pending;
-      setOwnCookie(ctx, { name: pendingCookie, value, maxAgeSeconds: pendingSignInSeconds });
-      return { secondFactor: result.factors };
+      return askForFactor(ctx, result);
     }),
 
   /**
@@ -93,6 +94,29 @@ export const sessionRouter = createRouter({
       const session = await signInWithCode(ctx.instance, { token, code }, visitorOf(ctx));
       setOwnCookie(ctx, { name: pendingCookie, value: "", maxAgeSeconds: 0 });
       return await enter(ctx, session);
+    }),
+
+  /** The URL of the OpenID provider, and a cookie that binds the sign-in to the browser. */
+  startOpenid: publicProcedure.mutation(async ({ ctx }) => {
+    const access = { ...ctx.instance, transact: transactOf(ctx.instance) };
+    const { url, token } = await startOpenid(access, { kind: "sign-in" }, visitorOf(ctx));
+    setOpenidCookie(ctx, token);
+    return { url };
+  }),
+
+  /**
+   * Completes a sign-in with the OpenID provider. A new user needs an invitation if registration does. A user with a second
+   * factor continues as after a password.
+   */
+  signInWithOpenid: publicInputProcedure
+    .input(z.strictObject({ ...openidResponse, invitation: linkToken.optional() }))
+    .mutation(async ({ ctx, input: { invitation, ...response } }) => {
+      const attempt = { token: readOpenidToken(ctx), response, invitation, readPerson };
+      const result = await signInWithOpenid(ctx.instance, attempt, visitorOf(ctx));
+      setOpenidCookie(ctx, undefined);
+      if (result.kind === "signed-in")
+        return { session: await enter(ctx, result.session), isNewAccount: result.isNewAccount };
+      return askForFactor(ctx, result);
     }),
 
   /** Emails a link for a new password, if the address has an account. */
@@ -137,11 +161,36 @@ const pendingCookie = "latchkey-second-factor";
 /** The name of the cookie that binds the challenge for a passkey to the browser. */
 const passkeyCookie = "latchkey-passkey";
 
+/** The name of the cookie that binds an attempt to sign in with the OpenID provider to the browser. */
+const openidCookie = "latchkey-openid";
+
+/** Sets the cookie of an attempt to sign in with the OpenID provider, or deletes it. */
+export function setOpenidCookie(ctx: CookieContext, token: string | undefined): void {
+  const maxAgeSeconds = token === undefined ? 0 : openidAttemptSeconds;
+  setOwnCookie(ctx, { name: openidCookie, value: token ?? "", maxAgeSeconds });
+}
+
+export function readOpenidToken({ headers, instance }: VisitorContext): string | undefined {
+  return readOwnCookie(headers, openidCookie, schemeOf(instance));
+}
+
+/** Binds the sign-in to the browser until its second factor. */
+function askForFactor(
+  ctx: Context,
+  { pending, factors }: Extract<SignInResult, { readonly kind: "second-factor-required" }>,
+) {
+  const { token: value } = pending;
+  setOwnCookie(ctx, { name: pendingCookie, value, maxAgeSeconds: pendingSignInSeconds });
+  return { secondFactor: factors };
+}
+
 function readPendingToken({ headers, instance }: Context): string | undefined {
   return readOwnCookie(headers, pendingCookie, schemeOf(instance));
 }
 
-function setOwnCookie({ setCookies, instance }: Context, cookie: OwnCookie): void {
+type CookieContext = Pick<Context, "setCookies"> & VisitorContext;
+
+function setOwnCookie({ setCookies, instance }: CookieContext, cookie: OwnCookie): void {
   setCookies([formatOwnCookie(cookie, schemeOf(instance))]);
 }
 

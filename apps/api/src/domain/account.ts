@@ -1,3 +1,4 @@
+import { networkOf } from "@latchkey/auth/client-network";
 import { hashPassword, verifyPassword } from "@latchkey/auth/password";
 import { type PasswordSource, queuePassword } from "@latchkey/auth/password-queue";
 import type { SessionUser } from "@latchkey/auth/sessions";
@@ -8,12 +9,13 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions, isSessionLive, recordAuthentication } from "@latchkey/db/sessions";
-import { findPasswordHash, renameUser, replacePasswordHash } from "@latchkey/db/users";
+import { findPasswordHash, renameUser, replacePasswordHash, setPasswordHash } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { requireStrongPassword } from "./accounts.ts";
 import { checkCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
+import { requireFresh } from "./require-fresh.ts";
 import { takeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /** Changes of a user's own account. */
@@ -78,10 +80,41 @@ export async function changePassword(
     if (!(await replacePasswordHash(trx, user.id, { former, next }))) {
       throw new AppError("CONFLICT", { message: "Your password has just been changed. Sign in again." });
     }
-    await endSessions(trx, user.id, { except: sessionId });
-    await deleteVerifications(trx, { purpose: "password-reset", subject: user.id });
-    await deleteVerifications(trx, { purpose: "second-factor", subject: user.id });
+    await endOtherAccess(trx, user.id, sessionId);
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });
+  });
+}
+
+/** Ends other sessions, links for a new password, and pending sign-ins. */
+async function endOtherAccess(trx: Trx, userId: UserId, sessionId: SessionId): Promise<void> {
+  await endSessions(trx, userId, { except: sessionId });
+  await deleteVerifications(trx, { purpose: "password-reset", subject: userId });
+  await deleteVerifications(trx, { purpose: "second-factor", subject: userId });
+}
+
+/**
+ * Gives a password to a user who signs in with an OpenID provider. All other sessions end.
+ * @throws {AppError} BAD_REQUEST with an issue for `newPassword` if it is easy to guess; FORBIDDEN without a recent
+ *   authentication; CONFLICT if the user has a password; SERVICE_UNAVAILABLE if too many passwords wait to be hashed.
+ */
+export async function setFirstPassword(
+  { user, sessionId, origin, transact }: Omit<PasswordEdit, "read">,
+  newPassword: string,
+  { address }: Visitor,
+): Promise<void> {
+  requireFresh(origin);
+  await requireStrongPassword(newPassword, user, "newPassword");
+  const source = { network: networkOf(address), knownOrigin: undefined };
+  const hash = await queuePassword(source, () => hashPassword(newPassword));
+  await transact(async (trx) => {
+    await lockAccount(trx, { userId: user.id, sessionId });
+    if ((await findPasswordHash(trx, user.id)) !== undefined) {
+      const message = "You have a password. Enter it to change it.";
+      throw new AppError("CONFLICT", { message });
+    }
+    await setPasswordHash(trx, user.id, hash);
+    await endOtherAccess(trx, user.id, sessionId);
+    await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.set" });
   });
 }
 
@@ -104,11 +137,14 @@ export async function confirmPassword(
     await recordAuthentication(trx, sessionId);
   };
   if (!(await read((db) => hasSecondFactor(db, user.id)))) return await transact(confirm);
-  if (code === undefined) {
-    const message = "Enter a code from your authenticator app, or a recovery code.";
-    throw new AppError("BAD_REQUEST", { issues: [{ path: "code", code: "required", message }] });
-  }
+  if (code === undefined) throw missingCode();
   await checkCode(instance, { user, code, transact }, visitor, confirm);
+}
+
+/** The error for a confirmation without the code of the second factor. */
+export function missingCode(): AppError {
+  const message = "Enter a code from your authenticator app, or a recovery code.";
+  return new AppError("BAD_REQUEST", { issues: [{ path: "code", code: "required", message }] });
 }
 
 /**

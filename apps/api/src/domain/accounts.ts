@@ -56,17 +56,30 @@ export async function createAccount(
       passwordHash: account.passwordHash,
     });
     if (!userId) throw new AppError("CONFLICT", { message: "This email address already has an account." });
-    const name = account.workspaceName ?? `${account.name}’s workspace`;
     const { kind, ...place } = from;
     const origin = { actor: kind === "session" ? { kind, userId, isFresh: true } : { kind }, ...place };
-    const { id: workspaceId } = await createWorkspace(
-      trx,
-      { name, ownerId: userId, origin },
-      defaultQuotas, // A new user owns no workspace, so the quota can't be exceeded.
-    );
+    const workspaceId = await addFirstWorkspace(trx, { ...account, userId, origin });
     if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
     return { userId, workspaceId };
   });
+}
+
+/** Creates the first workspace of a new user. Its name is made from the user's name by default. */
+export async function addFirstWorkspace(
+  trx: Trx,
+  {
+    userId,
+    name,
+    workspaceName = `${name}’s workspace`,
+    origin,
+  }: Pick<NewAccount, "name" | "workspaceName"> & { readonly userId: UserId; readonly origin: Origin },
+): Promise<WorkspaceId> {
+  const { id } = await createWorkspace(
+    trx,
+    { name: workspaceName, ownerId: userId, origin },
+    defaultQuotas, // A new user owns no workspace, so the quota can't be exceeded.
+  );
+  return id;
 }
 
 const passwordAdvice = {

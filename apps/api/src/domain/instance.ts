@@ -5,6 +5,7 @@ import type { Sessions } from "@latchkey/auth/sessions";
 import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
+import type { OpenidProvider } from "./openid-provider.ts";
 import type { Quotas } from "./quotas.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
 
@@ -26,6 +27,8 @@ export interface Instance {
   readonly baseUrl: string;
   /** The origin of passkeys; undefined if browsers offer none to this instance. */
   readonly relyingParty: RelyingParty | undefined;
+  /** The OpenID provider with which people can sign in; undefined without one. */
+  readonly openid: OpenidProvider | undefined;
   /** Created once at the start, rather than for each response. */
   readonly configuration: PublicConfiguration;
   readonly quotas: Quotas;
@@ -40,7 +43,7 @@ export interface Instance {
 }
 
 /** The ways to sign in. */
-export const authProviders = ["password", "passkey"] as const;
+export const authProviders = ["password", "passkey", "openid"] as const;
 
 /** The configuration of an instance that needs no authentication. */
 export interface PublicConfiguration {
@@ -57,13 +60,18 @@ export function describeInstance({
   baseUrl,
   version,
   registration,
-}: Pick<PublicConfiguration, "baseUrl" | "version" | "registration">): PublicConfiguration {
+  hasOpenid,
+}: Pick<PublicConfiguration, "baseUrl" | "version" | "registration"> & {
+  /** Whether people can sign in with an OpenID provider. */
+  readonly hasOpenid: boolean;
+}): PublicConfiguration {
+  const isAvailable = { password: true, passkey: relyingPartyOf(baseUrl) !== undefined, openid: hasOpenid };
   return {
     name: "Latchkey",
     version,
     baseUrl,
     registration,
-    authProviders: relyingPartyOf(baseUrl) ? [...authProviders] : ["password"],
+    authProviders: authProviders.filter((provider) => isAvailable[provider]),
     documentationUrl: `${baseUrl}/docs`,
     openapiUrl: `${baseUrl}/openapi.json`,
   };

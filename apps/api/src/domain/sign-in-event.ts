@@ -5,9 +5,14 @@ export type SignInEvent = { readonly address: string | null; readonly requestId:
   | { readonly kind: "signed-in" | "signed-up" | "second-factor-failed"; readonly userId: UserId }
   | {
       readonly kind: "sign-in-failed";
-      readonly reason: "wrong-password" | "disabled" | "unknown-account" | "passkey";
+      readonly reason: "wrong-password" | "disabled" | "unknown-account" | "passkey" | "openid";
       /** Undefined for an email address without an account, and for an unknown passkey. */
       readonly userId: UserId | undefined;
+    }
+  | {
+      readonly kind: "openid-failed";
+      /** A message of the provider or about the connection to it, without the data of a person. */
+      readonly problem: string;
     }
   | {
       readonly kind: "sign-in-throttled" | "code-throttled" | "sign-up-throttled";

@@ -149,7 +149,7 @@ export async function completeSignIn(
     readonly visitor: Visitor;
     readonly kind: "signed-in" | "signed-up";
     /** What was used besides the password, or instead of it. */
-    readonly factor?: "totp" | "recovery-code" | "passkey";
+    readonly factor?: "totp" | "recovery-code" | "passkey" | "openid";
   },
 ): Promise<DeviceSession> {
   const { address, requestId } = visitor;

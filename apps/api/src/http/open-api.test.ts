@@ -12,6 +12,7 @@ const configuration = describeInstance({
   baseUrl: "https://keys.example.com",
   version: "1.2.3",
   registration: "open",
+  hasOpenid: false,
 });
 const instance = { configuration } as Instance; // The tests use only these members.
 const serve = openApi({ instance, recorder: { record: () => undefined } });

@@ -25,6 +25,8 @@ const table = readTable(`
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
   session.enterCode                       UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED
+  session.startOpenid                     NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  session.signInWithOpenid                NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.startPasskey                    ok            ok         ok         ok         ok         ok         ok
   session.signInWithPasskey               UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED
   session.requestResetLink                CONFLICT      CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
@@ -42,6 +44,12 @@ const table = readTable(`
   account.delete                          UNAUTHORIZED  CONFLICT   ok         ok         ok         ok         ok
   account.startPasskey                    UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
   account.confirmPasskey                  UNAUTHORIZED  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST  BAD_REQUEST
+  account.signInMethods                   UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.setPassword                     UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
+  account.startOpenid                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  account.linkOpenid                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  account.unlinkOpenid                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  account.confirmOpenid                   UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -230,6 +238,9 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   // No sign-in is pending.
   "session.enterCode": { input: () => ({ code: "123456" }) },
+  // The instance has no OpenID provider.
+  "session.startOpenid": {},
+  "session.signInWithOpenid": { input: () => ({ code: "code", state: "state" }) },
   "session.startPasskey": {
     input: () => ({ isSecondFactor: false }),
     effect: () => ({ added: { verifications: [{ value: "sign-in" }] } }),
@@ -289,6 +300,13 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "account.startPasskey": {},
   "account.confirmPasskey": { input: () => ({ response: unknownPasskey }) },
+  "account.signInMethods": { shows: () => ['"hasPassword":true', '"openid":null'] },
+  // Everyone has a password.
+  "account.setPassword": { input: () => ({ newPassword: "seven bridges over the river" }) },
+  "account.startOpenid": { input: () => ({ use: "confirmation" }) },
+  "account.linkOpenid": { input: () => ({ code: "code", state: "state" }) },
+  "account.unlinkOpenid": {},
+  "account.confirmOpenid": { input: () => ({ code: "code", state: "state" }) },
   "account.sessions": { shows: () => ['"isCurrent":true'] },
   // No session has the ID of a user.
   "account.endSession": {

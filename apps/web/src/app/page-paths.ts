@@ -6,6 +6,7 @@
 export const pagePaths = [
   "/",
   "/sign-in",
+  "/sign-in/openid",
   "/sign-up",
   "/forgot-password",
   "/reset-password",

@@ -76,6 +76,29 @@ const signInRoute = createRoute({
   pendingComponent: SessionSkeleton,
 });
 
+interface OpenidSearch {
+  readonly code?: string;
+  readonly state?: string;
+  readonly iss?: string;
+}
+
+/** What the OpenID provider adds to the URL. */
+function parseOpenidSearch({ code, state, iss }: Record<string, unknown>): OpenidSearch {
+  return {
+    ...(typeof code === "string" && { code }),
+    ...(typeof state === "string" && { state }),
+    ...(typeof iss === "string" && { iss }),
+  };
+}
+
+const openidRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/sign-in/openid",
+  validateSearch: parseOpenidSearch,
+  component: lazyRouteComponent(() => import("../features/session/openid-page.tsx"), "OpenidPage"),
+  pendingComponent: SessionSkeleton,
+});
+
 const signUpRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sign-up",
@@ -328,6 +351,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   signUpRoute,
   forgotPasswordRoute,
+  openidRoute,
   resetPasswordRoute,
   confirmEmailRoute,
   invitationRoute,

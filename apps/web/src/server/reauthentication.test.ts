@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { createLinks } from "./links.ts";
 import { onReauthentication } from "./reauthentication.ts";
 
-const message = "Confirm your password to continue.";
+const message = "Confirm that it’s you to continue.";
 const rejection = {
   error: {
     message,

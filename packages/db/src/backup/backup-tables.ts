@@ -15,6 +15,7 @@ export const backupTables = [
   "totp_factors",
   "recovery_codes",
   "passkeys",
+  "identities",
   "verifications",
   "throttle_buckets",
   "idempotency_records",

@@ -56,6 +56,9 @@ export async function fill(db: Db): Promise<void> {
     insert into passkeys (id, user_id, credential_id, public_key, sign_count, transports, name)
     select id, id, email, sha256(email::bytea), 4294967295, '{internal,hybrid}', name from users`.execute(db);
   await sql`
+    insert into identities (issuer, subject, user_id, email)
+    select 'https://id.example.com', id::text, id, email from users`.execute(db);
+  await sql`
     insert into verifications (id, identifier, value, expires_at) values (gen_random_uuid(), '\\.', '', now())`.execute(
     db,
   );

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
+import { goToProvider } from "../../server/openid.ts";
 import { canUsePasskeys } from "../../server/passkey-support.ts";
 import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
@@ -30,6 +31,10 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
   const { data: factors } = useQuery(
     trpc.factors.get.queryOptions(undefined, { enabled: answer !== undefined }),
   );
+  const { data: methods } = useQuery(
+    trpc.account.signInMethods.queryOptions(undefined, { enabled: answer !== undefined }),
+  );
+  const hasPassword = methods?.hasPassword ?? true;
   const hasPasskeys = factors !== undefined && factors.passkeys.length > 0;
   const hasFactor = hasPasskeys || (factors !== undefined && factors.totpSince !== null);
   const form = useForm({
@@ -52,7 +57,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
         form.reset();
         confirm.reset();
       }}
-      title={hasFactor ? "Confirm that it’s you" : "Confirm your password"}
+      title={hasFactor || !hasPassword ? "Confirm that it’s you" : "Confirm your password"}
       size={480}
     >
       <form
@@ -63,7 +68,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
         )}
       >
         <p className={classes.words}>
-          {hasFactor
+          {hasFactor || !hasPassword
             ? "You last did so more than 15 minutes ago, and this change needs it again."
             : "You entered it more than 15 minutes ago, and this change needs it again."}
         </p>
@@ -77,26 +82,65 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
         )}
         {/* Tells password managers which account the password is for. */}
         <input type="text" autoComplete="username" value={email} readOnly hidden />
-        <SecretField
-          {...form.getInputProps("password")}
-          key={form.key("password")}
-          label="Password"
-          autoComplete="current-password"
-          required
-          data-autofocus
-        />
-        {hasFactor && <CodeField {...form.getInputProps("code")} key={form.key("code")} mt={16} />}
+        {hasPassword && (
+          <>
+            <SecretField
+              {...form.getInputProps("password")}
+              key={form.key("password")}
+              label="Password"
+              autoComplete="current-password"
+              required
+              data-autofocus
+            />
+            {hasFactor && <CodeField {...form.getInputProps("code")} key={form.key("code")} mt={16} />}
+          </>
+        )}
+        {methods?.openid?.identity && <ProviderButton name={methods.openid.name} />}
         {hasPasskeys && <PasskeyButton onConfirmed={() => answer?.(true)} />}
         <Group justify="flex-end" gap={8} mt={16}>
           <Button variant="default" onClick={onClose} disabled={confirm.isPending}>
             Cancel
           </Button>
-          <BusyButton type="submit" loading={confirm.isPending}>
-            Confirm
-          </BusyButton>
+          {hasPassword && (
+            <BusyButton type="submit" loading={confirm.isPending}>
+              Confirm
+            </BusyButton>
+          )}
         </Group>
       </form>
     </Modal>
+  );
+}
+
+/** Confirms by another sign-in with the OpenID provider, which leaves the page and returns to it. */
+function ProviderButton({ name }: { readonly name: string }): ReactElement {
+  const start = useMutation(
+    trpc.account.startOpenid.mutationOptions({
+      onSuccess: ({ url }) => {
+        const { pathname, search } = window.location;
+        goToProvider(url, { use: "confirmation", next: pathname + search });
+      },
+    }),
+  );
+  const failure = start.error ? describeFailure(start.error) : undefined;
+  return (
+    <>
+      {failure && (
+        <div className={classes.failure}>
+          <FormFailure message={failure.message} requestId={failure.requestId} />
+        </div>
+      )}
+      <Button
+        variant="default"
+        fullWidth
+        mt={16}
+        loading={start.isPending || start.isSuccess}
+        onClick={() => start.mutate({ use: "confirmation" })}
+      >
+        {`Confirm with ${name}`}
+      </Button>
+      <p className={classes.words}>You return to this page, without what you entered, and can try again.</p>
+    </>
   );
 }
 

@@ -7,7 +7,7 @@ import { Section } from "../../ui/section.tsx";
 import { DeleteAccountSection } from "./delete-account-section.tsx";
 import { EmailForm } from "./email-form.tsx";
 import { NameForm } from "./name-form.tsx";
-import { PasswordForm } from "./password-form.tsx";
+import { PasswordSection } from "./password-section.tsx";
 
 const route = getRouteApi("/app");
 
@@ -38,7 +38,7 @@ export function ProfilePage(): ReactElement {
       </Section>
       <Section title="Password">
         <div className={sectionClasses.box}>
-          <PasswordForm email={user.email} />
+          <PasswordSection email={user.email} />
         </div>
       </Section>
       <DeleteAccountSection user={user} />

@@ -25,6 +25,12 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return ["Created a link for a new password"];
     case "password.reset-link-emailed":
       return ["Emailed you a link for a new password"];
+    case "password.set":
+      return ["Set a password and ended your other sessions"];
+    case "identity.linked":
+      return ["Linked ", quote(after?.provider), " to sign in with it"];
+    case "identity.unlinked":
+      return ["Unlinked ", quote(before?.provider)];
     case "totp.enabled":
       return ["Set up an authenticator app and ended your other sessions"];
     case "totp.disabled":
@@ -57,6 +63,7 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
 function describeFactor(factor: unknown): string {
   if (factor === "totp") return " and a code";
   if (factor === "passkey") return " and a passkey";
+  if (factor === "openid") return " through the OpenID provider";
   return factor === "recovery-code" ? " and a recovery code" : "";
 }
 

@@ -22,6 +22,7 @@ import { describeAccountEvent } from "./describe-account-event.ts";
 import { FactorsSection } from "./factors-section.tsx";
 import classes from "./security-page.module.css";
 import { SessionsSection } from "./sessions-section.tsx";
+import { SignInMethodsSection } from "./sign-in-methods-section.tsx";
 
 const route = getRouteApi("/app");
 
@@ -121,6 +122,7 @@ export function SecurityPage(): ReactElement {
         title="Security"
         explanation="Your second factors, your sessions, and what happened to your account and your API keys."
       />
+      <SignInMethodsSection />
       <FactorsSection />
       <SessionsSection />
       <Section title="Security log" isWide>

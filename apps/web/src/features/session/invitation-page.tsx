@@ -25,6 +25,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
 import { LinkFailure } from "./link-failure.tsx";
+import { OpenidSignIn } from "./openid-sign-in.tsx";
 import { SecondFactorForm } from "./second-factor-form.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
@@ -232,6 +233,7 @@ function SignInForm({
       <BusyButton type="submit" loading={signIn.isPending}>
         Sign in and join
       </BusyButton>
+      <OpenidSignIn next={`/invitation#${token}`} invitation={token} />
     </form>
   );
 }
@@ -294,6 +296,7 @@ function SignUpForm({ token, email }: FormProps): ReactElement {
       <BusyButton type="submit" loading={signUp.isPending}>
         Create account and join
       </BusyButton>
+      <OpenidSignIn next={`/invitation#${token}`} invitation={token} />
     </form>
   );
 }

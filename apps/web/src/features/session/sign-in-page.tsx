@@ -12,6 +12,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
+import { OpenidSignIn } from "./openid-sign-in.tsx";
 import { PasskeySignIn } from "./passkey-sign-in.tsx";
 import { SecondFactorForm } from "./second-factor-form.tsx";
 import classes from "./session-frame.module.css";
@@ -89,6 +90,7 @@ export function SignInPage(): ReactElement {
           Sign in
         </BusyButton>
         <PasskeySignIn isSecondFactor={false} onSession={completeSignIn} />
+        <OpenidSignIn next={next} />
       </form>
       <p className={classes.other}>
         {isFresh ? "This instance has no accounts yet." : "New here?"}{" "}

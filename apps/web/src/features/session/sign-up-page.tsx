@@ -14,6 +14,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { EmailField } from "./email-field.tsx";
+import { OpenidSignIn } from "./openid-sign-in.tsx";
 
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
@@ -117,6 +118,7 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
       <BusyButton type="submit" loading={signUp.isPending}>
         Create account
       </BusyButton>
+      <OpenidSignIn next={next} />
     </form>
   );
 }

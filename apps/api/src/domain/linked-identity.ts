@@ -1,0 +1,139 @@
+import type { SessionUser } from "@latchkey/auth/sessions";
+import {
+  deleteIdentity,
+  findIdentity,
+  findIdentityUser,
+  type Identity,
+  insertIdentity,
+} from "@latchkey/db/identities";
+import type { UserId } from "@latchkey/db/ids";
+import type { Db, Trx } from "@latchkey/db/schema";
+import { hasSecondFactor } from "@latchkey/db/second-factors";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { recordAuthentication } from "@latchkey/db/sessions";
+import { findPasswordHash } from "@latchkey/db/users";
+import { AppError } from "@latchkey/errors";
+import { type AccountEdit, lockAccount, missingCode } from "./account.ts";
+import { checkCode } from "./factor-codes.ts";
+import type { Instance } from "./instance.ts";
+import { completeOpenid } from "./openid-attempts.ts";
+import { type OpenidResponse, requireOpenid } from "./openid-provider.ts";
+import { requireFresh } from "./require-fresh.ts";
+import type { Visitor } from "./sign-in-attempts.ts";
+
+/** The identity at the OpenID provider that a user has linked with their account. */
+
+type OpenidInstance = Pick<Instance, "openid" | "report" | "signInThrottle" | "factorSecrets">;
+
+/** A signed-in user, who reads and changes within their limits. */
+interface SignedIn {
+  readonly user: SessionUser;
+  readonly edit: AccountEdit;
+  readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
+  readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
+}
+
+interface Attempt {
+  readonly token: string | undefined;
+  readonly response: OpenidResponse;
+}
+
+/** How a user can sign in, besides passkeys. */
+export interface SignInMethods {
+  readonly hasPassword: boolean;
+  /** Null if the instance has no provider. */
+  readonly openid: { readonly name: string; readonly identity: Identity | null } | null;
+}
+
+export async function findSignInMethods(
+  db: Db,
+  { openid }: Pick<Instance, "openid">,
+  userId: UserId,
+): Promise<SignInMethods> {
+  const hasPassword = (await findPasswordHash(db, userId)) !== undefined;
+  if (!openid) return { hasPassword, openid: null };
+  const identity = (await findIdentity(db, userId, openid.issuer)) ?? null;
+  return { hasPassword, openid: { name: openid.name, identity } };
+}
+
+/**
+ * Links an identity with the signed-in user, whatever its email address is.
+ * @throws {AppError} CONFLICT if it is linked with another account, or the user has linked another one; FORBIDDEN without a
+ *   recent authentication; as {@link completeOpenid}.
+ */
+export async function linkIdentity(
+  instance: OpenidInstance,
+  { edit, read, transact }: SignedIn,
+  attempt: Attempt,
+  visitor: Visitor,
+): Promise<void> {
+  const { userId, sessionId, origin } = edit;
+  requireFresh(origin);
+  const { name } = requireOpenid(instance);
+  const use = { kind: "link", sessionId } as const;
+  const claims = await completeOpenid({ ...instance, read, transact }, use, attempt, visitor);
+  await transact(async (trx) => {
+    await lockAccount(trx, edit);
+    if (!(await insertIdentity(trx, userId, { ...claims, email: claims.email ?? null }))) {
+      const isOwn = (await findIdentityUser(trx, claims)) === userId;
+      if (isOwn) return;
+      const message = `This identity at ${name} is linked with another account, or you have linked another identity. Unlink that one first.`;
+      throw new AppError("CONFLICT", { message });
+    }
+    await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });
+  });
+}
+
+/**
+ * Unlinks the identity of the signed-in user. Only a user with a password can, who then still can sign in: a passkey alone
+ * could be lost.
+ * @throws {AppError} CONFLICT without a password; NOT_FOUND without an identity; FORBIDDEN without a recent authentication.
+ */
+export async function unlinkIdentity(
+  trx: Trx,
+  instance: Pick<Instance, "openid">,
+  edit: AccountEdit,
+): Promise<void> {
+  const { userId, origin } = edit;
+  const { name, issuer } = requireOpenid(instance);
+  requireFresh(origin);
+  await lockAccount(trx, edit);
+  if ((await findPasswordHash(trx, userId)) === undefined) {
+    const message = `You have no password, so you couldn’t sign in without ${name}. Set a password first.`;
+    throw new AppError("CONFLICT", { message });
+  }
+  if (!(await deleteIdentity(trx, userId, issuer))) {
+    throw new AppError("NOT_FOUND", { message: `Your account is not linked with ${name}.` });
+  }
+  await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before: { provider: name } });
+}
+
+/**
+ * Lets the session make sensitive changes for 15 minutes, after its user has authenticated at the provider again and, if the
+ * user has a second factor, entered a code.
+ * @throws {AppError} BAD_REQUEST with an issue for `code` if it is wrong or missing, which leaves the attempt open only if it
+ *   is missing; FORBIDDEN for an identity of another user; as {@link completeOpenid}.
+ */
+export async function confirmWithOpenid(
+  instance: OpenidInstance,
+  { user, edit, read, transact }: SignedIn,
+  { factorCode: code, ...attempt }: Attempt & { readonly factorCode: string | undefined },
+  visitor: Visitor,
+): Promise<void> {
+  const { sessionId } = edit;
+  const { name } = requireOpenid(instance);
+  const hasFactor = await read((db) => hasSecondFactor(db, user.id));
+  if (hasFactor && code === undefined) throw missingCode();
+  const use = { kind: "confirmation", sessionId } as const;
+  const claims = await completeOpenid({ ...instance, read, transact }, use, attempt, visitor);
+  const confirm = async (trx: Trx) => {
+    await lockAccount(trx, edit);
+    if ((await findIdentityUser(trx, claims)) !== user.id) {
+      const message = `You signed in with an identity at ${name} that isn’t linked with your account.`;
+      throw new AppError("FORBIDDEN", { message });
+    }
+    await recordAuthentication(trx, sessionId);
+  };
+  if (hasFactor && code !== undefined) await checkCode(instance, { user, code, transact }, visitor, confirm);
+  else await transact(confirm);
+}

@@ -1,0 +1,235 @@
+import { SecondFactorRequiredError } from "@latchkey/auth/better-auth-call";
+import { readUserAgent } from "@latchkey/auth/user-agent";
+import { findIdentityUser, insertIdentity, recordIdentityUse } from "@latchkey/db/identities";
+import type { UserId } from "@latchkey/db/ids";
+import { lockUsers } from "@latchkey/db/members";
+import type { Trx } from "@latchkey/db/schema";
+import { findFactorKinds } from "@latchkey/db/second-factors";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { findUserByEmail, getUser, hasVerifiedEmail, insertUser } from "@latchkey/db/users";
+import { AppError } from "@latchkey/errors";
+import { addFirstWorkspace } from "./accounts.ts";
+import type { Instance } from "./instance.ts";
+import { acceptInvitation } from "./invitations.ts";
+import { completeOpenid } from "./openid-attempts.ts";
+import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
+import { createPendingSignIn } from "./pending-sign-in.ts";
+import { completeSignIn, type SignInResult } from "./sign-in.ts";
+import { refundUnchecked, takeSignUpAttempt, type Visitor } from "./sign-in-attempts.ts";
+
+/** The person whom the provider signed in. */
+interface Person extends OpenidClaims {
+  /** In lower case; undefined unless the provider has verified it. */
+  readonly verifiedEmail: string | undefined;
+  /** The name for a new account. */
+  readonly accountName: string;
+}
+
+/** What the API made of the claims: it checks the email address and the name as it checks those of a form. */
+export type ReadPerson = (claims: OpenidClaims) => Person;
+
+export type OpenidSignIn = SignInResult & { readonly isNewAccount: boolean };
+
+/**
+ * Signs in the user with whom the identity is linked, or else the user with its email address if both the provider and
+ * this instance have verified the address, or else a new user.
+ * @param attempt.invitation the token of an invitation, with which a new user joins.
+ * @throws {AppError} UNAUTHORIZED as {@link completeOpenid}, and for a disabled user; FORBIDDEN if the identity can't be
+ *   linked or registration doesn't allow a new account; TOO_MANY_REQUESTS; as {@link acceptInvitation}.
+ */
+export async function signInWithOpenid(
+  instance: Instance,
+  attempt: {
+    readonly token: string | undefined;
+    readonly response: OpenidResponse;
+    readonly invitation: string | undefined;
+    readonly readPerson: ReadPerson;
+  },
+  visitor: Visitor,
+): Promise<OpenidSignIn> {
+  const { db, sessions } = instance;
+  const access = {
+    ...instance,
+    transact: transactOf(instance),
+    read: (work) => work(db),
+  } satisfies Parameters<typeof completeOpenid>[0];
+  const person = attempt.readPerson(await completeOpenid(access, { kind: "sign-in" }, attempt, visitor));
+  const { userId, isNewAccount } = await findOrCreateUser(instance, person, attempt.invitation, visitor);
+  try {
+    const session = await sessions.open(userId, visitor);
+    const kind = isNewAccount ? "signed-up" : "signed-in";
+    const completed = await completeSignIn(instance, session, { visitor, kind, factor: "openid" });
+    return { kind: "signed-in", session: completed, isNewAccount };
+  } catch (error) {
+    if (!(error instanceof SecondFactorRequiredError)) throw error;
+    const pending = await createPendingSignIn(db, userId);
+    const factors = await findFactorKinds(db, userId);
+    return { kind: "second-factor-required", pending, factors, isNewAccount };
+  }
+}
+
+type FoundUser = { readonly userId: UserId; readonly isNewAccount: boolean };
+
+async function findOrCreateUser(
+  instance: Instance,
+  person: Person,
+  invitation: string | undefined,
+  visitor: Visitor,
+): Promise<FoundUser> {
+  const { db } = instance;
+  const known = await findIdentityUser(db, person);
+  if (known) {
+    await useIdentity(instance, known, person, visitor);
+    return { userId: known, isNewAccount: false };
+  }
+  const { verifiedEmail: email } = person;
+  const { name } = requireOpenid(instance);
+  if (email === undefined) {
+    const message = `${name} doesn’t share a verified email address of you. Verify it there, or sign in another way.`;
+    throw await rejected(instance, { message, userId: undefined }, visitor);
+  }
+  const user = await findUserByEmail(db, email);
+  if (user) {
+    await linkByEmail(instance, { userId: user.id, email }, person, visitor);
+    return { userId: user.id, isNewAccount: false };
+  }
+  return {
+    userId: await createUser(instance, { ...person, email }, invitation, visitor),
+    isNewAccount: true,
+  };
+}
+
+async function useIdentity(
+  instance: Instance,
+  userId: UserId,
+  person: Person,
+  visitor: Visitor,
+): Promise<void> {
+  const isUsed = await instance.db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    if ((await getUser(trx, userId)).isDisabled) return false;
+    return await recordIdentityUse(trx, userId, person);
+  });
+  if (!isUsed) throw await rejectedUser(instance, userId, visitor);
+}
+
+/**
+ * Links the identity with the user who has its email address. Without a verification here, somebody else may have signed up
+ * with the address and know the password.
+ */
+async function linkByEmail(
+  instance: Instance,
+  { userId, email }: { readonly userId: UserId; readonly email: string },
+  person: Person,
+  visitor: Visitor,
+): Promise<void> {
+  const { address, requestId } = visitor;
+  const { name } = requireOpenid(instance);
+  const result = await instance.db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    const user = await getUser(trx, userId);
+    if (user.isDisabled) return "disabled";
+    if (user.email !== email || !(await hasVerifiedEmail(trx, userId))) return "unverified";
+    if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
+    await recordIdentityUse(trx, userId, person);
+    const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
+    await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });
+    return "linked";
+  });
+  switch (result) {
+    case "linked":
+      return;
+    case "disabled":
+      throw await rejectedUser(instance, userId, visitor);
+    case "unverified": {
+      const message = `Your email address already has an account, which isn’t linked with ${name}. Sign in to it another way, then link ${name} under Account → Security.`;
+      throw await rejected(instance, { message, userId }, visitor);
+    }
+    case "other-identity": {
+      const message = `Your email address has an account that is linked with another identity at ${name}. Sign in to it another way, then unlink that identity under Account → Security.`;
+      throw await rejected(instance, { message, userId }, visitor);
+    }
+    default:
+      throw new Error(result satisfies never);
+  }
+}
+
+/** Creates a user without a password, with a first workspace or as a member of the workspace of the invitation. */
+async function createUser(
+  instance: Instance,
+  person: Person & { readonly email: string },
+  invitation: string | undefined,
+  visitor: Visitor,
+): Promise<UserId> {
+  const { db, configuration, quotas } = instance;
+  const { email, accountName } = person;
+  const { registration } = configuration;
+  if (registration === "closed" || (registration === "invite" && invitation === undefined)) {
+    const message =
+      registration === "closed"
+        ? "This instance does not accept sign-ups. Ask its operator for an account."
+        : "You need an invitation to sign up on this instance. Open the link in your invitation, and sign in there.";
+    throw await rejected(instance, { message, userId: undefined }, visitor);
+  }
+  const attempt = await takeSignUpAttempt(instance, visitor);
+  const { address, requestId } = visitor;
+  return await db
+    .transaction()
+    .execute(async (trx) => {
+      const userId = await insertUser(trx, { email, name: accountName, isEmailVerified: true });
+      const isLinked = userId && (await insertIdentity(trx, userId, person));
+      if (!userId || !isLinked) {
+        const message = "This account has just been created. Sign in again.";
+        throw new AppError("CONFLICT", { message });
+      }
+      await joinOrCreate(trx, userId);
+      return userId;
+    })
+    .catch(async (error: unknown) => {
+      await refundUnchecked(attempt);
+      throw error;
+    });
+
+  async function joinOrCreate(trx: Trx, userId: UserId): Promise<void> {
+    if (invitation !== undefined) {
+      await acceptInvitation(trx, invitation, { userId, email, address, requestId }, quotas);
+      return;
+    }
+    const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
+    await addFirstWorkspace(trx, { userId, name: accountName, origin });
+  }
+}
+
+/** The error for a user who may not sign in, which doesn't say why. */
+async function rejectedUser(instance: Instance, userId: UserId, visitor: Visitor): Promise<AppError> {
+  const { name } = requireOpenid(instance);
+  const message = `You can’t sign in with ${name}. Ask the operator of this instance.`;
+  await reportRejection(instance, userId, visitor);
+  return new AppError("UNAUTHORIZED", { message });
+}
+
+async function rejected(
+  instance: Instance,
+  { message, userId }: { readonly message: string; readonly userId: UserId | undefined },
+  visitor: Visitor,
+): Promise<AppError> {
+  await reportRejection(instance, userId, visitor);
+  return new AppError("FORBIDDEN", { message });
+}
+
+async function reportRejection(
+  { db, report }: Instance,
+  userId: UserId | undefined,
+  { address, requestId, headers }: Visitor,
+): Promise<void> {
+  report({ kind: "sign-in-failed", reason: "openid", userId, address, requestId });
+  if (userId === undefined) return;
+  const origin = { actor: { kind: "session", userId, isFresh: false }, address, requestId } as const;
+  const event = { userId, action: "sign-in.failed", userAgent: readUserAgent(headers) } as const;
+  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
+}
+
+/** Runs changes of a visitor, who has no user yet. */
+export function transactOf({ db }: Pick<Instance, "db">) {
+  return <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => db.transaction().execute(work);
+}

@@ -1,0 +1,280 @@
+import { TOTP } from "otpauth";
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Answer, callProcedure, findSignedIn, signUp } from "../support/account.ts";
+import { open } from "../support/inspection.ts";
+import { passProvider, startProvider, type TestProvider } from "../support/openid-provider.ts";
+import { connectionTo } from "../support/postmaster.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
+import type { Variables } from "../support/product.ts";
+import type { TestInstance } from "../support/test-instance.ts";
+
+// People sign in with a real OpenID provider, by the calls that the web app makes.
+
+let provider: TestProvider;
+let instance: TestInstance;
+let node: Awaited<ReturnType<TestInstance["start"]>>;
+let baseUrl: string;
+let database: pg.Client;
+
+beforeAll(async () => {
+  provider = await startProvider();
+  instance = await createPreparedInstance(provider.variables);
+  node = await instance.start();
+  ({ baseUrl } = node);
+  provider.register(baseUrl);
+  database = await open(await connectionTo(instance.cluster));
+  // The first account is the operator's.
+  await signUp(baseUrl, "operator@example.com");
+});
+afterAll(async () => {
+  await database?.end();
+  await instance?.close();
+  await provider?.stop();
+});
+
+/** Restarts the node at the same address. Its Postgres restarts with it. */
+async function restart(variables: Variables = {}): Promise<void> {
+  await database.end();
+  await node.stop();
+  node = await instance.start({ PORT: new URL(baseUrl).port, ...variables });
+  database = await open(await connectionTo(instance.cluster));
+}
+
+interface Start {
+  readonly url: string;
+  readonly cookie: string;
+}
+
+async function start(): Promise<Start> {
+  const { data, cookie = "" } = await callProcedure(baseUrl, {
+    path: "session.startOpenid",
+    kind: "mutation",
+  });
+  return { url: (data as { url: string }).url, cookie }; // The router's type for this procedure.
+}
+
+async function complete(
+  cookie: string,
+  callback: URL,
+  changes: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const { code, state, iss } = Object.fromEntries(callback.searchParams);
+  const input = { code, state, iss, ...changes };
+  const call = { path: "session.signInWithOpenid", kind: "mutation", input, cookie } as const;
+  return await callProcedure(baseUrl, call);
+}
+
+/** Signs in as a new browser. */
+async function enter(subject: string): Promise<Answer> {
+  const { url, cookie } = await start();
+  return await complete(cookie, await passProvider(url, subject));
+}
+
+async function countUsers(email: string): Promise<number> {
+  const { rows } = await database.query("select 1 from users where email = $1", [email]);
+  return rows.length;
+}
+
+test("a new person gets an account with a verified address, once, and the same one at the next sign-in", async () => {
+  const email = "ada.new@example.com";
+  provider.setClaims("ada", { email: "Ada.New@example.com", isEmailVerified: true });
+  expect(await enter("ada")).toMatchObject({
+    status: 200,
+    data: { isNewAccount: true, session: { user: { email, name: "Person ada" } } },
+  });
+  // The address at the provider no longer matters.
+  provider.setClaims("ada", { email: "operator@example.com", isEmailVerified: true });
+  expect(await enter("ada")).toMatchObject({
+    status: 200,
+    data: { isNewAccount: false, session: { user: { email } } },
+  });
+  const { rows } = await database.query("select email_verified from users where email = $1", [email]);
+  expect(rows).toEqual([{ email_verified: true }]);
+});
+
+test("a response is accepted once, with its state, from its provider, and in the browser that asked for it", async () => {
+  provider.setClaims("grace", { email: "grace@example.com", isEmailVerified: true });
+  const other = await start();
+  const { url, cookie } = await start();
+  const callback = await passProvider(url, "grace");
+  // Another browser's attempt has another state, nonce and verifier.
+  expect(await complete(other.cookie, callback)).toMatchObject({ code: "UNAUTHORIZED" });
+  expect(await complete("", callback)).toMatchObject({ code: "UNAUTHORIZED" });
+  expect(await countUsers("grace@example.com")).toBe(0);
+  expect(await complete(cookie, callback)).toMatchObject({ status: 200 });
+  expect(await complete(cookie, callback)).toMatchObject({ code: "UNAUTHORIZED" });
+
+  for (const changes of [{ state: "wrong" }, { code: "wrong" }, { iss: "https://elsewhere.example" }]) {
+    const attempt = await start();
+    const response = await passProvider(attempt.url, "grace");
+    expect(await complete(attempt.cookie, response, changes)).toMatchObject({ code: "UNAUTHORIZED" });
+    // A failed attempt is used up.
+    expect(await complete(attempt.cookie, response)).toMatchObject({ code: "UNAUTHORIZED" });
+  }
+});
+
+test("of concurrent completions, one succeeds", async () => {
+  provider.setClaims("twice", { email: "twice@example.com", isEmailVerified: true });
+  const { url, cookie } = await start();
+  const callback = await passProvider(url, "twice");
+  const answers = await Promise.all([1, 2, 3, 4].map(() => complete(cookie, callback)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+});
+
+test("the request for a code has PKCE, state and nonce, and leads back to the instance only", async () => {
+  const parameters = new URL((await start()).url).searchParams;
+  expect(parameters.get("code_challenge_method")).toBe("S256");
+  for (const name of ["code_challenge", "state", "nonce"]) expect(parameters.get(name)).toHaveLength(43);
+  expect(parameters.get("redirect_uri")).toBe(`${baseUrl}/sign-in/openid`);
+});
+
+test("an address that the provider has not verified creates and links nothing", async () => {
+  const email = "unverified@example.com";
+  provider.setClaims("unverified", { email, isEmailVerified: false });
+  expect(await enter("unverified")).toMatchObject({ code: "FORBIDDEN" });
+  expect(await countUsers(email)).toBe(0);
+  expect(await enter("without-email")).toMatchObject({ code: "FORBIDDEN" });
+});
+
+test("an account is linked by its address only if the address was verified here", async () => {
+  const account = await signUp(baseUrl, "local@example.com");
+  provider.setClaims("local", { email: account.email, isEmailVerified: true });
+  expect(await enter("local")).toMatchObject({ code: "FORBIDDEN" });
+  await database.query("update users set email_verified = true where email = $1", [account.email]);
+  expect(await enter("local")).toMatchObject({ data: { isNewAccount: false } });
+  // Another identity with the same address, such as that of a new employee, gets no access.
+  provider.setClaims("successor", { email: account.email, isEmailVerified: true });
+  expect(await enter("successor")).toMatchObject({ code: "FORBIDDEN" });
+  const { data } = await callProcedure(baseUrl, {
+    path: "securityLog.list",
+    kind: "query",
+    input: {},
+    cookie: account.cookie,
+  });
+  const actions = (data as { items: readonly { action: string }[] }).items.map(({ action }) => action);
+  expect(actions.slice(0, 4)).toEqual([
+    "sign-in.failed",
+    "sign-in.succeeded",
+    "identity.linked",
+    "sign-in.failed",
+  ]);
+});
+
+test("a disabled user can't sign in", async () => {
+  provider.setClaims("disabled", { email: "disabled@example.com", isEmailVerified: true });
+  await enter("disabled");
+  await database.query("update users set disabled_at = now() where email = 'disabled@example.com'");
+  expect(await enter("disabled")).toMatchObject({ code: "UNAUTHORIZED" });
+});
+
+test("a user without a password can't unlink the identity until they set a password", async () => {
+  provider.setClaims("solo", { email: "solo@example.com", isEmailVerified: true });
+  const session = readSession(await enterWithCookies("solo"));
+  const call = (path: string, input?: unknown) =>
+    callProcedure(baseUrl, { path, kind: "mutation", input, cookie: session });
+  expect(await call("account.unlinkOpenid", {})).toMatchObject({ code: "CONFLICT" });
+  expect(await call("account.setPassword", { newPassword: "twelve horses and a ladder" })).toMatchObject({
+    status: 200,
+  });
+  expect(await call("account.setPassword", { newPassword: "twelve horses and a fence" })).toMatchObject({
+    code: "CONFLICT",
+  });
+  expect(await call("account.unlinkOpenid", {})).toMatchObject({ status: 200 });
+  // The address is verified, so that the next sign-in links it again.
+  expect(await enter("solo")).toMatchObject({ data: { isNewAccount: false } });
+});
+
+/** Signs in and returns the response, for its cookies. */
+async function enterWithCookies(subject: string): Promise<Response> {
+  const { url, cookie } = await start();
+  const callback = await passProvider(url, subject);
+  return await fetch(new URL("/trpc/session.signInWithOpenid", baseUrl), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Cookie: cookie },
+    body: JSON.stringify(Object.fromEntries(callback.searchParams)),
+  });
+}
+
+function readSession(response: Response): string {
+  const cookies = response.headers.getSetCookie().map((cookie) => cookie.split(";")[0] ?? "");
+  return cookies.find((cookie) => cookie.startsWith("latchkey-session")) ?? "";
+}
+
+test("a user with a second factor enters it after the provider, and for a confirmation too", async () => {
+  provider.setClaims("careful", { email: "careful@example.com", isEmailVerified: true });
+  const first = readSession(await enterWithCookies("careful"));
+  const call = (path: string, cookie: string, input: unknown = {}) =>
+    callProcedure(baseUrl, { path, kind: "mutation", input, cookie });
+  const created = await call("factors.createTotp", first);
+  const { secret } = created.data as { secret: string }; // The router's type for this procedure.
+  const codeIn = (steps: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + steps * 30_000 });
+  expect(await call("factors.enableTotp", first, { code: codeIn(-1) })).toMatchObject({ status: 200 });
+
+  const response = await enterWithCookies("careful");
+  expect(await response.json()).toMatchObject({ result: { data: { secondFactor: { hasTotp: true } } } });
+  expect(readSession(response)).toBe("");
+  const pending = response.headers.getSetCookie().map((cookie) => cookie.split(";")[0]);
+  const entered = await fetch(new URL("/trpc/session.enterCode", baseUrl), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Cookie: pending.join("; ") },
+    body: JSON.stringify({ code: codeIn(0) }),
+  });
+  expect(readSession(entered)).not.toBe("");
+
+  const confirm = async (subject: string, factorCode: string) => {
+    const started = await call("account.startOpenid", first, { use: "confirmation" });
+    const { url } = started.data as { url: string }; // The router's type for this procedure.
+    const { code, state, iss } = Object.fromEntries((await passProvider(url, subject)).searchParams);
+    const cookie = `${first}; ${started.cookie}`;
+    const withoutCode = await call("account.confirmOpenid", cookie, { code, state, iss });
+    expect(withoutCode).toMatchObject({ code: "BAD_REQUEST" });
+    return await call("account.confirmOpenid", cookie, { code, state, iss, factorCode });
+  };
+  // A rejected confirmation leaves the code valid.
+  expect(await confirm("somebody-else", codeIn(1))).toMatchObject({ code: "FORBIDDEN" });
+  expect(await confirm("careful", codeIn(1))).toMatchObject({ status: 200 });
+});
+
+test("an instance with REGISTRATION=invite lets in only people with an invitation for their verified address", async () => {
+  const inviter = await signUp(baseUrl, "inviter@example.com");
+  const { data } = await callProcedure(baseUrl, {
+    path: "session.current",
+    kind: "query",
+    cookie: inviter.cookie,
+  });
+  const workspaceId = (data as { workspaces: readonly { id: string }[] }).workspaces[0]?.id;
+  const invite = async (email: string) => {
+    const input = { workspaceId, email, role: "member" };
+    const call = { path: "invitations.create", kind: "mutation", input, cookie: inviter.cookie } as const;
+    const { url } = (await callProcedure(baseUrl, call)).data as { url: string }; // The router's type.
+    return url.split("#")[1] ?? "";
+  };
+  const invitation = await invite("invited@example.com");
+  await restart({ REGISTRATION: "invite" });
+  provider.setClaims("invited", { email: "invited@example.com", isEmailVerified: true });
+  provider.setClaims("stranger", { email: "stranger@example.com", isEmailVerified: true });
+  const join = async (subject: string, token?: string) => {
+    const { url, cookie } = await start();
+    return await complete(cookie, await passProvider(url, subject), token ? { invitation: token } : {});
+  };
+  expect(await join("stranger")).toMatchObject({ code: "FORBIDDEN" });
+  expect(await join("stranger", invitation)).toMatchObject({ code: "FORBIDDEN" });
+  expect(await join("invited", "unknown")).toMatchObject({ code: "NOT_FOUND" });
+  expect(await join("invited")).toMatchObject({ code: "FORBIDDEN" });
+  expect(await countUsers("stranger@example.com")).toBe(0);
+  const joined = await join("invited", invitation);
+  expect(joined).toMatchObject({
+    data: { isNewAccount: true, session: { workspaces: [{ id: workspaceId }] } },
+  });
+  expect(await join("ada")).toMatchObject({ data: { isNewAccount: false } });
+});
+
+test("while the provider is down, the node works, and the sign-in page gets a message", async () => {
+  await provider.stop();
+  await restart();
+  const call = { path: "session.startOpenid", kind: "mutation" } as const;
+  expect(await callProcedure(baseUrl, call)).toMatchObject({ code: "CONFLICT", cookie: undefined });
+  expect(node.output()).toContain("the OpenID provider could not be used");
+  expect(await findSignedIn(baseUrl, await signUp(baseUrl, "later@example.com"))).toBe("later@example.com");
+});

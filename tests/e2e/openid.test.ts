@@ -1,0 +1,121 @@
+import type { Page } from "playwright-core";
+import { afterAll, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { startProvider } from "../support/openid-provider.ts";
+import { signUp, visitor } from "../support/visitor.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// People sign up and sign in with a real OpenID provider, which is another site than the product. Each test continues where
+// the previous one ended.
+
+const provider = await startProvider();
+afterAll(() => provider.stop());
+
+let page: Page;
+const name = "Example ID";
+
+const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
+  provider.register(baseUrl);
+  provider.setClaims("grace", { email: "grace@example.com", isEmailVerified: true });
+  ({ page } = await browser.open());
+}, provider.variables);
+
+/** Enters a name at the provider, and consents if it asks. */
+async function passProvider(subject: string): Promise<void> {
+  await page.locator("input[name=login]").fill(subject);
+  await page.locator("input[name=password]").fill("any");
+  await page.getByRole("button", { name: "Sign-in" }).click();
+}
+
+async function consent(): Promise<void> {
+  await page.getByRole("button", { name: "Continue" }).click();
+}
+
+async function signOut(): Promise<void> {
+  await page.getByRole("button", { name: /^Account menu|^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+}
+
+/** Makes the last authentication an hour old. */
+const age = () =>
+  environment.change(
+    "update sessions set created_at = created_at - interval '1 hour', authenticated_at = authenticated_at - interval '1 hour'",
+  );
+
+test("a person signs up and lands in a workspace of their own", async () => {
+  await page.goto(`${environment.baseUrl}/sign-up`);
+  await page.getByRole("button", { name: `Sign in with ${name}` }).waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: `Sign in with ${name}` }).click();
+  await passProvider("grace");
+  await consent();
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
+  expect(new URL(page.url()).search).toBe("");
+});
+
+test("they sign out, and sign in again to the page that they asked for", async () => {
+  await signOut();
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
+  await page.getByRole("button", { name: `Sign in with ${name}` }).click();
+  await page.getByRole("heading", { name: /API keys/, level: 1 }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/account/api-keys");
+});
+
+test("an old sign-in is confirmed at the provider, by authenticating again, before a key is created", async () => {
+  await age();
+  const create = async () => {
+    await page.getByRole("button", { name: "New API key" }).first().click();
+    await page.getByRole("dialog").getByLabel("Name").fill("CI");
+    await page.getByRole("button", { name: "Create key" }).click();
+  };
+  await create();
+  const dialog = page.getByRole("dialog", { name: "Confirm that it’s you" });
+  await dialog.getByRole("button", { name: `Confirm with ${name}` }).click();
+  // The person is still signed in at the provider, which asks for the password nevertheless.
+  await passProvider("grace");
+  await page.getByRole("heading", { name: /API keys/, level: 1 }).waitFor();
+  await create();
+  await page.getByText(/^lk_/).first().waitFor();
+});
+
+test("they can't unlink their only way to sign in, and can after setting a password", async () => {
+  await page.goto(`${environment.baseUrl}/account/security`);
+  await page.getByRole("button", { name: `Unlink ${name}` }).click();
+  await page.getByText("Set a password first.").waitFor();
+  await page.goto(`${environment.baseUrl}/account/profile`);
+  await page.getByLabel("New password").fill(visitor.password);
+  await page.getByRole("button", { name: "Set password" }).click();
+  await page.getByLabel("Current password").waitFor();
+  await page.goto(`${environment.baseUrl}/account/security`);
+  await page.getByRole("button", { name: `Unlink ${name}` }).click();
+  await page.getByRole("button", { name: `Link ${name}` }).waitFor();
+});
+
+test("a person with a password links an identity whose address is another one, and signs in with it", async () => {
+  await signOut();
+  await page.context().clearCookies();
+  await signUp(page, environment.baseUrl);
+  await page.goto(`${environment.baseUrl}/account/security`);
+  await page.getByRole("button", { name: `Link ${name}` }).click();
+  await passProvider("another-name");
+  await consent();
+  await page.getByRole("button", { name: `Unlink ${name}` }).waitFor();
+  await page.getByText(`Linked “${name}” to sign in with it`).waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await signOut();
+  await page.getByRole("button", { name: `Sign in with ${name}` }).click();
+  await page.getByRole("heading", { name: "Quick start" }).waitFor();
+});
+
+test("an error of the provider is shown, and the way back", async () => {
+  await page.goto(`${environment.baseUrl}/sign-in/openid?error=access_denied&state=x`);
+  await page.getByRole("heading", { name: "The sign-in was canceled" }).waitFor();
+  await page.goto(`${environment.baseUrl}/sign-in/openid?code=x&state=x`);
+  await page.getByRole("heading", { name: "You couldn’t be signed in" }).waitFor();
+  await page
+    .getByText("This sign-in has expired, was already completed, or was started in another browser.")
+    .waitFor();
+});
