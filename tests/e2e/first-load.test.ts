@@ -26,6 +26,7 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
     `/account/api-keys/${keyId}`,
     "/account/profile",
     "/account/security",
+    "/account/notices",
     `/w/${slug}`,
     `/w/${slug}/api-keys`,
     `/w/${slug}/members`,

@@ -3,6 +3,7 @@ import { formatOwnCookie, type OwnCookie, readOwnCookie } from "@latchkey/auth/o
 import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
+import { countUnreadNotices } from "@latchkey/db/notices";
 import { isOperator } from "@latchkey/db/operators";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
@@ -214,9 +215,10 @@ function schemeOf({ baseUrl }: Pick<Instance, "baseUrl">): { readonly isSecure: 
 
 async function presentSession(ctx: Context, user: SessionUser) {
   const page = { limit: maxWorkspaces, direction: "asc" } as const;
-  const { memberships, hasRole } = await readAs(ctx, user.id, async (db) => ({
+  const { memberships, hasRole, unreadNoticeCount } = await readAs(ctx, user.id, async (db) => ({
     memberships: await asUser(db, user.id, (trx) => listMemberships(trx, user.id, page)),
     hasRole: await isOperator(db, user.id),
+    unreadNoticeCount: await countUnreadNotices(db, user.id),
   }));
   return {
     user: { id: encodeId("user", user.id), name: user.name, email: user.email, isOperator: hasRole },
@@ -226,5 +228,7 @@ async function presentSession(ctx: Context, user: SessionUser) {
       slug,
       role,
     })),
+    // Part of the session, so that the first load of a page needs no request for the bell.
+    unreadNoticeCount,
   };
 }

@@ -25,6 +25,7 @@ export const pagePaths = [
   "/account",
   "/account/api-keys",
   "/account/api-keys/$keyId",
+  "/account/notices",
   "/account/profile",
   "/account/requests/$requestId",
   "/account/security",

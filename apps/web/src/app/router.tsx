@@ -13,6 +13,7 @@ import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
 import { parseInvitationsSearch } from "../features/members/invitations-search.ts";
 import { parseMembersSearch } from "../features/members/members-search.ts";
 import { membersQuery } from "../features/members/use-members.ts";
+import { parseNoticesSearch } from "../features/notices/notices-search.ts";
 import { parseLogSearch } from "../features/operator/log-search.ts";
 import { parseUsersSearch } from "../features/operator/users-search.ts";
 import { findSameOriginPath } from "../features/session/same-origin-path.ts";
@@ -314,6 +315,13 @@ const securityRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/security/security-page.tsx"), "SecurityPage"),
 });
 
+const noticesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/account/notices",
+  validateSearch: parseNoticesSearch,
+  component: lazyRouteComponent(() => import("../features/notices/notices-page.tsx"), "NoticesPage"),
+});
+
 const requestRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/requests/$requestId",
@@ -375,6 +383,7 @@ const routeTree = rootRoute.addChildren([
     requestRoute,
     profileRoute,
     securityRoute,
+    noticesRoute,
     operatorUsersRoute,
     operatorLogRoute,
     notFoundRoute,

@@ -7,6 +7,7 @@ import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts"
 import { Logo } from "../../ui/logo.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 import classes from "./header.module.css";
+import { NoticeBell } from "./notice-bell.tsx";
 import { WorkspaceSwitcher } from "./workspace-switcher.tsx";
 
 interface HeaderProps {
@@ -65,6 +66,7 @@ export function Header(props: HeaderProps): ReactElement {
           <IconBook2 size={18} />
           <span className={classes.docsWord}>Docs</span>
         </a>
+        <NoticeBell initialCount={session.unreadNoticeCount} />
         <AccountMenu user={session.user} />
       </div>
     </header>

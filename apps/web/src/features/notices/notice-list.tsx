@@ -1,0 +1,76 @@
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Notice, SessionWorkspace } from "../../server/trpc.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Tag } from "../../ui/tag.tsx";
+import classes from "./notices.module.css";
+
+interface NoticeListProps {
+  readonly notices: readonly Notice[];
+  readonly workspaces: readonly SessionWorkspace[];
+  readonly onRead: (id: string) => void;
+}
+
+export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): ReactElement {
+  return (
+    <ul className={classes.list} aria-label="Notices">
+      {notices.map((notice) => (
+        <li key={notice.id} className={classes.notice}>
+          <div className={classes.head}>
+            <h3 className={classes.title}>{notice.title}</h3>
+            {!notice.isRead && <Tag>Unread</Tag>}
+            <span className={classes.time}>
+              <RelativeTime at={notice.createdAt} />
+            </span>
+          </div>
+          <p className={classes.words}>{notice.message}</p>
+          <div className={classes.actions}>
+            <NoticeLink notice={notice} workspaces={workspaces} />
+            {!notice.isRead && (
+              <Button
+                variant="subtle"
+                color="gray"
+                size="compact-sm"
+                aria-label={`Mark “${notice.title}” as read`}
+                onClick={() => onRead(notice.id)}
+              >
+                Mark as read
+              </Button>
+            )}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Nothing for a workspace that the user can no longer open. */
+function NoticeLink({
+  notice: { link },
+  workspaces,
+}: Pick<NoticeListProps, "workspaces"> & { readonly notice: Notice }): ReactElement | null {
+  if (!link) return null;
+  switch (link.to) {
+    case "key":
+      return (
+        <Link to="/account/api-keys/$keyId" params={{ keyId: link.keyId }}>
+          Open the API key
+        </Link>
+      );
+    case "keys":
+      return <Link to="/account/api-keys">Open your API keys</Link>;
+    case "security":
+      return <Link to="/account/security">Open your sessions</Link>;
+    case "workspace":
+    case "members": {
+      const slug = workspaces.find(({ id }) => id === link.workspaceId)?.slug;
+      if (slug === undefined) return null;
+      return (
+        <Link to={link.to === "members" ? "/w/$slug/members" : "/w/$slug"} params={{ slug }}>
+          {link.to === "members" ? "Open the members" : "Open the workspace"}
+        </Link>
+      );
+    }
+  }
+}

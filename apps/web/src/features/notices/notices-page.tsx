@@ -1,0 +1,132 @@
+import { Button, Skeleton } from "@mantine/core";
+import { infiniteQueryOptions, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc, trpcClient } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { countOf } from "../../ui/count.ts";
+import emptyClasses from "../../ui/empty.module.css";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { Section } from "../../ui/section.tsx";
+import { SegmentedControl } from "../../ui/segmented-control.tsx";
+import { ShowMore } from "../../ui/show-more.tsx";
+import { NoticeList } from "./notice-list.tsx";
+import { NoticeSettings } from "./notice-settings.tsx";
+import classes from "./notices.module.css";
+
+const route = getRouteApi("/app/account/notices");
+const appRoute = getRouteApi("/app");
+
+const filters = [
+  { value: "all", label: "All" },
+  { value: "unread", label: "Unread" },
+] as const;
+
+const listQuery = (isUnread: boolean) =>
+  infiniteQueryOptions({
+    queryKey: trpc.notices.list.infiniteQueryKey({ isUnread }),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.notices.list.query(cursor === null ? { isUnread } : { isUnread, cursor }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+
+/** The user's notices, and how they get them. */
+export function NoticesPage(): ReactElement {
+  const { show } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { session } = appRoute.useRouteContext();
+  const queries = useQueryClient();
+  const isUnread = show === "unread";
+  const list = useInfiniteQuery(listQuery(isUnread));
+  const failure = useLoadingFailure(list);
+  const onSettled = async () => {
+    await Promise.all([
+      queries.invalidateQueries(trpc.notices.list.pathFilter()),
+      queries.invalidateQueries(trpc.notices.unreadCount.queryFilter()),
+    ]);
+  };
+  const read = useMutation(trpc.notices.markRead.mutationOptions({ onSettled }));
+  const readAll = useMutation(trpc.notices.markAllRead.mutationOptions({ onSettled }));
+  const error = read.error ?? readAll.error;
+  const notices = list.data?.pages.flatMap(({ items }) => items);
+  return (
+    <>
+      <PageHeader
+        title="Notices"
+        explanation="What happened to your account and your API keys. Notices are deleted after 90 days."
+      />
+      <Section
+        title="Your notices"
+        isWide
+        action={
+          <div className={classes.actions}>
+            <SegmentedControl
+              label="Notices to show"
+              options={filters}
+              value={isUnread ? "unread" : "all"}
+              onChoose={(value) =>
+                void navigate({ search: value === "unread" ? { show: value } : {}, replace: true })
+              }
+            />
+            {notices?.some((notice) => !notice.isRead) && (
+              <Button variant="default" loading={readAll.isPending} onClick={() => readAll.mutate()}>
+                Mark all as read
+              </Button>
+            )}
+          </div>
+        }
+      >
+        {error && (
+          <p className={classes.note} role="alert">
+            Couldn’t mark it as read. {describeFailure(error).message}
+          </p>
+        )}
+        {failure ? (
+          <FailurePanel
+            title="Couldn’t load your notices"
+            message={failure.message}
+            requestId={failure.requestId}
+            isRetrying={list.isFetching}
+            onRetry={() => void list.refetch()}
+          />
+        ) : notices?.length === 0 ? (
+          <section className={emptyClasses.panel}>
+            <h3 className={emptyClasses.title}>{isUnread ? "No unread notices" : "No notices yet"}</h3>
+            <p className={emptyClasses.words}>
+              When one of your API keys is about to expire, your role changes, or somebody signs in from a new
+              device, a notice appears here.
+            </p>
+          </section>
+        ) : notices ? (
+          <>
+            <NoticeList
+              notices={notices}
+              workspaces={session.workspaces}
+              onRead={(id) => read.mutate({ id })}
+            />
+            {list.hasNextPage && (
+              <ShowMore
+                hasMore={list.hasNextPage}
+                isLoading={list.isFetchingNextPage}
+                failure={
+                  list.isFetchNextPageError
+                    ? `Couldn’t load more. ${describeFailure(list.error).message}`
+                    : undefined
+                }
+                onShowMore={() => void list.fetchNextPage()}
+              >
+                {countOf(notices.length, "notice", "notices")}
+              </ShowMore>
+            )}
+          </>
+        ) : (
+          <Skeleton h={240} />
+        )}
+      </Section>
+      <NoticeSettings />
+    </>
+  );
+}

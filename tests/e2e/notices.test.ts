@@ -1,0 +1,98 @@
+import type { Page } from "playwright-core";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter, visitor } from "../support/visitor.ts";
+import { getWorkspace } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// The bell, the notices of a user whose role the operator's command changes, and their settings.
+
+const environment = prepareEnvironment();
+
+let page: Page;
+let complaints: readonly string[];
+let workspaceId: string;
+
+beforeAll(async () => {
+  ({ page, complaints } = await environment.browser.open());
+  await enter(page, environment.baseUrl);
+  ({ id: workspaceId } = await getWorkspace(page));
+  const grace = ["user", "create", "--email", "grace@example.com", "--name", "Grace", "--password-stdin"];
+  await environment.command(grace, visitor.password);
+  const member = ["member", "add", "--workspace", workspaceId, "--user", "grace@example.com"];
+  await environment.command([...member, "--role", "owner"]);
+});
+
+afterEach(() => {
+  expect(complaints).toEqual([]);
+});
+
+const changeRole = (role: string) =>
+  environment.command([
+    "member",
+    "role",
+    "--workspace",
+    workspaceId,
+    "--user",
+    visitor.email,
+    "--role",
+    role,
+  ]);
+
+const bell = (name: string) => page.getByRole("link", { name, exact: true });
+const notices = () => page.getByRole("list", { name: "Notices" }).getByRole("listitem");
+
+test("without notices, the page says what they are for", async () => {
+  await page.goto(environment.baseUrl);
+  await bell("Notices").click();
+  await page.getByRole("heading", { name: "No notices yet" }).waitFor();
+});
+
+test("the bell counts unread notices, and they are read one by one and all together", async () => {
+  await changeRole("admin");
+  await changeRole("member");
+  await changeRole("admin");
+  await page.reload();
+  await bell("Notices, 3 unread notices").waitFor();
+  await expect.poll(() => notices().count()).toBe(3);
+  await notices().first().getByText("changed from member to admin").waitFor();
+  await notices().first().getByRole("button").click();
+  await bell("Notices, 2 unread notices").waitFor();
+  await page.getByRole("button", { name: "Unread", exact: true }).click();
+  await expect.poll(() => notices().count()).toBe(2);
+  expect(page.url()).toContain("show=unread");
+  await page.getByRole("button", { name: "Mark all as read" }).click();
+  await bell("Notices").waitFor();
+  await page.getByRole("heading", { name: "No unread notices" }).waitFor();
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  await expect.poll(() => notices().count()).toBe(3);
+});
+
+test("a notice links to its workspace", async () => {
+  await notices().first().getByRole("link", { name: "Open the workspace" }).click();
+  await page.waitForURL(/\/w\/[^/]+$/);
+});
+
+test("a kind is turned off by keyboard, and no notice appears", async () => {
+  await bell("Notices").focus();
+  await page.keyboard.press("Enter");
+  const setting = page.getByRole("switch", { name: "Your role changed, in the app" });
+  await setting.focus();
+  await page.keyboard.press("Space");
+  await expect.poll(() => setting.isChecked()).toBe(false);
+  await expect.poll(() => setting.isEnabled()).toBe(true);
+  expect(await page.getByRole("switch", { name: "Your role changed, by email" }).isChecked()).toBe(true);
+  await changeRole("member");
+  await page.reload();
+  await setting.waitFor();
+  expect(await setting.isChecked()).toBe(false);
+  await expect.poll(() => notices().count()).toBe(3);
+});
+
+test("is accessible in both color schemes, and fits a phone", async () => {
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.setViewportSize({ width: 375, height: 700 });
+  const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  expect(overflow).toBe(0);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+});
