@@ -114,6 +114,7 @@ test("user create creates a user who can sign in, with a password from `echo`", 
       isOperator: expect.any(Boolean),
     },
     workspaces: [{ id: answer.workspaceId, name: "Navy", slug: "navy", role: "owner" }],
+    unreadNoticeCount: 0,
   });
   const wrong = await signIn(node.baseUrl, { email: "grace@example.com", password: `${password}\n` });
   expect(wrong).toMatchObject({ status: 401, code: "UNAUTHORIZED" });
