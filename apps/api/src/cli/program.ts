@@ -56,6 +56,12 @@ export function createProgram(io: CommandIo): Command {
     .command("restore <file>")
     .description("restore a backup into an empty database; create the database if there is none")
     .action(createAction(async () => (await import("./backups/restore.ts")).restoreTask));
+  program
+    .command("demo")
+    .description(
+      "fill an empty instance with two workspaces to try the product with; create the database if there is none",
+    )
+    .action(createAction(async () => (await import("./demo/fill-demo.ts")).demoTask));
   addUserCommands(program, createAction);
   addKeyCommands(program, createAction);
   addWorkspaceCommands(program, createAction);

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { baseUrlOf } from "../base-url.ts";
 import { type PreparedDatabase, prepareDatabase } from "../boot.ts";
 import type { Quotas } from "../domain/quotas.ts";
+import type { Env } from "../env.ts";
 import type { CommandIo } from "./command-io.ts";
 import type { CommandLine } from "./command-line.ts";
 import { toSignal, untilInterrupted } from "./interruption.ts";
@@ -23,6 +24,7 @@ export interface TaskContext {
   readonly quotas: Quotas;
   /** The URL that people use, from the command's environment. */
   readonly baseUrl: string;
+  readonly env: Env;
 }
 
 export interface TaskOptions<Schema extends z.ZodType> {
@@ -61,7 +63,7 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
         const { quotas } = env;
         const baseUrl = baseUrlOf(env, env.port);
         const work = async () =>
-          print(await perform({ db, prepared, quotas, baseUrl }, input), line.isJson, io.stdout);
+          print(await perform({ db, prepared, quotas, baseUrl, env }, input), line.isJson, io.stdout);
         await Promise.race([work(), interrupted]);
       } finally {
         await db.destroy();

@@ -271,7 +271,7 @@ async function enterToManage(trx: Trx, edit: Edit): Promise<WorkspaceTrx> {
 }
 
 /** By Standard Webhooks, a prefix and 24 to 64 random bytes in base64. */
-function createSecret(): string {
+export function createSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
 }
 

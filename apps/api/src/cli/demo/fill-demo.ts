@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { hashPassword } from "@latchkey/auth/password";
+import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { openDatabase } from "@latchkey/db/connection";
+import { encodeId } from "@latchkey/db/ids";
+import { analyzeTables } from "@latchkey/db/past-rows";
+import { AppError } from "@latchkey/errors";
+import { z } from "zod";
+import { getAuthSecret, requireAuthSecret } from "../../auth-secret.ts";
+import { listAccounts } from "../../domain/accounts.ts";
+import { createKey } from "../../domain/api-keys.ts";
+import { createServiceAccount } from "../../domain/service-accounts.ts";
+import { createSecret } from "../../domain/webhooks.ts";
+import { commandOrigin } from "../command-origin.ts";
+import { itemOf } from "../result.ts";
+import { defineTask, type TaskContext } from "../task.ts";
+import { createRandom } from "./random.ts";
+import { createTenant, type Tenant, type TenantPlan } from "./tenant.ts";
+
+const plans: readonly TenantPlan[] = [
+  {
+    name: "Northwind Robotics",
+    description: "Warehouse robots and the services that steer them.",
+    domain: "northwind.example",
+    memberCount: 800,
+    eventCount: 80_000,
+  },
+  {
+    name: "Harbor Analytics",
+    description: "Reports for ports and shipping companies.",
+    domain: "harbor.example",
+    memberCount: 200,
+    eventCount: 20_000,
+  },
+];
+
+/** How long one statement may take on a slow machine. */
+const statementTimeoutMs = 60_000;
+const seed = 20_261_125;
+
+export const demoTask = defineTask({
+  input: z.strictObject({}),
+  mayCreate: true,
+  perform: async (context) => {
+    for await (const { email } of listAccounts(context.db)) {
+      const message = `The instance already has users, such as ${email}. The demonstration needs an empty one: set DATA_DIR to a new directory.`;
+      throw new AppError("CONFLICT", { message });
+    }
+    const password = randomBytes(12).toString("base64url");
+    const tenants = await createTenants(context, await hashPassword(password));
+    const key = await createUsableResources(context, tenants);
+    const [first, second] = tenants.map(({ people }) => people.slice(0, 4).map(({ email }) => email));
+    const [operator = "", admin = "", member = "", viewer = ""] = first ?? [];
+    const filled = {
+      baseUrl: context.baseUrl,
+      password,
+      operator,
+      admin,
+      member,
+      viewer,
+      otherOwner: second?.[0] ?? "",
+      key,
+    };
+    return itemOf(filled, [
+      { label: "URL", text: ({ baseUrl }) => baseUrl },
+      { label: "Operator and owner", text: (people) => people.operator },
+      { label: "Admin", text: (people) => people.admin },
+      { label: "Member", text: (people) => people.member },
+      { label: "Viewer", text: (people) => people.viewer },
+      { label: "Owner of the other workspace", text: ({ otherOwner }) => otherOwner },
+      { label: "Password of each", text: (people) => people.password },
+      { label: "API key of the owner", text: (people) => people.key },
+    ]);
+  },
+});
+
+async function createTenants(context: TaskContext, passwordHash: string): Promise<readonly Tenant[]> {
+  const { prepared, env } = context;
+  requireAuthSecret(env);
+  const secrets = new SealedSecrets(await getAuthSecret(env), "webhook secrets");
+  const options = { applicationName: "latchkey demo", maxConnections: 1, statementTimeoutMs };
+  await using stack = new AsyncDisposableStack();
+  const db = openDatabase(prepared.connection, options);
+  stack.defer(() => db.destroy());
+  const historyDb = openDatabase(prepared.connection, { ...options, role: "latchkey_admission" });
+  stack.defer(() => historyDb.destroy());
+  const random = createRandom(seed);
+  const sealWebhookSecret = (owner: string): Buffer => secrets.seal(owner, createSecret());
+  const instance = { db, historyDb, passwordHash, sealWebhookSecret, now: new Date() };
+  const tenants: Tenant[] = [];
+  for (const plan of plans) tenants.push(await createTenant(random, instance, plan));
+  // Without statistics of the new rows, Postgres plans some queries badly until autovacuum runs.
+  const owner = openDatabase(prepared.connection, { ...options, role: "login" });
+  stack.defer(() => owner.destroy());
+  await analyzeTables(owner);
+  return tenants;
+}
+
+/** Creates service accounts, and an API key of the first owner, whose secret it returns. */
+async function createUsableResources(
+  { db, quotas }: TaskContext,
+  tenants: readonly Tenant[],
+): Promise<string> {
+  const secrets = await db.transaction().execute(async (trx) => {
+    const created: string[] = [];
+    for (const { workspaceId, people } of tenants) {
+      const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
+      for (const name of ["Deploy pipeline", "Data warehouse"]) {
+        const { userId } = await createServiceAccount(trx, edit, { name, role: "member" }, quotas);
+        const key = { userId, name, description: "", origin: commandOrigin };
+        await createKey(trx, key, quotas);
+      }
+      for (const { id: userId } of people.slice(0, 1)) {
+        const key = {
+          userId,
+          name: "Quick start",
+          description: `Reaches ${encodeId("workspace", workspaceId)}`,
+          origin: commandOrigin,
+        };
+        created.push((await createKey(trx, key, quotas)).secret);
+      }
+    }
+    return created;
+  });
+  return secrets[0] ?? "";
+}

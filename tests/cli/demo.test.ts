@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { callProcedure, signIn } from "../support/account.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
+import type { ProductNode } from "../support/product.ts";
+import type { TestInstance } from "../support/test-instance.ts";
+import { expectFailure, expectResult, expectText } from "./expect-result.ts";
+
+// The demonstration, as a person meets it after `pnpm demo` and `pnpm start`.
+
+interface Credentials {
+  readonly password: string;
+  readonly operator: string;
+  readonly admin: string;
+  readonly member: string;
+  readonly viewer: string;
+  readonly otherOwner: string;
+  readonly key: string;
+}
+
+let instance: TestInstance;
+let node: ProductNode;
+let credentials: Credentials;
+let workspaceId: string;
+let cookie: string;
+
+beforeAll(async () => {
+  instance = await createPreparedInstance();
+  credentials = expectResult(await instance.command(["--json", "demo"])) as unknown as Credentials; // What it prints.
+  node = await instance.start();
+  const { cookie: session } = await signIn(node.baseUrl, {
+    email: credentials.operator,
+    password: credentials.password,
+  });
+  cookie = session ?? "";
+  const { stdout } = await instance.command(["--json", "workspace", "list"]);
+  workspaceId = (JSON.parse(stdout) as { data: { id: string }[] }).data[0]?.id ?? "";
+});
+
+afterAll(async () => {
+  await instance?.close();
+});
+
+async function callKey(path: string): Promise<{ status: number; data: unknown }> {
+  const headers = { Authorization: `Bearer ${credentials.key}` };
+  const response = await fetch(`${node.baseUrl}${path}`, { headers });
+  return { status: response.status, data: await response.json() };
+}
+
+async function query(
+  path: string,
+  input: Readonly<Record<string, unknown>>,
+): Promise<{ items: readonly unknown[] }> {
+  const { status, data } = await callProcedure(node.baseUrl, { path, kind: "query", input, cookie });
+  expect({ path, status }).toEqual({ path, status: 200 });
+  return data as { items: readonly unknown[] }; // The shape of a list.
+}
+
+test("everybody that it names can sign in, the first one as the operator", async () => {
+  const { password, operator, admin, member, viewer, otherOwner } = credentials;
+  for (const email of [operator, admin, member, viewer, otherOwner])
+    expect(await signIn(node.baseUrl, { email, password })).toMatchObject({ status: 200 });
+  expect(expectResult(await instance.command(["--json", "operator", "list"]))).toMatchObject({
+    data: [{ email: operator }],
+  });
+});
+
+test("its API key works", async () => {
+  expect(await callKey("/open/me")).toMatchObject({ status: 200 });
+});
+
+test("it has 1,000 members in two workspaces, and 100,000 audit events", async () => {
+  const workspaces = expectResult(await instance.command(["--json", "workspace", "list"])) as {
+    data: readonly { id: string }[];
+  };
+  const counts = await Promise.all(
+    workspaces.data.map(async ({ id }) => {
+      const members = expectResult(await instance.command(["--json", "member", "list", "--workspace", id]));
+      const people = (members.data as { kind: string }[]).filter(({ kind }) => kind === "person");
+      const log = expectText(await instance.command(["audit", "export", id, "--format", "ndjson"]));
+      return { people: people.length, events: log.trim().split("\n").length };
+    }),
+  );
+  expect(counts.reduce((sum, { people }) => sum + people, 0)).toBe(1_000);
+  expect(counts.reduce((sum, { events }) => sum + events, 0)).toBeGreaterThanOrEqual(100_000);
+});
+
+const lists: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+  ["members.list", {}],
+  ["audit.list", {}],
+  ["invitations.list", {}],
+  ["webhooks.list", {}],
+  ["workspaceKeys.list", { sort: "recentUses", direction: "desc", pageSize: 25 }],
+  ["members.list", { kind: "service_account" }],
+];
+
+test.for(lists)("%s with %o has items", async ([path, input]) => {
+  const { items } = await query(path, { workspaceId, ...input });
+  expect(items.length).toBeGreaterThan(1);
+});
+
+test("it refuses an instance that has users, and changes nothing", async () => {
+  expectFailure(await instance.command(["--json", "demo"]), {
+    status: 1,
+    code: "CONFLICT",
+    message:
+      /^The instance already has users, such as .+\. The demonstration needs an empty one: set DATA_DIR/,
+  });
+  const { stdout } = await instance.command(["--json", "workspace", "list"]);
+  expect(JSON.parse(stdout).data).toHaveLength(2);
+});
