@@ -10,6 +10,7 @@ import { updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { grantOperator } from "../src/domain/operators.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
+import { countWaiting, holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -236,6 +237,20 @@ test("an operator can be deleted while another one can sign in, and the instance
   } finally {
     await other.close();
   }
+});
+
+test("a session that ends while the deletion waits deletes nothing", async () => {
+  const person = await addPerson();
+  // Records the use of the session, so that the deletion does not write it.
+  await person.client.account.sessions.query();
+  const statement = `
+    with ended as (delete from sessions where user_id = $1) select from users where id = $1 for update`;
+  const commit = await holdLocks(app.database, statement, [person.userId]);
+  const rejected = expect(remove(person)).rejects.toMatchObject(failsWith("UNAUTHORIZED"));
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await commit();
+  await rejected;
+  expect(await countRows(person)).toMatchObject({ users: 1, members: 1 });
 });
 
 test("of two last owners who delete their accounts at the same time, one is refused", async () => {

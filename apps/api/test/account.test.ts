@@ -1,13 +1,13 @@
 // The user's own account in the web app: name, password and sessions.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, encodeId, type SessionId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
-import { countWaiting } from "./table-locks.ts";
+import { countWaiting, holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -191,24 +191,19 @@ test("failed sign-ins are in the log of the account, with the device, and nowher
   });
 });
 
-test("a session that ends while its request waits can't change the account", async () => {
+test.each([
+  ["ends", "delete from sessions where id = $1"],
+  ["expires", "update sessions set expires_at = now() where id = $1"],
+])("a session that %s while its request waits can't change the account", async (_how, end) => {
   const { email, userId } = await app.addUser();
   const client = await signIn(email);
-  const sessionId = decodeId("session", (await client.account.sessions.query())[0]?.id ?? "") as SessionId;
-  const locked = Promise.withResolvers<void>();
-  const end = Promise.withResolvers<void>();
-  const ending = app.owner.transaction().execute(async (trx) => {
-    await sql`select from users where id = ${userId} for update`.execute(trx);
-    locked.resolve();
-    await end.promise;
-    await trx.deleteFrom("sessions").where("id", "=", sessionId).execute();
-  });
-  await locked.promise;
+  const sessionId = decodeId("session", (await client.account.sessions.query())[0]?.id ?? "");
+  const statement = `with ended as (${end}) select from users where id = $2 for update`;
+  const commit = await holdLocks(app.database, statement, [sessionId, userId]);
   const renaming = client.account.rename.mutate({ name: "Mallory" });
   const rejected = expect(renaming).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
   await expect.poll(() => countWaiting(app.owner)).toBe(1);
-  end.resolve();
-  await ending;
+  await commit();
   await rejected;
 });
 

@@ -10,6 +10,7 @@ import { TRPCClientError } from "@trpc/client";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rotateKey, updateKey } from "../src/domain/api-keys.ts";
+import { blockWorkspaceKeys, changePolicy } from "../src/domain/key-policies.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -98,6 +99,8 @@ test.each([
   "key restricted",
   "key restricted to other addresses",
   "key rotated",
+  "key blocked",
+  "key rejected by a policy",
 ] as const)("a rename whose body arrives after a loss of access is rejected: %s", async (how) => {
   const { workspace, edit, second } = await addPair();
   const { userId, id } = second;
@@ -114,6 +117,9 @@ test.each([
     if (how === "key rotated")
       await inTransaction((trx) => rotateKey(trx, { userId, id, origin: command }, 0, defaultQuotas));
     if (how === "key restricted") await restrict(second, { isReadOnly: true });
+    if (how === "key blocked") await inTransaction((trx) => blockWorkspaceKeys(trx, edit, [id]));
+    if (how === "key rejected by a policy")
+      await inTransaction((trx) => changePolicy(trx, edit, { changes: { isExpiryRequired: true } }));
   });
   expect(status).toBe(403);
   const named = await app.owner

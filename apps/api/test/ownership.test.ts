@@ -109,6 +109,16 @@ test("after an offer and its acceptance, the member is the owner, and the former
   ]);
 });
 
+test("only the member to whom it is offered can accept", async () => {
+  const { owner, member, add, offer, accept, roles } = await addTeam();
+  const others = [owner, await add(await addPerson(), "owner"), await add(await addPerson(), "admin")];
+  await offer();
+  const before = await roles();
+  for (const other of others) await expect(accept(other)).rejects.toMatchObject(failsWith("FORBIDDEN"));
+  expect(await roles()).toEqual(before);
+  expect(await accept()).toMatchObject({ userId: member.id, role: "owner" });
+});
+
 test("the new roles apply to the next request of both users' keys", async () => {
   const { owner, member, offer, accept, path } = await addTeam();
   const [owners, members] = [await app.addKey(owner.userId), await app.addKey(member.userId)];

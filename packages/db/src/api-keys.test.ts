@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { deleteApiKey, insertApiKey, updateApiKey } from "./api-key-changes.ts";
+import { deleteApiKey, insertApiKey, lockApiKey, updateApiKey } from "./api-key-changes.ts";
 import { findApiKey, findRateLimitedKeys, listApiKeys, summarizeApiKeys } from "./api-keys.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -116,6 +116,37 @@ test("of concurrent deletions, only one succeeds; the key then can't be listed o
   ).toBe(false);
 });
 
+/** How many queries wait for a lock. */
+async function countWaiting(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner);
+  return rows[0]?.count ?? 0;
+}
+
+test("a transaction that locks a key waits for one that has locked it, and then reads its changes", async () => {
+  const userId = await addUser();
+  const key = { userId, id: await addKey(userId, "CI") };
+  const { promise: isLocked, resolve: notifyLocked } = Promise.withResolvers<void>();
+  const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>();
+  const edit = (addition: string, onChanged: () => Promise<void> | void) =>
+    database.db.transaction().execute(async (trx) => {
+      const { name } = (await lockApiKey(trx, key)) ?? { name: "deleted" };
+      await updateApiKey(trx, key, { name: name + addition });
+      await onChanged();
+    });
+  const first = edit(" for tests", async () => {
+    notifyLocked();
+    await mayCommit;
+  });
+  await isLocked;
+  const second = edit(" on branches", () => undefined);
+  await expect.poll(countWaiting).toBe(1);
+  letCommit();
+  await Promise.all([first, second]);
+  expect(await names(userId, "")).toEqual(["CI for tests on branches"]);
+});
+
 test("a key that is created while its user is being disabled gets a new version; later ones are not created", async () => {
   const userId = await addUser();
   await addKey(userId, "before");
@@ -131,14 +162,7 @@ test("a key that is created while its user is being disabled gets a new version;
   await isLocked;
   const disabling = database.db.transaction().execute((trx) => disableUser(trx, userId));
   // Lets the creation commit only after the disabling waits for it.
-  await expect
-    .poll(async () => {
-      const { rows } = await sql<{ waiting: number }>`
-        select count(*) as waiting from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner);
-      return rows[0]?.waiting;
-    })
-    .toBe(1);
+  await expect.poll(countWaiting).toBe(1);
   letCommit();
   const id = (await creation) as KeyId; // The user was not disabled yet.
   await disabling;
