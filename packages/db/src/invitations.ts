@@ -10,7 +10,7 @@ export interface Invitation {
   /** In lower case. */
   readonly email: string;
   readonly role: Role;
-  /** Whether the link was emailed. If so, whoever has it can read mail to that address. */
+  /** Whether the link was emailed. If so, anyone who has the link can read mail to that address. */
   readonly isEmailed: boolean;
   readonly createdAt: Date;
   readonly expiresAt: Date;

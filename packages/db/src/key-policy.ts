@@ -53,7 +53,7 @@ export function violatedRule(rows: Rows): string {
     when ${policy}.max_idle_days is not null and ${idleAt(rows)} <= clock_timestamp() then 'idle' end`;
 }
 
-/** SQL for the latest expiry that the maximum lifetime allows: so many days after the creation or last rotation. */
+/** SQL for the latest expiry that the maximum lifetime allows, counted from the creation or the last rotation. */
 function latestExpiry({ key, policy }: Rows): string {
   return `greatest(${key}.created_at, (select max(retired_at) from retired_secrets where key_id = ${key}.id))
     + make_interval(hours => ${policy}.max_lifetime_days * 24 + ${toleranceHours})`;
@@ -63,7 +63,7 @@ function latestExpiry({ key, policy }: Rows): string {
  * SQL for when a key becomes idle in a workspace if it isn't used there before; null without idle days. They count from the
  * latest of these: the end of the hour of the last use in the workspace, because uses are counted by hour; the creation of
  * the key; the day on which its owner joined; and when an admin last unblocked it. A rotation doesn't count, because a key
- * can rotate itself: whoever found a forgotten key could bring it back.
+ * can rotate itself: anyone who found a forgotten key could use it again.
  */
 export function idleAt({ key, member, policy, access }: Rows): string {
   return `case when ${policy}.max_idle_days is not null then greatest(

@@ -217,7 +217,7 @@ export async function findWorkspaceKeys(
 }
 
 /**
- * Blocks keys from a workspace. A key that is blocked already stays blocked by whoever blocked it. Lock the workspace first,
+ * Blocks keys from a workspace. A key that is blocked already keeps the user who blocked it. Lock the workspace first,
  * and call `bumpKeyVersions` last in the transaction.
  * @param block.by null for the operator's command.
  */
