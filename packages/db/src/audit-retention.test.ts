@@ -78,6 +78,17 @@ test("a step deletes at most the limit, and a workspace with many events doesn't
   expect(await deleteSome(database.db, 10)).toBe(0);
 });
 
+test("a workspace with many events isn't delayed by many others without any", async () => {
+  const large = await addWorkspace(30, repeat(25, 40));
+  for (let index = 0; index < 120; index += 1) await addWorkspace(30, []);
+  const deleteSome = createAuditPurge();
+  const counts: number[] = [];
+  // Three calls visit all of the 121 workspaces. The workspace is then finished in as many calls as it needs.
+  for (let call = 0; call < 5; call += 1) counts.push(await deleteSome(database.db, 10));
+  expect(await listAges(large)).toEqual([]);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(25);
+});
+
 test("two nodes that purge at the same time delete each event once", async () => {
   const scope = await addWorkspace(30, [...repeat(200, 40), 1]);
   const counts = await Promise.all([1, 2].map(() => createAuditPurge()(database.db, 500)));

@@ -35,18 +35,26 @@ export async function previewRetention(
 const workspacesPerStep = 50;
 
 /**
- * Creates a function that deletes at most `limit` events that are older than their workspace keeps them. Each call goes on
- * with the workspaces after those of the previous call, so that one with many expired events doesn't delay the others.
+ * Creates a function that deletes at most `limit` events that are older than their workspace keeps them. Each call continues
+ * with the workspaces after those of the previous call, so that one with many expired events doesn't delay the others. Then
+ * it returns to the workspaces that had more events than a call deletes, so that these don't wait until all others have
+ * been visited.
  */
 export function createAuditPurge(): (db: Db, limit: number) => Promise<number> {
   let after: WorkspaceId | undefined;
+  const unfinished = new Set<WorkspaceId>();
   return async (db, limit) => {
-    const workspaceIds = await listWithRetention(db, after);
+    const next = await listWithRetention(db, after);
     let count = 0;
-    for (const workspaceId of workspaceIds) {
+    for (const workspaceId of new Set([...next, ...unfinished])) {
       if (count >= limit) break;
-      count += await deleteExpired(db, workspaceId, limit - count);
-      after = workspaceId;
+      const left = limit - count;
+      const deleted = await deleteExpired(db, workspaceId, left);
+      count += deleted;
+      // Added again at the end, so that several of them are visited in turns.
+      unfinished.delete(workspaceId);
+      if (deleted === left) unfinished.add(workspaceId);
+      if (next.includes(workspaceId)) after = workspaceId;
     }
     return count;
   };
