@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { clientConfig } from "@latchkey/db/connection";
+import pg from "pg";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
+import { connectionTo } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
@@ -96,6 +99,30 @@ const lists: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
 test.for(lists)("%s with %o has items", async ([path, input]) => {
   const { items } = await query(path, { workspaceId, ...input });
   expect(items.length).toBeGreaterThan(1);
+});
+
+/** What is empty between requests, or belongs to people and secrets that don't exist anymore. */
+const transientTables = [
+  "former_users",
+  "idempotency_records",
+  "migrations",
+  "sign_in_origins",
+  "throttle_buckets",
+  "verifications",
+];
+
+test("it has every kind of resource", async () => {
+  const client = new pg.Client(clientConfig(await connectionTo(instance.cluster), "test"));
+  await client.connect();
+  onTestFinished(() => client.end());
+  const { rows } = await client.query<{ name: string; isEmpty: boolean }>(
+    `select tablename as name,
+      query_to_xml(format('select from %I limit 1', tablename), true, true, '')::text not like '%<row%' as "isEmpty"
+    from pg_tables where schemaname = 'public'`,
+  );
+  const empty = rows.filter(({ isEmpty }) => isEmpty).map(({ name }) => name);
+  expect(rows.length).toBeGreaterThan(30);
+  expect(empty.filter((name) => !transientTables.includes(name))).toEqual([]);
 });
 
 test("it refuses an instance that has users, and changes nothing", async () => {

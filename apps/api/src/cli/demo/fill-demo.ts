@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
+import { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { hashPassword } from "@latchkey/auth/password";
 import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
+import { createTotpSecret } from "@latchkey/auth/totp";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { openDatabase } from "@latchkey/db/connection";
-import { encodeId } from "@latchkey/db/ids";
+import { encodeId, type UserId } from "@latchkey/db/ids";
+import { changeNoticeSetting } from "@latchkey/db/notices";
 import { analyzeTables } from "@latchkey/db/past-rows";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { getAuthSecret, requireAuthSecret } from "../../auth-secret.ts";
-import { listAccounts } from "../../domain/accounts.ts";
+import { disableAccount, listAccounts } from "../../domain/accounts.ts";
 import { createKey } from "../../domain/api-keys.ts";
 import { createServiceAccount } from "../../domain/service-accounts.ts";
 import { createSecret } from "../../domain/webhooks.ts";
@@ -49,6 +52,7 @@ export const demoTask = defineTask({
     }
     const password = randomBytes(12).toString("base64url");
     const tenants = await createTenants(context, await hashPassword(password));
+    for (const tenant of tenants) await changeUsers(context, tenant);
     const key = await createUsableResources(context, tenants);
     const [first, second] = tenants.map(({ people }) => people.slice(0, 4).map(({ email }) => email));
     const [operator = "", admin = "", member = "", viewer = ""] = first ?? [];
@@ -78,7 +82,9 @@ export const demoTask = defineTask({
 async function createTenants(context: TaskContext, passwordHash: string): Promise<readonly Tenant[]> {
   const { prepared, env } = context;
   requireAuthSecret(env);
-  const secrets = new SealedSecrets(await getAuthSecret(env), "webhook secrets");
+  const authSecret = await getAuthSecret(env);
+  const secrets = new SealedSecrets(authSecret, "webhook secrets");
+  const factorSecrets = new FactorSecrets(authSecret);
   const options = { applicationName: "latchkey demo", maxConnections: 1, statementTimeoutMs };
   await using stack = new AsyncDisposableStack();
   const db = openDatabase(prepared.connection, options);
@@ -87,7 +93,8 @@ async function createTenants(context: TaskContext, passwordHash: string): Promis
   stack.defer(() => historyDb.destroy());
   const random = createRandom(seed);
   const sealWebhookSecret = (owner: string): Buffer => secrets.seal(owner, createSecret());
-  const instance = { db, historyDb, passwordHash, sealWebhookSecret, now: new Date() };
+  const sealTotpSecret = (userId: UserId): Buffer => factorSecrets.encrypt(userId, createTotpSecret());
+  const instance = { db, historyDb, passwordHash, sealWebhookSecret, sealTotpSecret, now: new Date() };
   const tenants: Tenant[] = [];
   for (const plan of plans) tenants.push(await createTenant(random, instance, plan));
   // Without statistics of the new rows, Postgres plans some queries badly until autovacuum runs.
@@ -95,6 +102,14 @@ async function createTenants(context: TaskContext, passwordHash: string): Promis
   stack.defer(() => owner.destroy());
   await analyzeTables(owner);
   return tenants;
+}
+
+/** Turns off emails for some people, and disables one. */
+async function changeUsers({ db }: TaskContext, { people }: Tenant): Promise<void> {
+  for (const { id } of people.slice(4, 14))
+    await changeNoticeSetting(db, id, { kind: "new-network", byEmail: false });
+  const disabled = people.findLast(({ role }) => role === "viewer");
+  if (disabled) await disableAccount((work) => db.transaction().execute(work), disabled.id, commandOrigin);
 }
 
 /** Creates service accounts, and an API key of the first owner, whose secret it returns. */

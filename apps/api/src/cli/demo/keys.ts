@@ -17,6 +17,8 @@ export interface DemoKey {
   readonly createdAt: Date;
   readonly disabledAt: Date | null;
   readonly row: PastRow<"api_keys">;
+  /** The secret that a rotation replaced; null for a key that was never rotated. */
+  readonly formerSecret: PastRow<"retired_secrets"> | null;
 }
 
 const subjects = ["Billing", "Search", "Warehouse", "Mobile app", "Partner", "Grafana", "Support", "Catalog"];
@@ -70,7 +72,27 @@ function createKey(
     limit_window_seconds: limit && 60,
   };
   const profile = random.weighted({ office: 45, nightly: 25, service: 3, unused: 27 });
-  return { id, owner, name, profile, createdAt, disabledAt, row };
+  const formerSecret = random.next() < 0.1 ? createFormerSecret(random, { id, createdAt, now }) : null;
+  return { id, owner, name, profile, createdAt, disabledAt, row, formerSecret };
+}
+
+/** A former secret whose overlap ends soon, so that its key is being rotated, or has ended, so that it was rejected. */
+function createFormerSecret(
+  random: Random,
+  { id, createdAt, now }: { id: KeyId; createdAt: Date; now: Date },
+): PastRow<"retired_secrets"> {
+  const { start, hash } = createApiKey();
+  const isInOverlap = random.next() < 0.5;
+  const retiredAt = isInOverlap ? new Date(now.getTime() - dayMs) : random.time(createdAt, now);
+  const goodUntil = isInOverlap ? new Date(now.getTime() + random.integer(1, 6) * dayMs) : retiredAt;
+  return {
+    hash: toHex(hash),
+    key_id: id,
+    start,
+    retired_at: retiredAt,
+    good_until: goodUntil,
+    refused_at: isInOverlap ? null : random.time(retiredAt, now),
+  };
 }
 
 /** How many requests a key makes in an hour. */

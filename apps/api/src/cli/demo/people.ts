@@ -1,5 +1,6 @@
 import { createId, type UserId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
+import { describeDevice } from "../../domain/devices.ts";
 import type { Random } from "./random.ts";
 
 /** A member of a demonstration's workspace. */
@@ -9,9 +10,12 @@ export interface Person {
   readonly email: string;
   readonly role: Role;
   readonly joinedAt: Date;
-  /** The IP address and the browser that the person uses. */
+  /** The IP address, its network and the browser that the person uses. */
   readonly address: string;
+  readonly network: string;
   readonly userAgent: string;
+  /** What the app calls the browser. */
+  readonly device: string;
 }
 
 const givenNames =
@@ -44,6 +48,7 @@ export function createPeople(
     const place = (offset + index * 37) % (givenNames.length * familyNames.length);
     const given = givenNames[place % givenNames.length];
     const family = familyNames[Math.floor(place / givenNames.length)];
+    const userAgent = random.pick(userAgents);
     return {
       id: createId("user"),
       name: `${given} ${family}`,
@@ -51,7 +56,9 @@ export function createPeople(
       role: firstRoles[index] ?? random.weighted({ admin: 3, member: 70, viewer: 27, owner: 0.2 }),
       joinedAt: index === 0 ? from : random.time(from, to),
       address: `198.51.100.${random.integer(1, 254)}`,
-      userAgent: random.pick(userAgents),
+      network: "198.51.100.0/24",
+      userAgent,
+      device: describeDevice(userAgent),
     };
   });
 }

@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { createId, type WorkspaceId } from "@latchkey/db/ids";
 import { writeKeyHistory } from "@latchkey/db/key-history";
-import { insertPastRows, type PastRow, toHex } from "@latchkey/db/past-rows";
+import { insertPastRows } from "@latchkey/db/past-rows";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { createSlug } from "../../domain/slug.ts";
+import { type DemoSecrets, insertAccountRows, insertUsers } from "./accounts.ts";
 import { createAuditEvents } from "./audit-log.ts";
 import { createKeys, type DemoKey } from "./keys.ts";
 import { createPeople, type Person } from "./people.ts";
@@ -27,12 +27,11 @@ export interface Tenant {
   readonly people: readonly Person[];
 }
 
-interface Instance {
+interface Instance extends DemoSecrets {
   /** As `latchkey_tenant`. */
   readonly db: Db;
   /** As `latchkey_admission`, the only role that writes the history of keys. */
   readonly historyDb: Db;
-  readonly passwordHash: string;
   readonly sealWebhookSecret: (owner: string) => Buffer;
   readonly now: Date;
 }
@@ -52,62 +51,19 @@ export async function createTenant(random: Random, instance: Instance, plan: Ten
   const uses = keys.map((key) => createKeyUse(random, { key, workspaceId, now }));
   const tenant = { workspaceId, people, keys, uses };
   await db.transaction().execute(async (trx) => {
-    await insertPeople(trx, people, instance);
+    await insertUsers(trx, people, instance);
     const workspaceTrx = await enterWorkspace(trx, openAsOperator(workspaceId));
     await insertWorkspaceRows(workspaceTrx, { ...tenant, from, plan });
     await insertKeys(workspaceTrx, tenant);
     await insertResources(workspaceTrx, tenant, instance);
     const events = createAuditEvents(random, { ...tenant, now, name: plan.name, count: plan.eventCount });
     await insertPastRows(workspaceTrx, "audit_events", events);
-    await insertPastRows(workspaceTrx, "security_events", createSignIns(random, people, now));
+    await insertAccountRows(workspaceTrx, random, { ...tenant, ...instance, workspaceName: plan.name });
     for (const [table, rows] of createWebhookRows(random, { ...tenant, ...instance, events }))
       await insertPastRows(workspaceTrx, table, rows);
   });
   await writeUsage(historyDb, uses);
   return { workspaceId, people };
-}
-
-async function insertPeople(
-  trx: Trx,
-  people: readonly Person[],
-  { passwordHash, now }: Instance,
-): Promise<void> {
-  const users = people.map(({ id, name, email, joinedAt }) => ({
-    id,
-    name,
-    email,
-    email_verified: true,
-    created_at: joinedAt,
-    updated_at: joinedAt,
-  }));
-  // The first account of an instance becomes its operator; it must not share a statement with others.
-  await insertPastRows(trx, "users", users.slice(0, 1));
-  await insertPastRows(trx, "users", users.slice(1));
-  const accounts = people.map(({ id, joinedAt }) => ({
-    id: createId("account"),
-    user_id: id,
-    account_id: id,
-    provider_id: "credential",
-    password: passwordHash,
-    created_at: joinedAt,
-    updated_at: joinedAt,
-  }));
-  await insertPastRows(trx, "accounts", accounts);
-  const sessions = people.slice(4, 60).map(({ id, address, userAgent }, index) => {
-    const startedAt = new Date(now.getTime() - ((index % 20) + 1) * dayMs);
-    return {
-      id: createId("session"),
-      user_id: id,
-      token: randomBytes(24).toString("base64url"),
-      expires_at: new Date(now.getTime() + 7 * dayMs),
-      ip_address: address,
-      user_agent: userAgent,
-      created_at: startedAt,
-      updated_at: startedAt,
-      last_used_at: startedAt,
-    };
-  });
-  await insertPastRows(trx, "sessions", sessions);
 }
 
 interface Contents extends Tenant {
@@ -150,9 +106,11 @@ async function insertKeys(trx: Trx, { keys, uses }: Contents): Promise<void> {
     last_used_at: uses[index]?.lastUsedAt ?? null,
   }));
   await insertPastRows(trx, "key_counters", counters);
+  const formerSecrets = keys.flatMap(({ formerSecret }) => formerSecret ?? []);
+  await insertPastRows(trx, "retired_secrets", formerSecrets);
 }
 
-/** Adds invitations, a policy for API keys, a blocked key, an offer of the ownership and passkeys. */
+/** Adds invitations, a policy for API keys, a blocked key and an offer of the ownership. */
 async function insertResources(
   trx: Trx,
   { workspaceId, people, keys }: Contents,
@@ -189,36 +147,6 @@ async function insertResources(
       expires_at: new Date(now.getTime() + 7 * dayMs),
     };
   if (offer) await insertPastRows(trx, "ownership_transfers", [offer]);
-  const passkeys: readonly PastRow<"passkeys">[] = people.slice(4, 40).map(({ id, joinedAt }) => ({
-    id: createId("passkey"),
-    user_id: id,
-    credential_id: randomBytes(16).toString("base64url"),
-    public_key: toHex(randomBytes(77)),
-    sign_count: 0,
-    transports: ["internal"],
-    name: "Laptop",
-    created_at: joinedAt,
-  }));
-  await insertPastRows(trx, "passkeys", passkeys);
-}
-
-/** The last sign-ins of each person, some with a wrong password. */
-function createSignIns(
-  random: Random,
-  people: readonly Person[],
-  now: Date,
-): readonly PastRow<"security_events">[] {
-  return people.flatMap(({ id, address, userAgent, joinedAt }) =>
-    Array.from({ length: random.integer(1, 8) }, () => ({
-      user_id: id,
-      id: createId("securityEvent"),
-      occurred_at: random.time(joinedAt, now),
-      action: random.weighted({ "sign-in.succeeded": 9, "sign-in.failed": 1 }),
-      actor_kind: "session" as const,
-      address,
-      user_agent: userAgent,
-    })),
-  );
 }
 
 async function writeUsage(historyDb: Db, uses: readonly KeyUse[]): Promise<void> {

@@ -47,6 +47,7 @@ export function createKeyUse(
   }
   const lastHour = usage.at(-1)?.hour;
   const lastUsedAt = lastHour ? new Date(lastHour.getTime() + random.integer(0, hourMs - 1)) : null;
-  const addresses = lastUsedAt ? [{ keyId: key.id, address: key.owner.address, lastSeenAt: lastUsedAt }] : [];
+  const { address, network } = key.owner;
+  const addresses = lastUsedAt ? [{ keyId: key.id, address, network, lastSeenAt: lastUsedAt }] : [];
   return { history: { usage, addresses, rejections, secrets: [] }, useCount, lastUsedAt };
 }
