@@ -112,6 +112,7 @@ const lists = [
   ["the profile", (): string => "/account/profile", "Current password"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],
   ["the users of the instance", (): string => "/operator/users", "Ada Lovelace"],
+  ["the workspaces of the instance", (): string => "/operator/workspaces", "Ada Lovelace"],
   ["the instance log", (): string => "/operator/log", "member.added"],
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
 ] as const;

@@ -56,9 +56,29 @@ test("lists the users, and finds them by the URL's search", async () => {
   await ada.getByText("2 users").waitFor();
 });
 
+test("lists the workspaces of all users with their sizes, and finds them by the URL's search", async () => {
+  await ada.goto(environment.baseUrl);
+  await ada.getByRole("link", { name: "Workspaces", exact: true }).click();
+  await ada.getByText("2 workspaces").waitFor();
+  // Ada isn't a member of this workspace.
+  const row = ada.getByRole("row").filter({ hasText: "Grace Hopper’s workspace" });
+  await row.getByText("/w/grace-hopper").waitFor();
+  const cells = await row.getByRole("cell").allInnerTexts();
+  expect(cells.slice(1, 4)).toEqual(["1", "0", "0"]);
+  await ada.getByRole("button", { name: "Name" }).click();
+  await ada.waitForURL("**/operator/workspaces?sort=name");
+  await ada.getByRole("searchbox").fill("hopper");
+  await ada.getByText("1 workspace", { exact: true }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?sort=name&q=hopper");
+  await ada.getByRole("searchbox").fill("nothing");
+  await ada.getByRole("heading", { name: "No workspace matches" }).waitFor();
+  await ada.getByRole("button", { name: "Show all workspaces" }).click();
+  await ada.getByText("2 workspaces").waitFor();
+});
+
 test("shows the pages to nobody else", async () => {
   expect(await other.getByRole("link", { name: "Users", exact: true }).count()).toBe(0);
-  for (const path of ["users", "log"]) {
+  for (const path of ["users", "workspaces", "log"]) {
     await other.goto(`${environment.baseUrl}/operator/${path}`);
     await other.getByRole("heading", { name: "Page not found" }).waitFor();
   }
@@ -127,6 +147,7 @@ test("has no accessibility problem in the light and the dark theme, also at 375 
     await ada.setViewportSize({ width, height: 800 });
     for (const [path, text] of [
       ["users", "2 users"],
+      ["workspaces", "2 workspaces"],
       ["log", "registration.changed"],
     ] as const) {
       await ada.goto(`${environment.baseUrl}/operator/${path}`);

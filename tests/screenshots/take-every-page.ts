@@ -86,6 +86,9 @@ async function visit(
     ["api-keys", "account/api-keys", "Deploy pipeline"],
     ["profile", "account/profile", "Current password"],
     ["security", "account/security", "Created the API key"],
+    ["operator-users", "operator/users", "Grace Hopper"],
+    ["operator-workspaces", "operator/workspaces", "1 workspace"],
+    ["operator-log", "operator/log", "registration.changed"],
     ["request", `account/requests/${requestId}`, "What happened"],
     ["not-found", "nowhere", "Page not found"],
   ] as const) {

@@ -46,6 +46,7 @@ test("every procedure in the cost table exists", () => {
     "offboarding.preview",
     "operator.log",
     "operator.users",
+    "operator.workspaces",
     "overview.keys",
     "overview.usage",
     "serviceAccounts.keys",

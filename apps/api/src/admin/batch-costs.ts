@@ -24,6 +24,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["offboarding.preview", 5],
   ["operator.log", 5],
   ["operator.users", 5],
+  ["operator.workspaces", 5],
   ["overview.keys", 5],
   ["overview.usage", 5],
   ["serviceAccounts.keys", 5],

@@ -2,6 +2,7 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import { decodeId, type UserId } from "@latchkey/db/ids";
 import { listInstanceEvents } from "@latchkey/db/instance-events";
 import { countMemberships, countOperatedUsers, listOperatedUsers } from "@latchkey/db/operator-users";
+import { countOperatedWorkspaces, listOperatedWorkspaces } from "@latchkey/db/operator-workspaces";
 import { isOperator } from "@latchkey/db/operators";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
@@ -19,10 +20,12 @@ import { instant, searchText, userId, workspaceId } from "../fields.ts";
 import { listQuery, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentOperatedUser } from "../presenters/operated-user.ts";
+import { presentOperatedWorkspace } from "../presenters/operated-workspace.ts";
 import { createRouter, sessionProcedure, startWithinMs } from "./trpc.ts";
 
 const pageSize = 50;
 const userList = listQuery(["createdAt", "name", "email"]).shape;
+const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 
 /**
  * Needs the operator role, which is checked in the database.
@@ -54,7 +57,10 @@ async function change<Result>(
 
 const userInput = z.strictObject({ userId });
 
-/** What operators see and do. They are not members of the workspaces of tenants, and see no data of tenants here. */
+/**
+ * What operators see and do. They are not members of the workspaces of tenants, and see only names and sizes of tenants
+ * here.
+ */
 export const operatorRouter = createRouter({
   /** A page of the users of the instance, and the number of matches. The search can be an ID. */
   users: operatorProcedure
@@ -72,6 +78,30 @@ export const operatorRouter = createRouter({
       const { data, nextCursor } = toPage(rows, query, {
         present: (user) =>
           presentOperatedUser({ ...user, workspaceCount: workspaceCounts.get(user.id) ?? 0 }),
+        idOf: ({ id }) => id,
+      });
+      return { items: data, nextCursor, total };
+    }),
+
+  /** A page of the workspaces of the instance with their sizes, and the number of matches. The search can be an ID. */
+  workspaces: operatorProcedure
+    .input(
+      z.strictObject({
+        search: searchText.default(""),
+        sort: workspaceList.sort,
+        cursor: workspaceList.cursor,
+      }),
+    )
+    .query(async ({ ctx, input }) => {
+      const { search } = input;
+      const filter = { search, id: decodeId("workspace", search) };
+      const query = { ...input, limit: pageSize };
+      const { rows, total } = await ctx.inspect(async (db) => ({
+        rows: await listOperatedWorkspaces(db, { ...readPage(query), filter }),
+        total: await countOperatedWorkspaces(db, filter),
+      }));
+      const { data, nextCursor } = toPage(rows, query, {
+        present: presentOperatedWorkspace,
         idOf: ({ id }) => id,
       });
       return { items: data, nextCursor, total };

@@ -168,6 +168,7 @@ const table = readTable(`
   webhooks.redeliver                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.redeliver, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   operator.users                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.workspaces                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.disableUser                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.enableUser                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.endSessions                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
@@ -905,6 +906,7 @@ const plans: Readonly<Record<string, Plan>> = {
   }),
   // Nobody in the table is an operator; test/operators.test.ts calls these as one.
   "operator.users": { input: () => ({}) },
+  "operator.workspaces": { input: () => ({}) },
   "operator.disableUser": operatorPlan,
   "operator.enableUser": operatorPlan,
   "operator.endSessions": operatorPlan,

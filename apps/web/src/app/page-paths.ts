@@ -30,5 +30,6 @@ export const pagePaths = [
   "/account/requests/$requestId",
   "/account/security",
   "/operator/users",
+  "/operator/workspaces",
   "/operator/log",
 ] as const;

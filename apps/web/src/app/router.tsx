@@ -16,6 +16,7 @@ import { membersQuery } from "../features/members/use-members.ts";
 import { parseNoticesSearch } from "../features/notices/notices-search.ts";
 import { parseLogSearch } from "../features/operator/log-search.ts";
 import { parseUsersSearch } from "../features/operator/users-search.ts";
+import { parseWorkspacesSearch } from "../features/operator/workspaces-search.ts";
 import { findSameOriginPath } from "../features/session/same-origin-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
 import { parseDeliveriesSearch, parseWebhooksSearch } from "../features/webhooks/webhooks-search.ts";
@@ -341,6 +342,14 @@ const operatorUsersRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/operator/users-page.tsx"), "UsersPage"),
 });
 
+const operatorWorkspacesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/workspaces",
+  validateSearch: parseWorkspacesSearch,
+  beforeLoad: requireOperator,
+  component: lazyRouteComponent(() => import("../features/operator/workspaces-page.tsx"), "WorkspacesPage"),
+});
+
 const operatorLogRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/log",
@@ -385,6 +394,7 @@ const routeTree = rootRoute.addChildren([
     securityRoute,
     noticesRoute,
     operatorUsersRoute,
+    operatorWorkspacesRoute,
     operatorLogRoute,
     notFoundRoute,
   ]),

@@ -1,4 +1,5 @@
 import {
+  IconBuildings,
   IconHistory,
   IconKey,
   IconLayoutDashboard,
@@ -52,5 +53,6 @@ export const accountPages = [
 /** Pages of the instance, for operators. */
 export const operatorPages = [
   { label: "Users", icon: IconUsers, link: linkOptions({ to: "/operator/users" }) },
+  { label: "Workspaces", icon: IconBuildings, link: linkOptions({ to: "/operator/workspaces" }) },
   { label: "Instance log", icon: IconHistory, link: linkOptions({ to: "/operator/log" }) },
 ] as const;

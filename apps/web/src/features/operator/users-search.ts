@@ -1,36 +1,18 @@
-import { maxLength } from "@latchkey/limits";
+import { type ListSearch, parseListSearch } from "./list-search.ts";
 
-export type UserSort = "createdAt" | "-createdAt" | "name" | "-name" | "email" | "-email";
+/** The orders of the users of the instance; the first one is the default. */
+const sorts = ["createdAt", "-createdAt", "name", "-name", "email", "-email"] as const;
 
-/** The default order, which is omitted from the URL. */
-export const defaultSort = "createdAt" satisfies UserSort;
+export type UserSort = (typeof sorts)[number];
 
-const sorts: ReadonlySet<unknown> = new Set<UserSort>([
-  "createdAt",
-  "-createdAt",
-  "name",
-  "-name",
-  "email",
-  "-email",
-]);
+export const defaultSort = sorts[0];
 
-/** The search part of the URL of the users of the instance. */
-export interface UsersSearch {
-  readonly q?: string;
-  readonly sort?: UserSort;
-}
+export type UsersSearch = ListSearch<UserSort>;
 
-/** Reads the search part of a URL, and drops what isn't valid. */
 export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
-  const { sort } = search;
-  // `slice` can split a surrogate pair, and a URL can't contain a lone surrogate.
-  const q = typeof search.q === "string" ? search.q.slice(0, maxLength.search).toWellFormed() : "";
-  return {
-    ...(q.trim() !== "" && { q }),
-    ...(isUserSort(sort) && sort !== defaultSort && { sort }),
-  };
+  return parseListSearch(search, sorts);
 }
 
-export function isUserSort(text: unknown): text is UserSort {
-  return sorts.has(text);
+export function isUserSort(text: string): text is UserSort {
+  return sorts.some((sort) => sort === text);
 }
