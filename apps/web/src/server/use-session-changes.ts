@@ -41,7 +41,8 @@ export function useSessionChanges(): SessionChanges {
       },
       async remove(id) {
         updateWorkspaces((workspaces) => workspaces.filter((workspace) => workspace.id !== id));
-        await router.navigate({ to: "/", replace: true });
+        // Input on the pages of the workspace can no longer be saved.
+        await router.navigate({ to: "/", replace: true, ignoreBlocker: true });
         queryClient.removeQueries({ predicate: ({ queryKey }) => isForWorkspace(queryKey, id) });
       },
     };

@@ -1,4 +1,4 @@
-import { Modal } from "@mantine/core";
+import { getDefaultZIndex, Modal } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 import { closeUnlessBusy } from "./close-unless-busy.ts";
 import { ConfirmActions, type ConfirmActionsProps } from "./confirm-actions.tsx";
@@ -27,6 +27,8 @@ export function ConfirmModal(props: ConfirmDialogProps): ReactElement {
       opened={isOpen}
       {...closeUnlessBusy(answer.isBusy, answer.onCancel)}
       {...(onClosed ? { onExitTransitionEnd: onClosed } : {})}
+      // Above a dialog whose input it is about.
+      zIndex={getDefaultZIndex("modal") + 1}
       title={title}
       size={480}
     >

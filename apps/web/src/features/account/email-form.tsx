@@ -10,6 +10,7 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import { checkEmail } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./account-form.module.css";
 
 /** Emails a link to the user's new email address, which changes when the link is opened. */
@@ -22,6 +23,7 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
     initialValues: { email: "" },
     validate: { email: checkEmail },
   });
+  useUnsavedInput(form.isDirty);
   const request = useMutation(
     trpc.account.requestEmailChange.mutationOptions({
       onSuccess: () => form.reset(),
