@@ -331,8 +331,8 @@ test("deletes a key from its page, which then no longer exists", async () => {
   await page.getByText("Key not found").waitFor();
 });
 
-test("pages and filters rejected requests", async () => {
-  const { page, key } = await openKey("rejected", {
+test("pages and filters rejected requests, and keeps page and filter in the URL", async () => {
+  const { page, key, id } = await openKey("rejected", {
     ipRanges: ["203.0.113.0/24"],
     limit: { quota: 1, windowSeconds: 86_400 },
   });
@@ -345,4 +345,37 @@ test("pages and filters rejected requests", async () => {
   expect(await rejected.getByRole("row").count()).toBe(3);
   // With one reason, there is no filter.
   expect(await rejected.getByRole("combobox", { name: "Reason" }).count()).toBe(0);
+
+  // The page is in the URL, so reloading and Back restore it.
+  await page.reload();
+  await rejected.getByText("Page 2 of 2").waitFor();
+  await rejected.getByRole("row").last().getByRole("link").click();
+  await page.getByRole("heading", { name: "Rejected request" }).waitFor();
+  await page.goBack();
+  await rejected.getByText("Page 2 of 2").waitFor();
+  await page.goBack();
+  await rejected.getByText("Page 1 of 2").waitFor();
+
+  await proceduresOf(page).apiKeys.update.mutate({ id, settings: { isDisabled: true } });
+  await call(key, "/open/me");
+  await rejected.getByRole("button", { name: "Next page" }).click();
+  await rejected.getByText("Page 2 of 2").waitFor();
+  await rejected.getByRole("combobox", { name: "Reason" }).click();
+  await page.getByRole("option", { name: "Disabled" }).click();
+  // A filter shows its first page.
+  await expect.poll(() => rejected.getByRole("row").count()).toBe(2);
+  expect(new URL(page.url()).search).toBe("?reason=disabled");
+  // Another part of the page keeps the filter.
+  await page.getByRole("button", { name: "7 days" }).click();
+  await page.waitForURL("**?reason=disabled&range=7d");
+  await page.reload();
+  await rejected.getByText("The key is disabled").waitFor();
+  expect(await rejected.getByRole("row").count()).toBe(2);
+  await rejected.getByRole("link").click();
+  await page.getByRole("heading", { name: "Rejected request" }).waitFor();
+  await page.goBack();
+  await rejected.getByText("The key is disabled").waitFor();
+  expect(await rejected.getByRole("row").count()).toBe(2);
+  await page.goto(`${environment.baseUrl}/account/api-keys/${id}?reason=expired`);
+  await rejected.getByText("None of the last 100 requests has this reason.").waitFor();
 });

@@ -35,7 +35,6 @@ export function parseTableSearch(
   search: Record<string, unknown>,
   { orders, defaultSort }: TableOptions,
 ): TableSearch {
-  const page = Math.min(Number(search.page), pageMax);
   const size = pageSizes.find((pageSize) => String(pageSize) === String(search.size));
   const { sort, columns, selected } = search;
   // Truncation can leave half a surrogate pair at the end, which a URL can't contain.
@@ -44,11 +43,17 @@ export function parseTableSearch(
   return {
     ...(q.trim() !== "" && { q }),
     ...(isSort && { sort }),
-    ...(Number.isSafeInteger(page) && page > 1 && { page }),
+    ...parsePage(search),
     ...(size !== undefined && size !== defaultPageSize && { size }),
     ...(typeof columns === "string" && /^[a-zA-Z,]{1,200}$/.test(columns) && { columns }),
     ...(typeof selected === "string" && idList.test(selected) && { selected }),
   };
+}
+
+/** Parses the page number in a URL, and drops an invalid one. */
+export function parsePage(search: Record<string, unknown>): Pick<TableSearch, "page"> {
+  const page = Math.min(Number(search.page), pageMax);
+  return Number.isSafeInteger(page) && page > 1 ? { page } : {};
 }
 
 /** Returns the chosen columns; undefined for the default columns. */
