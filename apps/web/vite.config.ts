@@ -9,9 +9,9 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|sort-select|table-layout|search-field|show-more|use-table-navigation|describe-results)\./;
-/** What logs and the recent activity use. */
-const eventModules = /\/src\/(server\/describe-event|ui\/event-sentence)\./;
+  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(bulk-bar|bulk-change|column-menu|data-table|describe-results|growing-table|search-field|show-more|sort-header|sort-select|table-layout|table-toolbar)|server\/use-growing-list)\./;
+/** What logs and the recent activity use, without styles, which would be one more file of the overview. */
+const eventModules = /\/src\/(server\/describe-event|ui\/event-(columns|sentence))\.tsx?$/;
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
@@ -37,7 +37,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|secret-field|toast-list|use-commands/.test(
+    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|secret-field|toast-list|use-commands/.test(
       path,
     ) &&
     !tableModules.test(path) &&

@@ -42,6 +42,9 @@ export function listQuery<const Orders extends readonly [string, ...string[]]>(o
   return pageQuery.extend({ sort: sort.default(() => orders[0]).meta({ description }) });
 }
 
+/** The page sizes that the web app offers. */
+export const pageSize = z.literal([10, 25, 50, 100]);
+
 /** A part of a name to search for, in any letter case. */
 export const searchFilter = searchText
   .min(1, "must not be empty")

@@ -12,7 +12,7 @@ import {
   revokeInvitation,
 } from "../domain/invitations.ts";
 import { email, invitationId, linkToken, role } from "../fields.ts";
-import { listQuery, readPage, toPage } from "../lists.ts";
+import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentInvitation, presentSentInvitation } from "../presenters/invitation.ts";
 import {
   createRouter,
@@ -22,17 +22,15 @@ import {
   workspaceProcedure,
 } from "./trpc.ts";
 
-/** The number of invitations per page. */
-const pageSize = 50;
 const order = listQuery(["createdAt", "email"]).shape;
 
 export const invitationsRouter = createRouter({
   /** A page of the invitations, their number, and the roles that the user may grant. */
   list: workspaceProcedure("members:manage")
-    .input(workspaceInput({ sort: order.sort, cursor: order.cursor }))
+    .input(workspaceInput({ sort: order.sort, cursor: order.cursor, pageSize: pageSize.default(50) }))
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
       return await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           const rows = await listInvitations(trx, scope, readPage(query));

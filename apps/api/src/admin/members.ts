@@ -7,12 +7,10 @@ import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { changeMemberRole, removeMember } from "../domain/members.ts";
 import { role, searchText, userId, userKind } from "../fields.ts";
-import { listQuery, readPage, toPage } from "../lists.ts";
+import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentMember } from "../presenters/member.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
-/** The number of members per page. */
-const pageSize = 50;
 /** How many members without a second factor are listed. */
 const maxShown = 20;
 const order = listQuery(["joinedAt", "name", "email"]).shape;
@@ -30,12 +28,13 @@ export const membersRouter = createRouter({
         kind: userKind.optional(),
         sort: order.sort,
         cursor: order.cursor,
+        pageSize: pageSize.default(50),
       }),
     )
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
       const filter = { role: input.role, kind: input.kind, search: input.search };
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
       return await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           const rows = await listMembers(trx, scope, { ...readPage(query), filter });

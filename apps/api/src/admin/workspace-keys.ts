@@ -12,6 +12,7 @@ import {
   unblockWorkspaceKeys,
 } from "../domain/key-policies.ts";
 import { keyId, searchText, userId } from "../fields.ts";
+import { pageSize } from "../lists.ts";
 import { policyChanges } from "../policy-fields.ts";
 import { maxStoppedKeys, presentPolicy, presentPreview } from "../presenters/api-key-policy.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
@@ -38,7 +39,7 @@ export const workspaceKeysRouter = createRouter({
         sort: z.enum(workspaceKeySorts).default("createdAt"),
         direction: z.enum(["asc", "desc"]).default("desc"),
         page: z.int().min(1).max(maxPage).default(1),
-        pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
+        pageSize: pageSize.default(25),
       }),
     )
     .query(async ({ ctx: { read, access }, input }) => {

@@ -24,6 +24,7 @@ import { parseWorkspaceKeysSearch } from "../features/workspace-keys/workspace-k
 import { queryClient } from "../server/query-client.ts";
 import { findHomeWorkspace } from "../server/remembered-workspace.ts";
 import { type Session, trpc } from "../server/trpc.ts";
+import { parseListSearch } from "../ui/table-search.ts";
 import { parseUsageRange } from "../ui/usage-ranges.ts";
 import { LoadingFailure } from "./loading-failure.tsx";
 import { NotFoundPage } from "./not-found-page.tsx";
@@ -312,6 +313,7 @@ const profileRoute = createRoute({
 const securityRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/security",
+  validateSearch: parseListSearch,
   loader: () => void queryClient.prefetchQuery(trpc.account.sessions.queryOptions()),
   component: lazyRouteComponent(() => import("../features/security/security-page.tsx"), "SecurityPage"),
 });

@@ -25,7 +25,12 @@ interface TableOptions {
   /** The orders of the table's columns. */
   readonly orders: readonly string[];
   readonly defaultSort: string;
+  /** 25 by default. */
+  readonly defaultSize?: PageSize;
 }
+
+/** The page size of lists that grow at the end. The API uses it too if a call has none. */
+export const listPageSize = 50 satisfies PageSize;
 
 /** As many IDs as the largest page has rows. */
 const idList = /^[a-z0-9_]{1,40}(,[a-z0-9_]{1,40}){0,99}$/;
@@ -33,7 +38,7 @@ const idList = /^[a-z0-9_]{1,40}(,[a-z0-9_]{1,40}){0,99}$/;
 /** Parses the query string of a URL, and drops invalid values. */
 export function parseTableSearch(
   search: Record<string, unknown>,
-  { orders, defaultSort }: TableOptions,
+  { orders, defaultSort, defaultSize = defaultPageSize }: TableOptions,
 ): TableSearch {
   const size = pageSizes.find((pageSize) => String(pageSize) === String(search.size));
   const { sort, columns, selected } = search;
@@ -44,10 +49,20 @@ export function parseTableSearch(
     ...(q.trim() !== "" && { q }),
     ...(isSort && { sort }),
     ...parsePage(search),
-    ...(size !== undefined && size !== defaultPageSize && { size }),
+    ...(size !== undefined && size !== defaultSize && { size }),
     ...(typeof columns === "string" && /^[a-zA-Z,]{1,200}$/.test(columns) && { columns }),
     ...(typeof selected === "string" && idList.test(selected) && { selected }),
   };
+}
+
+/** Parses the columns and the page size of a list that grows at the end and can't be sorted. */
+export function parseListSearch(search: Record<string, unknown>): Pick<TableSearch, "columns" | "size"> {
+  const { columns, size } = parseTableSearch(search, {
+    orders: [],
+    defaultSort: "",
+    defaultSize: listPageSize,
+  });
+  return { ...(columns !== undefined && { columns }), ...(size !== undefined && { size }) };
 }
 
 /** Parses the page number in a URL, and drops an invalid one. */

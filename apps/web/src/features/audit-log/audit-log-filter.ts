@@ -1,8 +1,8 @@
 import { type AuditAction, actionTitles } from "../../server/action-titles.ts";
-import type { AuditLogSearch } from "./audit-log-search.ts";
+import type { AuditLogFilter } from "./audit-log-search.ts";
 
 /** The filter in a call of the API. The last day is included. */
-export function toFilter({ action, actor, target, from, to }: AuditLogSearch) {
+export function toFilter({ action, actor, target, from, to }: AuditLogFilter) {
   return {
     ...(isAction(action) && { action }),
     ...(actor && { actorId: actor }),
@@ -11,6 +11,20 @@ export function toFilter({ action, actor, target, from, to }: AuditLogSearch) {
     ...(to && { to: startOfDay(to, 1).toISOString() }),
   };
 }
+
+/** Whether the URL has a filter, even one that filters nothing. */
+export function isFiltered(search: AuditLogFilter): boolean {
+  return Object.keys(withoutFilter).some((name) => Object.hasOwn(search, name));
+}
+
+/** The change of the URL that removes all filters. */
+export const withoutFilter = {
+  action: undefined,
+  actor: undefined,
+  target: undefined,
+  from: undefined,
+  to: undefined,
+} as const satisfies Record<keyof AuditLogFilter, undefined>;
 
 /** The beginning of a day in the reader's time zone, or of a later one. */
 function startOfDay(day: string, laterDays = 0): Date {

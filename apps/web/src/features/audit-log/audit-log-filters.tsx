@@ -3,44 +3,41 @@ import { type ReactElement, useEffect, useState } from "react";
 import { actionTitles } from "../../server/action-titles.ts";
 import { isAction } from "./audit-log-filter.ts";
 import classes from "./audit-log-filters.module.css";
-import { type AuditLogSearch, isDay, isTarget } from "./audit-log-search.ts";
+import { type AuditLogFilter, isDay, isTarget } from "./audit-log-search.ts";
 import { PersonFilter } from "./person-filter.tsx";
 
 interface AuditLogFiltersProps {
   readonly workspaceId: string;
-  readonly search: AuditLogSearch;
+  readonly search: AuditLogFilter;
   /** The name of the person in `search.actor`, if an event shows it. */
   readonly actorName: string | undefined;
-  readonly onSearch: (search: AuditLogSearch) => void;
+  /** Gets the filters to change, undefined for those to remove. */
+  readonly onChange: (change: { readonly [Name in keyof AuditLogFilter]?: string | undefined }) => void;
 }
 
 const anyAction = { value: "any", label: "Everything" };
 
 /** The filters of the audit log, which the URL contains. */
 export function AuditLogFilters(props: AuditLogFiltersProps): ReactElement {
-  const { workspaceId, search, actorName, onSearch } = props;
-  const set = <Name extends keyof AuditLogSearch>(name: Name, value: AuditLogSearch[Name]) => {
-    const { [name]: _former, ...others } = search;
-    onSearch(value === undefined ? others : { ...others, [name]: value });
-  };
+  const { workspaceId, search, actorName, onChange } = props;
   return (
     <div className={classes.filters}>
       <Select
         label="Action"
         data={[anyAction, ...Object.entries(actionTitles).map(([value, label]) => ({ value, label }))]}
         value={search.action ?? anyAction.value}
-        onChange={(value) => set("action", isAction(value) ? value : undefined)}
+        onChange={(value) => onChange({ action: isAction(value) ? value : undefined })}
       />
       <PersonFilter
         label="Changed by"
         workspaceId={workspaceId}
         chosen={search.actor}
         chosenName={actorName}
-        onChoose={(userId) => set("actor", userId)}
+        onChoose={(actor) => onChange({ actor })}
       />
-      <TargetFilter value={search.target} onChoose={(target) => set("target", target)} />
-      <DayFilter label="From" value={search.from} onChoose={(day) => set("from", day)} />
-      <DayFilter label="To" value={search.to} onChoose={(day) => set("to", day)} />
+      <TargetFilter value={search.target} onChoose={(target) => onChange({ target })} />
+      <DayFilter label="From" value={search.from} onChoose={(from) => onChange({ from })} />
+      <DayFilter label="To" value={search.to} onChoose={(to) => onChange({ to })} />
     </div>
   );
 }

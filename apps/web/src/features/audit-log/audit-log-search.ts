@@ -1,5 +1,7 @@
-/** The search part of the URL of the audit log. */
-export interface AuditLogSearch {
+import { parseListSearch, type TableSearch } from "../../ui/table-search.ts";
+
+/** The filter of the audit log in the URL. */
+export interface AuditLogFilter {
   /** An action, or a text of its form, which filters nothing: the router is loaded without the list of actions. */
   readonly action?: string;
   /** The ID of the user who made the changes. */
@@ -11,10 +13,14 @@ export interface AuditLogSearch {
   readonly to?: string;
 }
 
+/** The search part of the URL of the audit log. */
+export interface AuditLogSearch extends TableSearch, AuditLogFilter {}
+
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseAuditLogSearch(search: Record<string, unknown>): AuditLogSearch {
   const { action, actor, target, from, to } = search;
   return {
+    ...parseListSearch(search),
     ...(isAction(action) && { action }),
     ...(isIdOf(actor, "usr") && { actor }),
     ...(isTarget(target) && { target }),

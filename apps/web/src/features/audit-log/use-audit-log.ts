@@ -5,7 +5,8 @@ import type { AuditLogSearch } from "./audit-log-search.ts";
 
 /** The paginated query for the audit log of a workspace, newest first. */
 function auditLogQuery(workspaceId: string, search: AuditLogSearch) {
-  const input = { workspaceId, ...toFilter(search) };
+  const { size } = search;
+  const input = { workspaceId, ...toFilter(search), ...(size && { pageSize: size }) };
   return infiniteQueryOptions({
     queryKey: trpc.audit.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

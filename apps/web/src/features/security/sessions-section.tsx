@@ -5,7 +5,7 @@ import { type ListedSession, trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
-import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { addressColumn } from "../../ui/event-columns.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -34,13 +34,7 @@ const columns: readonly [DataColumn<ListedSession>, ...DataColumn<ListedSession>
       </span>
     ),
   },
-  {
-    id: "address",
-    label: "IP address",
-    minWidth: 136,
-    rank: 2,
-    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <EmptyCell />),
-  },
+  addressColumn(2),
   {
     id: "lastUsedAt",
     label: "Last used",
