@@ -122,7 +122,10 @@ export function WorkspaceKeysPage(): ReactElement {
           w={220}
           aria-label="Status"
           allowDeselect={false}
-          data={[anyStatus, ...Object.entries(workspaceStatusFilters).map(([value, label]) => ({ value, label }))]}
+          data={[
+            anyStatus,
+            ...Object.entries(workspaceStatusFilters).map(([value, label]) => ({ value, label })),
+          ]}
           value={status ?? anyStatus.value}
           onChange={(value) => table.change({ status: isWorkspaceStatusFilter(value) ? value : undefined })}
         />
