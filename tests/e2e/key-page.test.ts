@@ -350,7 +350,7 @@ test("pages and filters rejected requests, and keeps page and filter in the URL"
   await page.reload();
   await rejected.getByText("Page 2 of 2").waitFor();
   await rejected.getByRole("row").last().getByRole("link").click();
-  await page.getByRole("heading", { name: "Rejected request" }).waitFor();
+  await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
   await page.goBack();
   await rejected.getByText("Page 2 of 2").waitFor();
   await page.goBack();
@@ -369,12 +369,12 @@ test("pages and filters rejected requests, and keeps page and filter in the URL"
   await page.getByRole("button", { name: "7 days" }).click();
   await page.waitForURL("**?reason=disabled&range=7d");
   await page.reload();
-  await rejected.getByText("The key is disabled").waitFor();
+  await rejected.getByText("The key was disabled.").waitFor();
   expect(await rejected.getByRole("row").count()).toBe(2);
   await rejected.getByRole("link").click();
-  await page.getByRole("heading", { name: "Rejected request" }).waitFor();
+  await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
   await page.goBack();
-  await rejected.getByText("The key is disabled").waitFor();
+  await rejected.getByText("The key was disabled.").waitFor();
   expect(await rejected.getByRole("row").count()).toBe(2);
   await page.goto(`${environment.baseUrl}/account/api-keys/${id}?reason=expired`);
   await rejected.getByText("None of the last 100 requests has this reason.").waitFor();

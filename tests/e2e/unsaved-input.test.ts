@@ -81,7 +81,7 @@ test("asks nothing if nothing was typed, and nothing after saving", async () => 
   await page.getByRole("heading", { name: "Members", exact: true }).waitFor();
   await link("Settings").click();
   await description.fill("Pays the bills");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("Workspace settings saved.").waitFor();
   await page.goBack();
   await page.getByRole("heading", { name: "Members", exact: true }).waitFor();
@@ -114,7 +114,7 @@ const forms = [
     at: () => "/account/profile",
     enter: () => page.getByRole("textbox", { name: "Name" }).fill("Ada King"),
     save: async () => {
-      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("button", { name: "Save", exact: true }).click();
       await page.getByText("Your name was changed.").waitFor();
     },
   },
