@@ -39,6 +39,7 @@ test("the dialog shows what a retention deletes, and Enter doesn't delete events
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await dialog.getByRole("button", { name: "Delete events and save" }).waitFor();
   await ada.keyboard.press("Escape");
+  await ada.getByRole("button", { name: "Discard" }).click();
   await dialog.waitFor({ state: "hidden" });
   await ada.getByText("Kept forever").waitFor();
 });

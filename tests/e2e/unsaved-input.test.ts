@@ -124,6 +124,11 @@ const forms = [
     enter: () => page.getByLabel("New password").fill("an even longer horse that counts"),
   },
   {
+    form: "the policy for API keys",
+    at: () => `/w/${slug}/settings`,
+    enter: () => page.getByLabel("Idle days").fill("30"),
+  },
+  {
     form: "the restrictions of a key",
     at: () => `/account/api-keys/${keyId}?edit=restrictions`,
     enter: () => page.getByLabel("Rate limit", { exact: true }).fill("100"),
@@ -171,10 +176,11 @@ test("a change of the same page's URL keeps the input, without a question", asyn
   expect(await question().count()).toBe(0);
 });
 
-const toKeys = async () => {
+const toAccount = async (item: string) => {
   await page.getByRole("button", { name: "Account menu" }).click();
-  await page.getByRole("menuitem", { name: "API keys" }).click();
+  await page.getByRole("menuitem", { name: item }).click();
 };
+const toKeys = () => toAccount("API keys");
 const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
 
 const overview = { path: () => `/w/${slug}`, heading: "Quick start" };
@@ -204,6 +210,18 @@ const dialogs = [
     button: "New service account",
     field: "Name",
   },
+  {
+    dialog: "Set up an authenticator app",
+    reach: () => toAccount("Security"),
+    button: "Set up an authenticator app",
+    field: "Code",
+  },
+  {
+    dialog: "Change how long the audit log is kept",
+    reach: () => link("Settings").click(),
+    button: "Change retention",
+    field: "Retention, in days",
+  },
 ];
 
 test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $dialog", async (about) => {
@@ -230,6 +248,14 @@ test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $
   await page.keyboard.press("Escape");
   await keep().and(focused()).waitFor();
   await page.keyboard.press("Escape");
+  await question().waitFor({ state: "detached" });
+  expect(await field.inputValue()).toBe("typed");
+  // Escape asks again, also while the answered question is still being hidden.
+  for (let round = 0; round < 3; round++) {
+    await page.keyboard.press("Escape");
+    await keep().and(focused()).waitFor();
+    await page.keyboard.press("Escape");
+  }
   await question().waitFor({ state: "detached" });
   expect(await field.inputValue()).toBe("typed");
   await named.getByRole("button", { name: "Close" }).click();

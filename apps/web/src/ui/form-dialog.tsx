@@ -18,12 +18,14 @@ interface FormDialogProps {
   /** True by default. */
   readonly closeOnClickOutside?: boolean;
   readonly onClose: () => void;
+  /** Called when the dialog is hidden. */
+  readonly onClosed?: () => void;
   readonly children: ReactNode;
 }
 
 /** A dialog with a form. Asks before Escape, a click outside or the close button discards input. */
 export function FormDialog(props: FormDialogProps): ReactElement {
-  const { isOpen, isBusy, title, size, closeOnClickOutside = true, onClose, children } = props;
+  const { isOpen, isBusy, title, size, closeOnClickOutside = true, onClose, onClosed, children } = props;
   const [scope] = useState(createInputScope);
   // Opening another page discards the input of an open dialog too.
   useUnsavedInput(() => isOpen && scope.hasInput());
@@ -34,6 +36,7 @@ export function FormDialog(props: FormDialogProps): ReactElement {
       {...closeUnlessBusy(isBusy, () => (scope.hasInput() ? confirmation.ask(onClose) : onClose()))}
       // Escape then answers the confirmation.
       closeOnEscape={!confirmation.isOpen}
+      {...(onClosed && { onExitTransitionEnd: onClosed })}
       closeOnClickOutside={closeOnClickOutside}
       title={title}
       size={size}

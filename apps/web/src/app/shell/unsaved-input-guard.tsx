@@ -2,6 +2,7 @@ import { type ShouldBlockFn, useBlocker } from "@tanstack/react-router";
 import { type ReactElement, type ReactNode, useMemo, useState } from "react";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
+import { dialogLayers } from "../../ui/dialog-layers.ts";
 import { CurrentDiscardConfirmation, CurrentInputScope, createInputScope } from "../../ui/unsaved-input.ts";
 
 /**
@@ -24,7 +25,14 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
   });
   const isOpen = discard !== undefined || blocker.status === "blocked";
   const confirmation = useMemo(
-    () => ({ isOpen, ask: (action: () => void) => setDiscard(() => action) }),
+    () => ({
+      isOpen,
+      ask(action: () => void) {
+        // In a later task: every open dialog listens to Escape on the window, and React renders between the listeners of
+        // one event, so the Escape that opens the question would also answer it.
+        setTimeout(() => setDiscard(() => action));
+      },
+    }),
     [isOpen],
   );
   const close = () => {
@@ -47,6 +55,7 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
           cancelLabel="Keep editing"
           failure={undefined}
           isBusy={false}
+          zIndex={dialogLayers.discard}
           onCancel={close}
           onConfirm={confirm}
         >

@@ -69,6 +69,8 @@ function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
         saved,
       );
       void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+      // The values are saved, so nothing asks before the page of the account opens.
+      form.resetDirty();
       onClose();
       onSaved?.(saved);
     },
