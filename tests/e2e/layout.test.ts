@@ -159,7 +159,8 @@ const findFocus = `(() => {
 test.each([
   ...lists,
   ["a key", (): string => `/account/api-keys/${keyId}`, "Danger zone"],
-  ["the settings", (): string => `/w/${slug}/settings`, "Delete workspace"],
+  // The policy loads last.
+  ["the settings", (): string => `/w/${slug}/settings`, "Review and save"],
 ] as const)(
   "Tab reaches every control in the order of the page, and shows the focus: %s",
   async (_what, path, text) => {
