@@ -1,6 +1,6 @@
 import { TOTP } from "otpauth";
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Answer, callProcedure, findSignedIn, signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
 import { passProvider, startProvider, type TestProvider } from "../support/openid-provider.ts";
@@ -185,10 +185,10 @@ test("a user without a password can't unlink the identity until they set a passw
   expect(await enter("solo")).toMatchObject({ data: { isNewAccount: false } });
 });
 
-/** Signs in and returns the response, for its cookies. */
-async function enterWithCookies(subject: string): Promise<Response> {
+/** Signs in and returns the response, for its cookies. @param jar the browser's cookies at the provider. */
+async function enterWithCookies(subject: string, jar?: Map<string, string>): Promise<Response> {
   const { url, cookie } = await start();
-  const callback = await passProvider(url, subject);
+  const callback = await passProvider(url, subject, jar);
   return await fetch(new URL("/trpc/session.signInWithOpenid", baseUrl), {
     method: "POST",
     headers: { "Content-Type": "application/json", Cookie: cookie },
@@ -234,6 +234,26 @@ test("a user with a second factor enters it after the provider, and for a confir
   // A rejected confirmation leaves the code valid.
   expect(await confirm("somebody-else", codeIn(1))).toMatchObject({ code: "FORBIDDEN" });
   expect(await confirm("careful", codeIn(1))).toMatchObject({ status: 200 });
+});
+
+test("a sign-in with an older session at the provider doesn't allow sensitive changes", async () => {
+  provider.setClaims("returning", { email: "returning@example.com", isEmailVerified: true });
+  const jar = new Map<string, string>();
+  const enterAgain = async () => {
+    const cookie = readSession(await enterWithCookies("returning", jar));
+    const input = { name: "CI" };
+    return await callProcedure(baseUrl, { path: "apiKeys.create", kind: "mutation", input, cookie });
+  };
+  // The provider is in this process, and the product isn't.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 16 * 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  await passProvider((await start()).url, "returning", jar);
+  vi.useRealTimers();
+  // A new account has nothing to protect.
+  expect(await enterAgain()).toMatchObject({ status: 200 });
+  expect(await enterAgain()).toMatchObject({ code: "FORBIDDEN" });
+  jar.clear();
+  expect(await enterAgain()).toMatchObject({ status: 200 });
 });
 
 test("an instance with REGISTRATION=invite lets in only people with an invitation for their verified address", async () => {

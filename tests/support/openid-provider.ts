@@ -53,7 +53,14 @@ function createProvider(
 ): Provider {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   return new Provider(issuer, {
-    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        require_auth_time: true,
+      },
+    ],
     jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), kty: "RSA", use: "sig", alg: "RS256" }] },
     cookies: { keys: ["a cookie key for tests"] },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
@@ -77,10 +84,14 @@ async function close(server: Server): Promise<void> {
 /**
  * Signs in at the provider as a browser would, without one.
  * @param start the URL that the product returned.
+ * @param jar the browser's cookies at the provider.
  * @returns the URL that the provider redirects to.
  */
-export async function passProvider(start: string, subject: string): Promise<URL> {
-  const jar = new Map<string, string>();
+export async function passProvider(
+  start: string,
+  subject: string,
+  jar = new Map<string, string>(),
+): Promise<URL> {
   let request: { readonly url: string; readonly form?: URLSearchParams } = { url: start };
   for (let step = 0; step < 20; step += 1) {
     const { url, form } = request;

@@ -13,6 +13,8 @@ export interface CallOrigin {
   readonly source?: PasswordSource;
   /** Whether the user proved a second factor; false by default. */
   readonly hasSecondFactor?: boolean;
+  /** When the user authenticated, if another party than this instance authenticated the user; now by default. */
+  readonly authenticatedAt?: Date | undefined;
 }
 
 /** The password is correct, and the sign-in needs a second factor. No session was opened. */
@@ -54,6 +56,11 @@ export function findCallAddress(): string | null {
 /** Whether the current call proved a second factor. For better-auth's hooks. */
 export function hasCallSecondFactor(): boolean {
   return currentCall.getStore()?.origin.hasSecondFactor ?? false;
+}
+
+/** When another party authenticated the user of the current call; undefined if this call does. For better-auth's hooks. */
+export function findCallAuthentication(): Date | undefined {
+  return currentCall.getStore()?.origin.authenticatedAt;
 }
 
 /** Rejects the current call, because it needs a second factor. For better-auth's hooks. */

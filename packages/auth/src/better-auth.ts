@@ -16,6 +16,7 @@ import { setSessionCookie } from "better-auth/cookies";
 import { z } from "zod";
 import {
   findCallAddress,
+  findCallAuthentication,
   hasCallSecondFactor,
   inPasswordQueue,
   recordCause,
@@ -80,6 +81,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
       },
       additionalFields: {
         hasSecondFactor: { type: "boolean", fieldName: "has_second_factor", input: false, required: false },
+        authenticatedAt: { type: "date", fieldName: "authenticated_at", input: false, required: false },
       },
       expiresIn: terms.lifetimeSeconds,
       // Disabled, because a cached session would stay valid after a sign-out, or after its user was disabled.
@@ -116,6 +118,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
             if (!isProved && (await hasSecondFactor(db, user.id))) rejectWithoutFactor(user.id);
             const now = await readClock(db);
             const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
+            const authenticatedAt = findCallAuthentication();
             const shortUserAgent = userAgent && readUserAgent(new Headers({ "User-Agent": userAgent }));
             return {
               data: {
@@ -125,6 +128,8 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
                 userAgent: shortUserAgent,
                 ipAddress: findCallAddress(),
                 hasSecondFactor: isProved,
+                // Another party's clock may be ahead. Null is the start of the session.
+                authenticatedAt: authenticatedAt && authenticatedAt < now ? authenticatedAt : null,
               },
             };
           },

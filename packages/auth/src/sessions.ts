@@ -63,12 +63,17 @@ export interface Sessions {
   /**
    * Opens a session for a user who has just signed up or proved a second factor, and ends the session of the request's
    * cookie.
+   * @param request.authenticatedAt when another party authenticated the user, from which sensitive changes are allowed for
+   *   15 minutes; now by default.
    * @throws {AppError} UNAUTHORIZED if the user is disabled.
    * @throws {SecondFactorRequiredError} if the user has a second factor, and `hasSecondFactor` is false.
    */
   open(
     userId: UserId,
-    request: SessionRequest & { readonly hasSecondFactor?: boolean },
+    request: SessionRequest & {
+      readonly hasSecondFactor?: boolean;
+      readonly authenticatedAt?: Date | undefined;
+    },
   ): Promise<OpenSession>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */
   signOut(headers: Headers): Promise<string[]>;
@@ -108,9 +113,9 @@ export function createSessions(options: SessionsOptions): Sessions {
         return { kind: "second-factor-required", userId: error.userId };
       }
     },
-    async open(userId, { headers, address, hasSecondFactor = false }) {
+    async open(userId, { headers, ...origin }) {
       const call = () => auth.api.openSession({ body: { userId }, headers, returnHeaders: true });
-      const { response, headers: answered } = await callBetterAuth(call, { address, hasSecondFactor });
+      const { response, headers: answered } = await callBetterAuth(call, origin);
       return await replaceSession(headers, { user: pickUser(response), answered });
     },
     async signOut(headers) {

@@ -72,8 +72,8 @@ export async function completeOpenid(
   const isFresh = use.kind === "confirmation";
   try {
     const claims = await provider.readClaims(token, response, { isFresh });
-    const earliestSeconds = Number(startedAt) - clockToleranceSeconds;
-    if (isFresh && (claims.authenticatedAtSeconds ?? 0) < earliestSeconds)
+    const earliestMs = (Number(startedAt) - clockToleranceSeconds) * 1_000;
+    if (isFresh && (claims.authenticatedAt?.getTime() ?? 0) < earliestMs)
       throw new OpenidError("The provider did not authenticate the person again.");
     return claims;
   } catch (error) {

@@ -28,8 +28,8 @@ export interface OpenidClaims {
   readonly email: string | undefined;
   readonly isEmailVerified: boolean;
   readonly name: string | undefined;
-  /** When the person last authenticated at the provider, in seconds since 1970; undefined if it doesn't say. */
-  readonly authenticatedAtSeconds: number | undefined;
+  /** When the person last authenticated at the provider; undefined if it doesn't say. */
+  readonly authenticatedAt: Date | undefined;
 }
 
 export interface OpenidProvider {
@@ -160,7 +160,7 @@ async function exchange(
     email: typeof profile.email === "string" ? profile.email : undefined,
     isEmailVerified: profile.email_verified === true,
     name: typeof profile.name === "string" ? profile.name : undefined,
-    authenticatedAtSeconds: claims.auth_time,
+    authenticatedAt: claims.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000),
   };
 }
 

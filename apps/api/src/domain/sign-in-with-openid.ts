@@ -56,7 +56,10 @@ export async function signInWithOpenid(
   const person = attempt.readPerson(await completeOpenid(access, { kind: "sign-in" }, attempt, visitor));
   const { userId, isNewAccount } = await findOrCreateUser(instance, person, attempt.invitation, visitor);
   try {
-    const session = await sessions.open(userId, visitor);
+    // The provider may have authenticated the person hours ago. At an unlocked browser, signing out and in again must not
+    // allow sensitive changes. A new account has nothing to protect yet.
+    const authenticatedAt = isNewAccount ? undefined : person.authenticatedAt;
+    const session = await sessions.open(userId, { ...visitor, authenticatedAt });
     const kind = isNewAccount ? "signed-up" : "signed-in";
     const completed = await completeSignIn(instance, session, { visitor, kind, factor: "openid" });
     return { kind: "signed-in", session: completed, isNewAccount };
