@@ -128,9 +128,51 @@ test("revokes an invitation, and sends another one again", async () => {
   await linus.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
   await linus.goto(addressOf("members"));
   await linus.getByText("3 members", { exact: true }).waitFor();
+  // A viewer only reads.
   expect(await linus.getByRole("button", { name: "Invite a person" }).count()).toBe(0);
+  expect(await linus.getByRole("link", { name: "Invitations" }).count()).toBe(0);
   await ada.reload();
   await ada.getByText("No pending invitations").waitFor();
+});
+
+test("a member invites a person, and sees only the invitations that they sent", async () => {
+  const { page: joan } = await environment.browser.open();
+  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await enter(joan, environment.baseUrl, "joan@example.com");
+  const link = await invite("joan@example.com", "Member");
+  await dialogOf(ada).getByRole("button", { name: "Invite another person" }).click();
+  await invite("radia@example.com", "Viewer");
+  await dialogOf(ada).getByRole("button", { name: "Done" }).click();
+  await dialogOf(ada).waitFor({ state: "detached" });
+  await joan.goto(link);
+  await joan.getByRole("button", { name: "Join" }).click();
+  await joan.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+  await joan.goto(addressOf("members"));
+  await joan.getByRole("link", { name: "Invitations" }).click();
+  await joan.getByText("No pending invitations").waitFor();
+  expect(await joan.getByRole("link", { name: "Service accounts" }).count()).toBe(0);
+  await joan.getByText("People whom you invited to this workspace and who haven’t joined yet.").waitFor();
+  await joan.getByRole("button", { name: "Invite a person" }).click();
+  const dialog = dialogOf(joan);
+  await dialog.getByLabel("Email address").fill("barbara@example.com");
+  await dialog.getByRole("combobox", { name: "Role" }).click();
+  await joan.getByRole("option", { name: "Viewer" }).waitFor();
+  expect(await joan.getByRole("option").allTextContents()).toEqual(["Member", "Viewer"]);
+  await joan.getByRole("option", { name: "Viewer" }).click();
+  await dialog.getByRole("button", { name: "Create invitation" }).click();
+  await dialog.getByText("Send this link to barbara@example.com.").waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await rowOf(joan, "barbara@example.com").getByText("Viewer").waitFor();
+  expect(await rowOf(joan, "radia@example.com").count()).toBe(0);
+  await joan.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(joan)).toEqual([]);
+  await joan.getByRole("button", { name: "Revoke the invitation of barbara@example.com" }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await joan.getByText("No pending invitations").waitFor();
+  // Ada sees the invitations of everybody.
+  await ada.reload();
+  await rowOf(ada, "radia@example.com").waitFor();
 });
 
 test("somebody who is signed in with another account can switch, and sign in and join", async () => {

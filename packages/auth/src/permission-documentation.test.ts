@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { permissionCatalog, roleHolds, roles } from "./permissions.ts";
+import { permissionCatalog, roleCatalog, roleHolds, roles } from "./permissions.ts";
 
 test("the table in docs/tenants.md matches the permissions of each role", async () => {
   const page = await readFile(new URL("../../../docs/tenants.md", import.meta.url), "utf8");
@@ -14,4 +14,10 @@ test("the table in docs/tenants.md matches the permissions of each role", async 
       ...roles.map((role) => (roleHolds(role, name as keyof typeof permissionCatalog) ? "yes" : "no")),
     ]),
   );
+});
+
+test("the table of roles in docs/tenants.md matches the catalog", async () => {
+  const page = await readFile(new URL("../../../docs/tenants.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| (owner|admin|member|viewer) +\| (.+?) +\|$/gm)];
+  expect(rows.map(([, role, words]) => [role, words])).toEqual(Object.entries(roleCatalog));
 });

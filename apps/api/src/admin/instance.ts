@@ -1,4 +1,4 @@
-import { permissionCatalog, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
+import { permissionCatalog, permissions, roleCatalog, roleHolds, roles } from "@latchkey/auth/permissions";
 import { hasAccounts } from "../domain/instance.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
@@ -32,4 +32,7 @@ export const instanceRouter = createRouter({
       roles: roles.filter((role) => roleHolds(role, permission)),
     })),
   ),
+
+  /** The roles, from most to least powerful, with what each of them may change. */
+  roles: publicProcedure.query(() => roles.map((role) => ({ name: role, description: roleCatalog[role] }))),
 });

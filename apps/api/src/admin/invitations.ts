@@ -1,9 +1,10 @@
 import { roles } from "@latchkey/auth/permissions";
-import { canGrantRole } from "@latchkey/auth/restrictions";
+import { canInviteAs } from "@latchkey/auth/restrictions";
 import { encodeId } from "@latchkey/db/ids";
 import { countInvitations, listInvitations } from "@latchkey/db/invitations";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
+import { managedInvitations } from "../domain/enter-to-invite.ts";
 import {
   acceptInvitation,
   createInvitation,
@@ -25,28 +26,29 @@ import {
 const order = listQuery(["createdAt", "email"]).shape;
 
 export const invitationsRouter = createRouter({
-  /** A page of the invitations, their number, and the roles that the user may grant. */
-  list: workspaceProcedure("members:manage")
+  /** A page of the invitations that the user manages, their number, and the roles with which the user may invite people. */
+  list: workspaceProcedure("members:invite")
     .input(workspaceInput({ sort: order.sort, cursor: order.cursor, pageSize: pageSize.default(50) }))
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
       const query = { ...input, limit: input.pageSize };
+      const filter = managedInvitations(access);
       return await read((db) =>
         inWorkspace(db, scope, async (trx) => {
-          const rows = await listInvitations(trx, scope, readPage(query));
+          const rows = await listInvitations(trx, scope, { ...readPage(query), filter });
           const page = toPage(rows, query, { present: presentInvitation, idOf: ({ id }) => id });
           return {
             items: page.data,
             nextCursor: page.nextCursor,
-            total: await countInvitations(trx, scope),
-            grantableRoles: roles.filter((granted) => canGrantRole(access.role, undefined, granted)),
+            total: await countInvitations(trx, scope, filter),
+            grantableRoles: roles.filter((granted) => canInviteAs(access.role, undefined, granted)),
           };
         }),
       );
     }),
 
   /** Returns the link, which is shown once. */
-  create: workspaceProcedure("members:manage")
+  create: workspaceProcedure("members:invite")
     .input(workspaceInput({ email, role }))
     .mutation(async ({ ctx, input: { email, role } }) =>
       presentSentInvitation(
@@ -55,13 +57,13 @@ export const invitationsRouter = createRouter({
     ),
 
   /** Returns a new link, which is shown once. */
-  resend: workspaceProcedure("members:manage")
+  resend: workspaceProcedure("members:invite")
     .input(workspaceInput({ id: invitationId }))
     .mutation(async ({ ctx, input: { id } }) =>
       presentSentInvitation(await ctx.transact((trx) => resendInvitation(trx, ctx.edit, id, ctx.instance))),
     ),
 
-  revoke: workspaceProcedure("members:manage")
+  revoke: workspaceProcedure("members:invite")
     .input(workspaceInput({ id: invitationId }))
     .mutation(async ({ ctx, input: { id } }) => {
       await ctx.transact((trx) => revokeInvitation(trx, ctx.edit, id));

@@ -1,5 +1,5 @@
 import { roleHolds, roles } from "@latchkey/auth/permissions";
-import { canGrantRole } from "@latchkey/auth/restrictions";
+import { canGrantRole, canInviteAs } from "@latchkey/auth/restrictions";
 import { encodeId } from "@latchkey/db/ids";
 import { countMembers, findSoleOwner, listMembers, listMembersWithoutFactor } from "@latchkey/db/members";
 import { findUsersWithFactors } from "@latchkey/db/second-factors";
@@ -17,8 +17,9 @@ const order = listQuery(["joinedAt", "name", "email"]).shape;
 
 export const membersRouter = createRouter({
   /**
-   * A page of the members, the number of matches, the roles that the user may grant, and the only owner who can sign
-   * in, if there is only one: that owner can neither leave nor change their role.
+   * A page of the members, the number of matches, the roles that the user may grant, those with which the user may
+   * invite people, and the only owner who can sign in, if there is only one: that owner can neither leave nor change
+   * their role.
    */
   list: workspaceProcedure("members:read")
     .input(
@@ -53,6 +54,7 @@ export const membersRouter = createRouter({
             total: await countMembers(trx, scope, filter),
             soleOwnerId: soleOwner === undefined ? null : encodeId("user", soleOwner),
             grantableRoles: roles.filter((granted) => canGrantRole(access.role, undefined, granted)),
+            invitableRoles: roles.filter((granted) => canInviteAs(access.role, undefined, granted)),
           };
         }),
       );

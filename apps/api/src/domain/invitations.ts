@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canGrantRole } from "@latchkey/auth/restrictions";
+import { canInviteAs } from "@latchkey/auth/restrictions";
 import { invitationSubject, openAsOperator, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
 import { isUserActing } from "@latchkey/db/acting";
 import { addJob } from "@latchkey/db/add-job";
@@ -32,7 +32,7 @@ import {
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
-import { enterToGrant } from "./enter-to-grant.ts";
+import { enterToInvite, type InvitingWorkspace } from "./enter-to-invite.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
@@ -44,7 +44,7 @@ const purpose = "invitation";
 export const invitationLifetimeSeconds = 604_800;
 
 /**
- * `invalid`: the user who sent the invitation is disabled, is no longer a member, or can no longer grant the role.
+ * `invalid`: the user who sent the invitation is disabled, is no longer a member, or can no longer invite people with the role.
  * Another user can send it again.
  */
 export type InvitationStatus = "pending" | "expired" | "invalid";
@@ -52,7 +52,7 @@ export type InvitationStatus = "pending" | "expired" | "invalid";
 export function statusOf({ isExpired, inviter, role }: Invitation): InvitationStatus {
   if (isExpired) return "expired";
   if (inviter === null) return "pending"; // The operator's command can grant every role.
-  const isValid = !inviter.isDisabled && inviter.role && canGrantRole(inviter.role, undefined, role);
+  const isValid = !inviter.isDisabled && inviter.role && canInviteAs(inviter.role, undefined, role);
   return isValid ? "pending" : "invalid";
 }
 
@@ -83,8 +83,8 @@ export async function createInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireGrant } = await enterToGrant(trx, edit);
-  requireGrant(role);
+  const { workspaceTrx, manages, requireInvite } = await enterToInvite(trx, edit);
+  requireInvite(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
     throw new AppError("CONFLICT", { message: "This person is already a member." });
@@ -95,7 +95,11 @@ export async function createInvitation(
   const sending = { invitedBy, isEmailed: terms.sendsEmail, lifetimeSeconds };
   const id = await insertInvitation(workspaceTrx, scope, { email, role, ...sending });
   if (!id) {
-    const message = "This person already has an invitation. Send it again, or revoke it first.";
+    const other = await findInvitation(workspaceTrx, scope, { email });
+    const message =
+      other && manages(other)
+        ? "This person already has an invitation. Send it again, or revoke it first."
+        : "Another member has already invited this person. Ask an owner or admin to send the invitation again.";
     throw new AppError("CONFLICT", { message });
   }
   // The lock on the workspace prevents concurrent additions between the insert and the count.
@@ -132,9 +136,9 @@ export async function resendInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireGrant } = await enterToGrant(trx, edit);
-  const { email, role } = await getInvitation(workspaceTrx, scope, id);
-  requireGrant(role);
+  const { workspaceTrx, requireInvite, manages } = await enterToInvite(trx, edit);
+  const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
+  requireInvite(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
@@ -180,12 +184,12 @@ export async function* listEveryInvitation(db: Db, scope: WorkspaceScope): Async
   } while (after);
 }
 
-/** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't grant the role. */
+/** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't invite people with the role. */
 export async function revokeInvitation(trx: Trx, edit: Edit, id: InvitationId): Promise<void> {
   const { scope, origin } = edit;
-  const { workspaceTrx, canGrant } = await enterToGrant(trx, edit);
-  const { email, role } = await getInvitation(workspaceTrx, scope, id);
-  if (!canGrant(role)) throw new AppError("FORBIDDEN");
+  const { workspaceTrx, canInvite, manages } = await enterToInvite(trx, edit);
+  const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
+  if (!canInvite(role)) throw new AppError("FORBIDDEN");
   await endInvitation(workspaceTrx, scope, id);
   const before = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.revoked", targetId: id, before });
@@ -278,8 +282,24 @@ export async function getInvitation(
   id: InvitationId,
 ): Promise<Invitation> {
   const invitation = await findInvitation(trx, scope, { id });
-  if (!invitation) throw new AppError("NOT_FOUND", { message: "There is no such invitation." });
-  return invitation;
+  return invitation ?? invitationNotFound();
+}
+
+/** @throws {AppError} NOT_FOUND, also for another member's invitation that the actor doesn't manage. */
+async function getManagedInvitation(
+  trx: WorkspaceTrx,
+  {
+    scope,
+    id,
+    manages,
+  }: Pick<InvitingWorkspace, "manages"> & { readonly scope: WorkspaceScope; readonly id: InvitationId },
+): Promise<Invitation> {
+  const invitation = await getInvitation(trx, scope, id);
+  return manages(invitation) ? invitation : invitationNotFound();
+}
+
+function invitationNotFound(): never {
+  throw new AppError("NOT_FOUND", { message: "There is no such invitation." });
 }
 
 function inviterOf({ actor }: Origin): UserId | null {

@@ -1,4 +1,4 @@
-import { listPermissions, type Permission, roleHolds } from "@latchkey/auth/permissions";
+import { expandPermissions, listPermissions, type Permission, roleHolds } from "@latchkey/auth/permissions";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Role, Trx } from "@latchkey/db/schema";
 import type { ServiceAccountRole } from "@latchkey/db/service-accounts";
@@ -47,7 +47,10 @@ export async function previewOffboarding(
 }
 
 function isAllowedByKey({ permissions, isReadOnly }: WorkspaceKey, permission: Permission): boolean {
-  return (permissions?.includes(permission) ?? true) && (!isReadOnly || permission.endsWith(":read"));
+  return (
+    (!permissions || expandPermissions(permissions).has(permission)) &&
+    (!isReadOnly || permission.endsWith(":read"))
+  );
 }
 
 /** The role of a service account that replaces a member. A service account can't be an owner. */

@@ -49,8 +49,10 @@ export interface TenantFixture {
   readonly serviceAccounts: Readonly<Record<"ours" | "theirs", Person>>;
   /** A key of our service account. Only owners and admins see it. */
   readonly serviceKey: { readonly id: string; readonly name: string; readonly keyId: KeyId };
-  /** Invitations to the workspaces. Only admins and owners see them. */
-  readonly invitations: Readonly<Record<"ours" | "theirs", { readonly id: string; readonly email: string }>>;
+  /** Invitations to the workspaces. Only admins and owners see them, and the member of `ours` the one that they sent. */
+  readonly invitations: Readonly<
+    Record<"ours" | "theirs" | "byMember", { readonly id: string; readonly email: string }>
+  >;
   /** A webhook of each workspace, with one delivery. Only admins and owners see them. */
   readonly webhooks: Readonly<
     Record<"ours" | "theirs", { readonly id: string; readonly deliveryId: string; readonly url: string }>
@@ -139,6 +141,10 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
       const invitations = {
         ours: await invite(oursEdit, `invitee-${suffix}@example.com`),
         theirs: await invite(theirsEdit, `their-invitee-${suffix}@example.com`),
+        byMember: await invite(
+          { ...oursEdit, origin: { ...commandOrigin, actor: sessionActor(people.member) } },
+          `invitee-of-member-${suffix}@example.com`,
+        ),
       };
       const webhooks = {
         ours: await addWebhook(trx, oursEdit, `https://ours-${suffix}.example.com/`),
@@ -181,6 +187,10 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
         serviceKey: await addKey(fixture.serviceAccounts.ours.userId, `Deploy key ${suffix}`),
       };
     });
+}
+
+function sessionActor({ userId }: Person): Origin["actor"] {
+  return { kind: "session", userId, isFresh: true };
 }
 
 /** Adds a pending offer of the co-owner of `ours` to the member. */
@@ -242,6 +252,7 @@ function listIdentifiers({
     ours: [
       ...list(ours, [...Object.values(members), serviceAccounts.ours]),
       ...listInvitation(invitations.ours),
+      ...listInvitation(invitations.byMember),
       ...Object.values(webhooks.ours),
     ],
     theirs: [

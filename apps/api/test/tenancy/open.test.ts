@@ -57,13 +57,16 @@ const table = readTable(`
   offerOwnership, to another workspace    401     403       403      403     403     403    404
   endOwnershipTransfer                    401     403       403      403     204     403    204
   acceptOwnership                         401     403       403      403     200     403    403
-  listInvitations                         401     403       403      403     403     200    200
-  createInvitation                        401     403       403      403     403     201    201
+  listInvitations                         401     403       403      403     200     200    200
+  createInvitation                        401     403       403      403     201     201    201
+  createInvitation, for an admin          401     403       403      403     403     201    201
   createInvitation, for an owner          401     403       403      403     403     403    201
-  resendInvitation                        401     403       403      403     403     200    200
-  resendInvitation, of another workspace  401     403       403      403     403     404    404
-  revokeInvitation                        401     403       403      403     403     204    204
-  revokeInvitation, of another workspace  401     403       403      403     403     404    404
+  resendInvitation                        401     403       403      403     404     200    200
+  resendInvitation, of the member         401     403       403      403     200     200    200
+  resendInvitation, of another workspace  401     403       403      403     404     404    404
+  revokeInvitation                        401     403       403      403     404     204    204
+  revokeInvitation, of the member         401     403       403      403     204     204    204
+  revokeInvitation, of another workspace  401     403       403      403     404     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -99,14 +102,16 @@ interface Plan {
   readonly query?: string;
   /** Whether the co-owner has offered the ownership to the member. */
   readonly hasTransfer?: boolean;
-  /** The workspace of the invitation in the path; `ours` by default. */
-  readonly invitationOf?: "ours" | "theirs";
+  /** The invitation in the path; `ours` by default. */
+  readonly invitationOf?: keyof TenantFixture["invitations"];
   /** The workspace of the webhook and the delivery in the path; `ours` by default. */
   readonly webhookOf?: "ours" | "theirs";
   /** The user in the path. */
   readonly user?: (fixture: TenantFixture, caller: Caller) => Person;
   readonly effect?: (fixture: TenantFixture, actor: Person) => Effect;
   readonly shows?: (fixture: TenantFixture, caller: Member) => readonly string[];
+  /** What the response doesn't contain, in addition to what no response to the caller contains. */
+  readonly hides?: (fixture: TenantFixture, caller: Caller) => readonly string[];
   /** Whether the response shows admins the keys that can reach their workspace. */
   readonly showsKeys?: boolean;
 }
@@ -193,11 +198,11 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
-        invitations: [{ workspace_id: workspaceId }],
+        invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
         // Includes the creation of the key that makes the request.
-        audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
+        audit_events: Array.from({ length: 14 }, () => ({ workspace_id: workspaceId })),
         ...listServiceAccountRows(serviceAccounts.ours),
       },
       added: {
@@ -368,29 +373,21 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: ({ people }) => [people.member.id, '"role":"owner"'],
   },
-  listInvitations: { shows: ({ invitations }) => [invitations.ours.email] },
+  listInvitations: {
+    shows: ({ invitations }, caller) => [
+      invitations.byMember.email,
+      ...(caller === "member" ? [] : [invitations.ours.email]),
+    ],
+    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.ours.email] : []),
+  },
   createInvitation: createInvitationPlan("member"),
+  "createInvitation, for an admin": createInvitationPlan("admin"),
   "createInvitation, for an owner": createInvitationPlan("owner"),
-  resendInvitation: {
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
-      removed: { invitations: [{ email: invitations.ours.email, invited_by: null }], verifications: [{}] },
-      added: {
-        invitations: [{ email: invitations.ours.email, invited_by: actor.userId }],
-        verifications: [{}],
-        audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
-      },
-    }),
-    shows: () => ["/invitation#"],
-  },
+  resendInvitation: createResendPlan("ours"),
+  "resendInvitation, of the member": createResendPlan("byMember"),
   "resendInvitation, of another workspace": { invitationOf: "theirs" },
-  revokeInvitation: {
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
-      removed: { invitations: [{ email: invitations.ours.email }], verifications: [{}] },
-      added: {
-        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
-      },
-    }),
-  },
+  revokeInvitation: createRevocationPlan("ours"),
+  "revokeInvitation, of the member": createRevocationPlan("byMember"),
   "revokeInvitation, of another workspace": { invitationOf: "theirs" },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.ours.url] },
   createWebhook: {
@@ -514,6 +511,37 @@ function createKeyEvents(
 function listServiceAccountRows({ userId }: Person): NonNullable<Effect["removed"]> {
   const rows = [{ user_id: userId }];
   return { users: [{ id: userId }], api_keys: rows, security_events: rows };
+}
+
+function createResendPlan(invitationOf: "ours" | "byMember"): Plan {
+  return {
+    invitationOf,
+    effect: ({ ours: { workspaceId }, invitations, people }, actor) => {
+      const { email } = invitations[invitationOf];
+      const inviter = invitationOf === "ours" ? null : people.member.userId;
+      return {
+        removed: { invitations: [{ email, invited_by: inviter }], verifications: [{}] },
+        added: {
+          invitations: [{ email, invited_by: actor.userId }],
+          verifications: [{}],
+          audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
+        },
+      };
+    },
+    shows: () => ["/invitation#"],
+  };
+}
+
+function createRevocationPlan(invitationOf: "ours" | "byMember"): Plan {
+  return {
+    invitationOf,
+    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+      removed: { invitations: [{ email: invitations[invitationOf].email }], verifications: [{}] },
+      added: {
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
+      },
+    }),
+  };
 }
 
 function createInvitationPlan(role: string): Plan {
@@ -660,7 +688,8 @@ describe.each(table)("$name", ({ target, name, results }) => {
     if (isAllowed && caller !== "nobody" && plan.shows) {
       for (const shown of plan.shows(fixture, caller)) expect(result.text).toContain(shown);
     }
-    for (const hidden of listHiddenText(caller, fixture, plan)) expect(result.text).not.toContain(hidden);
+    const hiddenText = [...listHiddenText(caller, fixture, plan), ...(plan.hides?.(fixture, caller) ?? [])];
+    for (const hidden of hiddenText) expect(result.text).not.toContain(hidden);
     if (isUnchanged({ before, after })) keepFixture(app, fixture);
   });
 });
@@ -668,6 +697,26 @@ describe.each(table)("$name", ({ target, name, results }) => {
 function bodyOf({ body }: Plan, fixture: TenantFixture): object | undefined {
   return typeof body === "function" ? body(fixture) : body;
 }
+
+test("a viewer changes nothing in a workspace, and a member only what they created", () => {
+  // The tests above make these calls and compare all rows.
+  const changes = table.filter(({ target }) => {
+    const { method, access } = getEndpoint(target);
+    return method !== "GET" && typeof access === "object";
+  });
+  const listAllowed = (caller: Caller) =>
+    changes.flatMap(({ name, results }) => (Number(results[caller]) < 300 ? [name] : []));
+  expect(listAllowed("viewer")).toEqual(["removeMember, oneself"]);
+  expect(listAllowed("member")).toEqual([
+    "removeMember, oneself",
+    // The ownership is offered to the member.
+    "endOwnershipTransfer",
+    "acceptOwnership",
+    "createInvitation",
+    "resendInvitation, of the member",
+    "revokeInvitation, of the member",
+  ]);
+});
 
 /** Returns the whole response without its date and request ID. */
 function removeVariableParts({ head, body }: { readonly head: string; readonly body: string }): string {

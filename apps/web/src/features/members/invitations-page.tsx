@@ -104,7 +104,11 @@ export function InvitationsPage(): ReactElement {
     <>
       <PageHeader
         title="Invitations"
-        explanation="People who were invited to this workspace and haven’t joined yet."
+        explanation={
+          access.can("members:manage")
+            ? "People who were invited to this workspace and haven’t joined yet."
+            : "People whom you invited to this workspace and who haven’t joined yet."
+        }
         parent={
           <Link to="/w/$slug/members" params={{ slug: workspace.slug }}>
             Members

@@ -64,8 +64,9 @@ export function MembersPage(): ReactElement {
   });
   const pages = members.data?.pages;
   const canManage = access.can("members:manage");
+  const canInvite = access.can("members:invite");
   const ownId = session.user.id;
-  const { grantableRoles = noRoles, soleOwnerId = null } = pages?.at(-1) ?? {};
+  const { grantableRoles = noRoles, invitableRoles = noRoles, soleOwnerId = null } = pages?.at(-1) ?? {};
   const { columns, actions, blockedReason } = useRows({
     ownId,
     soleOwnerId,
@@ -93,16 +94,22 @@ export function MembersPage(): ReactElement {
           </>
         }
         action={
-          canManage && (
+          canInvite && (
             <Group gap={8}>
-              <Button
-                variant="default"
-                renderRoot={(props) => (
-                  <Link {...props} to="/w/$slug/members/service-accounts" params={{ slug: workspace.slug }} />
-                )}
-              >
-                Service accounts
-              </Button>
+              {canManage && (
+                <Button
+                  variant="default"
+                  renderRoot={(props) => (
+                    <Link
+                      {...props}
+                      to="/w/$slug/members/service-accounts"
+                      params={{ slug: workspace.slug }}
+                    />
+                  )}
+                >
+                  Service accounts
+                </Button>
+              )}
               <Button
                 variant="default"
                 renderRoot={(props) => (
@@ -156,7 +163,7 @@ export function MembersPage(): ReactElement {
       />
       <LazyDialog
         source={inviteDialog}
-        props={{ workspace, grantableRoles, isOpen: isInviteOpen, onClose: invite.close }}
+        props={{ workspace, grantableRoles: invitableRoles, isOpen: isInviteOpen, onClose: invite.close }}
       />
       <LazyDialog source={rolesDialog} props={{ isOpen: isRolesOpen, onClose: rolesDisclosure.close }} />
       <LazyDialog
