@@ -256,7 +256,7 @@ test("a sign-in with an older session at the provider doesn't allow sensitive ch
   expect(await enterAgain()).toMatchObject({ status: 200 });
 });
 
-test("an instance with REGISTRATION=invite lets in only people with an invitation for their verified address", async () => {
+test("an instance with REGISTRATION=invite accepts only people with an invitation for their verified email address", async () => {
   const inviter = await signUp(baseUrl, "inviter@example.com");
   const { data } = await callProcedure(baseUrl, {
     path: "session.current",

@@ -25,7 +25,7 @@ const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/
 const dialogOf = (page: Page) => page.getByRole("dialog");
 const rowOf = (page: Page, email: string) => page.getByRole("row").filter({ hasText: email });
 
-/** Invites somebody with the dialog, which must be open. Returns the link. */
+/** Invites someone with the dialog, which must be open. Returns the link. */
 async function invite(email: string, role?: string): Promise<string> {
   const dialog = dialogOf(ada);
   await dialog.getByLabel("Email address").fill(email);
@@ -175,7 +175,7 @@ test("a member invites a person, and sees only the invitations that they sent", 
   await rowOf(ada, "radia@example.com").waitFor();
 });
 
-test("somebody who is signed in with another account can switch, and sign in and join", async () => {
+test("someone who is signed in with another account can switch, and sign in and join", async () => {
   await ada.getByRole("button", { name: "Invite a person" }).click();
   await environment.command(
     ["user", "create", "--email", "ken@example.com", "--name", "Ken Thompson", "--password-stdin"],

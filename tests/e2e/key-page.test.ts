@@ -227,7 +227,7 @@ test("disables a key until it is enabled again", async () => {
   await status.getByRole("button", { name: "Enable" }).and(page.locator(":focus")).waitFor();
   await page.getByRole("button", { name: "Enable key" }).click();
   await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
-  await dialogOf(page).getByText("The key is accepted again from its next request on").waitFor();
+  await dialogOf(page).getByText("Requests with this key are accepted again immediately").waitFor();
   await dialogOf(page).getByRole("button", { name: "Enable key" }).click();
   await page.getByRole("button", { name: "Disable key" }).and(page.locator(":focus")).waitFor();
   await status.waitFor({ state: "detached" });

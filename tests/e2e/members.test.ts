@@ -256,12 +256,12 @@ test("shows all of these changes in the audit log", async () => {
   expect(lines).toEqual([
     ["Grace Hopper", "left the workspace; was a viewer"],
     ["Ada Lovelace", "removed Margaret Hamilton, who was a viewer"],
-    ["The operator’s command", "added Margaret Hamilton as a viewer"],
+    ["The latchkey command", "added Margaret Hamilton as a viewer"],
     ["Ada Lovelace", "changed Linus Torvalds’s role from viewer to admin"],
     ["Ada Lovelace", "changed Linus Torvalds’s role from member to viewer"],
     ["Ada Lovelace", "changed Grace Hopper’s role from admin to viewer"],
-    ["The operator’s command", "added Linus Torvalds as a member"],
-    ["The operator’s command", "added Grace Hopper as an admin"],
+    ["The latchkey command", "added Linus Torvalds as a member"],
+    ["The latchkey command", "added Grace Hopper as an admin"],
     ["Ada Lovelace", "created the workspace “Ada Lovelace’s workspace”"],
   ]);
   const latest = ada.getByRole("row").nth(1);

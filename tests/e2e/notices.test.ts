@@ -5,7 +5,7 @@ import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
-// The bell, the notices of a user whose role the operator's command changes, and their settings.
+// The bell, the notices of a user whose role the `latchkey` command changes, and their settings.
 
 const environment = prepareEnvironment();
 

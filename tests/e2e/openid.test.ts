@@ -114,7 +114,7 @@ test("an error of the provider is shown, and the way back", async () => {
   await page.goto(`${environment.baseUrl}/sign-in/openid?error=access_denied&state=x`);
   await page.getByRole("heading", { name: "The sign-in was canceled" }).waitFor();
   await page.goto(`${environment.baseUrl}/sign-in/openid?code=x&state=x`);
-  await page.getByRole("heading", { name: "You couldn’t be signed in" }).waitFor();
+  await page.getByRole("heading", { name: "Couldn’t sign you in" }).waitFor();
   await page
     .getByText("This sign-in has expired, was already completed, or was started in another browser.")
     .waitFor();

@@ -1,5 +1,5 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
-import { isDatabaseNotUp } from "@latchkey/db/database-failure";
+import { isDatabaseStarting } from "@latchkey/db/database-failure";
 import {
   type EmbeddedPostgresEvent,
   hasEmbeddedPostgres,
@@ -102,7 +102,7 @@ async function openExternal(databaseUrl: string, options: ServerOptions): Promis
   } catch (error) {
     if (error instanceof StartError || options.signal?.aborted) throw error;
     const waited =
-      options.waitMs && isDatabaseNotUp(error) ? ` (after waiting for ${options.waitMs / 1_000} s)` : "";
+      options.waitMs && isDatabaseStarting(error) ? ` (after waiting for ${options.waitMs / 1_000} s)` : "";
     throw new StartError(
       `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reasonOf(error)}${waited}.`,
       { cause: error },

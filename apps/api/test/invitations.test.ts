@@ -332,7 +332,7 @@ describe("the inviter", () => {
     });
   });
 
-  test("needs a recent password to grant a role that manages members", async () => {
+  test("requires recent authentication to grant a role that manages members", async () => {
     const team = await addTeam();
     await sql`
       update sessions set authenticated_at = now() - interval '16 minutes', created_at = now() - interval '16 minutes'
@@ -417,7 +417,7 @@ test("quotas limit the invitations of a workspace, those of a user per hour, and
   }
 });
 
-test("invitations that expired a month ago are deleted when somebody is invited", async () => {
+test("invitations that expired a month ago are deleted when someone is invited", async () => {
   const team = await addTeam();
   await team.invite(newEmail());
   const { id } = await team.invite(newEmail());

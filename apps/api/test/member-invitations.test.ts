@@ -49,7 +49,7 @@ async function listEmails(workspaceId: string, { client }: Person) {
   return items.map(({ email }) => email);
 }
 
-test("a member invites somebody, who joins with at most the member's role", async () => {
+test("a member invites someone, who joins with at most the member's role", async () => {
   const { id: workspaceId, member } = await addTeam();
   expect((await member.client.members.list.query({ workspaceId })).invitableRoles).toEqual([
     "member",

@@ -158,7 +158,7 @@ test("nothing can be offered to an owner or a disabled member", async () => {
   await expect(offer()).rejects.toMatchObject(failsWith("CONFLICT"));
 });
 
-test("offering and accepting need a recent password; declining and withdrawing don't", async () => {
+test("offering and accepting require recent authentication; declining and withdrawing don't", async () => {
   const { owner, member, offer, accept, end } = await addTeam();
   const expire = ({ userId }: Person) =>
     sql`
@@ -232,7 +232,7 @@ test("of concurrent attempts to accept, decline and withdraw, exactly one wins",
     const outcomes = await Promise.allSettled([accept(), end(), end(member), accept(), end()]);
     const won = outcomes.filter(({ status }) => status === "fulfilled");
     expect(won).toHaveLength(1);
-    // A former owner who is an admin can't withdraw anything anymore.
+    // A former owner who is an admin can no longer withdraw an offer.
     for (const outcome of outcomes)
       if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(failsWith("NOT_FOUND"));
     const [, ended, ...others] = await events();

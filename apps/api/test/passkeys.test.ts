@@ -154,7 +154,7 @@ describe("a sign-in with a passkey", () => {
     expect(Date.parse(listed?.lastUsedAt ?? "")).toBeGreaterThan(0);
     const { items } = await client.securityLog.list.query({});
     expect(items[0]).toMatchObject({ action: "sign-in.succeeded", after: { factor: "passkey" } });
-    await client.apiKeys.create.mutate({ name: "A passkey is a fresh authentication" });
+    await client.apiKeys.create.mutate({ name: "A passkey counts as recent authentication" });
   });
 
   test.each([

@@ -113,7 +113,7 @@ test("strangers get the same response as for any other workspace", async () => {
   expect((error as { data: object }).data).not.toHaveProperty("issues");
 });
 
-test("is changed by owners and admins who have a second factor, after a fresh authentication", async () => {
+test("is changed by owners and admins who have a second factor, after recent authentication", async () => {
   const { owner, admin, member, workspaceId } = await addTeam();
   await expect(requireFactor(admin, workspaceId)).rejects.toMatchObject({ data: { code: "CONFLICT" } });
   await expect(requireFactor(member, workspaceId)).rejects.toMatchObject({ message: "Insufficient access" });

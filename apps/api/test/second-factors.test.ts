@@ -110,7 +110,7 @@ describe("setting up an authenticator app", () => {
     }
   });
 
-  test("needs a fresh authentication, as every other change of factors does", async () => {
+  test("requires recent authentication, as every other change of factors does", async () => {
     const { userId, client } = await addTotpUser();
     const age = (seconds: number) =>
       sql`

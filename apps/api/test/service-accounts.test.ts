@@ -306,7 +306,7 @@ test("a key that can't grant the role of a service account can't change or delet
   expect((await send(secret, ["POST", path], { name: "Member", role: "member" })).status).toBe(201);
 });
 
-test("secrets of service accounts need a recent password", async () => {
+test("secrets of service accounts require recent authentication", async () => {
   const team = await addTeam();
   const { userId, keyId } = await addServiceAccount(team);
   const { client } = team.owner;

@@ -71,12 +71,12 @@ export function isHigherRole(role: Role, other: Role): boolean {
 }
 
 /** Whether a role has a permission. */
-export function roleHolds(role: Role, permission: Permission): boolean {
+export function roleHasPermission(role: Role, permission: Permission): boolean {
   const held: ReadonlySet<Permission> = permissionsByRole[role];
   return held.has(permission);
 }
 
 /** The permissions of a role, in the order of the catalog. */
 export function listPermissions(role: Role): readonly Permission[] {
-  return permissions.filter((permission) => roleHolds(role, permission));
+  return permissions.filter((permission) => roleHasPermission(role, permission));
 }

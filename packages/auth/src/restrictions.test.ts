@@ -29,7 +29,7 @@ test("a user can't give or take a role with more permissions than their own", ()
   });
 });
 
-test("a user can't invite somebody with more permissions than their own", () => {
+test("a user can't invite someone with more permissions than their own", () => {
   const listInvited = (restrictions: Restrictions | undefined) =>
     Object.fromEntries(
       roles.map((role) => [role, roles.filter((granted) => canInviteAs(role, restrictions, granted))]),

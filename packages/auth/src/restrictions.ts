@@ -2,7 +2,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import type { Role } from "@latchkey/db/schema";
 import { areContained, createIpMatcher } from "./ip-ranges.ts";
-import { expandPermissions, listPermissions, type Permission, roleHolds } from "./permissions.ts";
+import { expandPermissions, listPermissions, type Permission, roleHasPermission } from "./permissions.ts";
 
 /** The checks of one restriction of a key. A check that is absent allows everything. */
 interface CompiledRule {
@@ -149,7 +149,7 @@ export function hasPermission(
   restrictions: Restrictions | undefined,
   permission: Permission,
 ): boolean {
-  return roleHolds(role, permission) && allowsPermission(restrictions, permission);
+  return roleHasPermission(role, permission) && allowsPermission(restrictions, permission);
 }
 
 /**

@@ -33,7 +33,7 @@ export interface Origin {
 }
 
 /**
- * The changes of an API key that are logged. Each one adds an audit event to every workspace that the key can access
+ * The changes to an API key that are logged. Each one adds an audit event to every workspace that the key can access
  * before or after the change, and an event to the security log of the key's owner.
  */
 export const keyActions = {

@@ -81,7 +81,7 @@ export async function appendAudit(
   await appendInstanceEvent(trx, origin, { action, workspaceId, userId, before, after });
 }
 
-/** Gives notice to a member whose role somebody else changed. */
+/** Gives notice to a member whose role someone else changed. */
 async function noticeRoleChange(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

@@ -16,7 +16,7 @@ export interface Invitation {
   readonly expiresAt: Date;
   /** By the database's clock. */
   readonly isExpired: boolean;
-  /** Null for the operator's command. */
+  /** Null for the `latchkey` command. */
   readonly inviter: Inviter | null;
 }
 

@@ -19,7 +19,7 @@ export interface Member {
   readonly role: Role;
   readonly joinedAt: Date;
   readonly isDisabled: boolean;
-  /** Incremented with every change of the role, and of a service account. */
+  /** Incremented with every change to the role, and to a service account. */
   readonly version: number;
 }
 

@@ -70,7 +70,7 @@ export interface ClaimedNotice {
 
 /**
  * Claims the oldest notice of a user that is to be emailed, for three minutes, so that no other job sends it. Notices
- * that are older than a day, or of a kind that the user doesn't want by email anymore, are not emailed.
+ * that are older than a day, or of a kind that the user no longer wants by email, are not emailed.
  */
 export async function claimNotice(db: Db, userId: UserId): Promise<ClaimedNotice | undefined> {
   await sql`

@@ -160,7 +160,7 @@ export interface WorkspaceTable {
   slug: string;
   created_at: CreatedAt;
   updated_at: Generated<Date>;
-  /** Incremented with every change of the settings. */
+  /** Incremented with every change to the settings. */
   version: Generated<number>;
   requires_second_factor: Generated<boolean>;
   /** Null keeps the audit log forever. */
@@ -172,7 +172,7 @@ export interface MemberTable {
   user_id: UserId;
   role: Role;
   created_at: CreatedAt;
-  /** Incremented with every change of the role. */
+  /** Incremented with every change to the role. */
   version: Generated<number>;
 }
 
@@ -183,7 +183,7 @@ export interface InvitationTable {
   /** In lower case. One invitation per address and workspace. */
   email: string;
   role: Role;
-  /** The user who sent it last; null for the operator's command. */
+  /** The user who sent it last; null for the `latchkey` command. */
   invited_by: UserId | null;
   /** Whether the link was emailed, rather than shown to the inviter. */
   is_emailed: boolean;
@@ -227,7 +227,7 @@ export interface WebhookTable {
   /** When the first attempt since the last successful one failed; null if the last one succeeded. */
   failing_since: Date | null;
   created_at: CreatedAt;
-  /** Incremented with every change of the settings. */
+  /** Incremented with every change to the settings. */
   version: Generated<number>;
 }
 
@@ -393,7 +393,7 @@ export interface WorkspaceKeyAccessTable {
   key_id: KeyId;
   /** Null for a key that isn't blocked. */
   blocked_at: Date | null;
-  /** The user who blocked it; null for the operator's command and a deleted user. */
+  /** The user who blocked it; null for the `latchkey` command and a deleted user. */
   blocked_by: UserId | null;
   /** When an admin last unblocked it, which restarts its idle days. */
   allowed_at: Date | null;

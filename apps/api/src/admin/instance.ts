@@ -1,4 +1,10 @@
-import { permissionCatalog, permissions, roleCatalog, roleHolds, roles } from "@latchkey/auth/permissions";
+import {
+  permissionCatalog,
+  permissions,
+  roleCatalog,
+  roleHasPermission,
+  roles,
+} from "@latchkey/auth/permissions";
 import { hasAccounts } from "../domain/instance.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
@@ -29,7 +35,7 @@ export const instanceRouter = createRouter({
     permissions.map((permission) => ({
       name: permission,
       description: permissionCatalog[permission],
-      roles: roles.filter((role) => roleHolds(role, permission)),
+      roles: roles.filter((role) => roleHasPermission(role, permission)),
     })),
   ),
 

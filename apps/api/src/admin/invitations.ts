@@ -4,7 +4,6 @@ import { encodeId } from "@latchkey/db/ids";
 import { countInvitations, listInvitations } from "@latchkey/db/invitations";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import { managedInvitations } from "../domain/enter-to-invite.ts";
 import {
   acceptInvitation,
   createInvitation,
@@ -12,6 +11,7 @@ import {
   resendInvitation,
   revokeInvitation,
 } from "../domain/invitations.ts";
+import { managedInvitations } from "../domain/inviting-workspace.ts";
 import { email, invitationId, linkToken, role } from "../fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentInvitation, presentSentInvitation } from "../presenters/invitation.ts";

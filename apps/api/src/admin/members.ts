@@ -1,4 +1,4 @@
-import { roleHolds, roles } from "@latchkey/auth/permissions";
+import { roleHasPermission, roles } from "@latchkey/auth/permissions";
 import { canGrantRole, canInviteAs } from "@latchkey/auth/restrictions";
 import { encodeId } from "@latchkey/db/ids";
 import { countMembers, findSoleOwner, listMembers, listMembersWithoutFactor } from "@latchkey/db/members";
@@ -42,7 +42,7 @@ export const membersRouter = createRouter({
           const page = toPage(rows, query, { present: presentMember, idOf: (member) => member.userId });
           const soleOwner = await findSoleOwner(trx, scope);
           // Whether an account is protected concerns only those who can require it.
-          const canSeeFactors = roleHolds(access.role, "workspace:update");
+          const canSeeFactors = roleHasPermission(access.role, "workspace:update");
           const userIds = canSeeFactors ? rows.map((row) => row.userId) : [];
           const withFactors = await findUsersWithFactors(trx, userIds);
           return {

@@ -29,7 +29,7 @@ const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 
 /**
  * Needs the operator role, which is checked in the database.
- * @throws {AppError} UNAUTHORIZED without a live session; NOT_FOUND for anybody else, as for a procedure that doesn't exist.
+ * @throws {AppError} UNAUTHORIZED without a live session; NOT_FOUND for anyone else, as for a procedure that doesn't exist.
  */
 export const operatorProcedure = sessionProcedure.use(async ({ ctx, next }) => {
   const { id } = ctx.user;
@@ -124,7 +124,7 @@ export const operatorRouter = createRouter({
     return { count };
   }),
 
-  /** Creates a link with which a user can choose a new password. It is shown once. */
+  /** Creates a password reset link. It is shown once. */
   createResetLink: operatorProcedure.input(userInput).mutation(async ({ ctx, input }) => {
     const { baseUrl } = ctx.instance;
     const { url, expiresAt } = await change(ctx, input.userId, (trx) =>

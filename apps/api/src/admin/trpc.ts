@@ -125,7 +125,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   // since.
   const input = await getRawInput();
   const session = await ctx.instance.sessions.find(ctx);
-  if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
+  if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
   ctx.setCookies(session.cookies);
   requireNoNul(input);
   const { user, id: sessionId, isFresh, hasSecondFactor } = session;

@@ -1,4 +1,4 @@
-import { roleHolds } from "@latchkey/auth/permissions";
+import { roleHasPermission } from "@latchkey/auth/permissions";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import { getPolicy, previewPolicy } from "@latchkey/db/api-key-policies";
 import type { UserId } from "@latchkey/db/ids";
@@ -24,7 +24,7 @@ const changedKeys = z.array(keyId).min(1).max(100);
 
 /** Members without the permission to see all keys see their own keys. */
 export function ownerFilter({ role, userId }: WorkspaceAccess): UserId | undefined {
-  return roleHolds(role, "keys:read") ? undefined : userId;
+  return roleHasPermission(role, "keys:read") ? undefined : userId;
 }
 
 /** The API keys that can reach a workspace. */

@@ -38,7 +38,7 @@ import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota 
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
 /** The key to change, its owner, and the origin of the change. */
@@ -66,7 +66,7 @@ export async function createKey(
   },
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
-  requireFresh(key.origin);
+  requireRecentAuthentication(key.origin);
   const { secret, start, hash } = createApiKey();
   // Serializes creations of the same user, so that each one counts the keys of the others.
   await lockUsers(trx, [key.userId]);
@@ -221,7 +221,7 @@ export async function rotateKey(
   overlapSeconds: number,
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   const { workspaceIds } = await lockForEdit(trx, edit);
   await requireKeyChangeQuota(trx, edit, quotas);
   const { secret, start, hash } = createApiKey();
@@ -333,7 +333,7 @@ function requireStillManageable(acting: ActingKey | undefined, id: KeyId): void 
 /** @throws {AppError} UNPROCESSABLE_CONTENT */
 /**
  * @throws {AppError} UNPROCESSABLE_CONTENT if the edit expands the key's access and may not, and the errors of
- *   {@link requireFresh} if it may.
+ *   {@link requireRecentAuthentication} if it may.
  */
 function requireExpandable(
   before: KeySettings,
@@ -343,7 +343,7 @@ function requireExpandable(
   const expanded = listExpanded(before, after);
   if (expanded.length === 0) return;
   if (mayExpand) {
-    requireFresh(origin);
+    requireRecentAuthentication(origin);
     return;
   }
   const issues = expanded.map((path) => ({

@@ -32,7 +32,7 @@ import {
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
-import { enterToInvite, type InvitingWorkspace } from "./enter-to-invite.ts";
+import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-workspace.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
@@ -51,7 +51,7 @@ export type InvitationStatus = "pending" | "expired" | "invalid";
 
 export function statusOf({ isExpired, inviter, role }: Invitation): InvitationStatus {
   if (isExpired) return "expired";
-  if (inviter === null) return "pending"; // The operator's command can grant every role.
+  if (inviter === null) return "pending"; // The `latchkey` command can grant every role.
   const isValid = !inviter.isDisabled && inviter.role && canInviteAs(inviter.role, undefined, role);
   return isValid ? "pending" : "invalid";
 }
@@ -71,7 +71,7 @@ interface InvitationTerms {
 }
 
 /**
- * Invites somebody to a workspace.
+ * Invites someone to a workspace.
  * @param invited.email in lower case.
  * @throws {AppError} FORBIDDEN if the role has permissions that the actor's role doesn't have; CONFLICT if the address
  *   belongs to a member or has an invitation; UNPROCESSABLE_CONTENT at the quota; TOO_MANY_REQUESTS.
@@ -83,7 +83,7 @@ export async function createInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, manages, requireInvite } = await enterToInvite(trx, edit);
+  const { workspaceTrx, manages, requireInvite } = await enterInvitingWorkspace(trx, edit);
   requireInvite(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
@@ -126,7 +126,7 @@ async function noticeInvitation(
 }
 
 /**
- * Sends an invitation again: it is valid for its whole lifetime again, and the former link is not valid anymore.
+ * Sends an invitation again: it is valid for its whole lifetime again, and the former link is no longer valid.
  * @throws {AppError} NOT_FOUND, and as {@link createInvitation}.
  */
 export async function resendInvitation(
@@ -136,7 +136,7 @@ export async function resendInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireInvite, manages } = await enterToInvite(trx, edit);
+  const { workspaceTrx, requireInvite, manages } = await enterInvitingWorkspace(trx, edit);
   const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
   requireInvite(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
@@ -187,7 +187,7 @@ export async function* listEveryInvitation(db: Db, scope: WorkspaceScope): Async
 /** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't invite people with the role. */
 export async function revokeInvitation(trx: Trx, edit: Edit, id: InvitationId): Promise<void> {
   const { scope, origin } = edit;
-  const { workspaceTrx, canInvite, manages } = await enterToInvite(trx, edit);
+  const { workspaceTrx, canInvite, manages } = await enterInvitingWorkspace(trx, edit);
   const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
   if (!canInvite(role)) throw new AppError("FORBIDDEN");
   await endInvitation(workspaceTrx, scope, id);
@@ -374,7 +374,7 @@ export function digestLink(url: string): Buffer {
   return digestLinkToken(url.slice(url.indexOf("#") + 1));
 }
 
-/** @throws {AppError} TOO_MANY_REQUESTS, so that nobody can send mail to any number of addresses. */
+/** @throws {AppError} TOO_MANY_REQUESTS, so that no one can send email to an unlimited number of people. */
 async function takeInvitationRate(
   trx: Trx,
   { actor }: Origin,

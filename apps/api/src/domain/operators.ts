@@ -6,7 +6,7 @@ import { lockUsers } from "@latchkey/db/members";
 import { hasOtherOperator, isOperator, listOperatorIds, setOperator } from "@latchkey/db/operators";
 import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
 /**
  * Locks users whom an operator changes together with all operators, so that two concurrent changes can't leave the
@@ -35,10 +35,10 @@ export async function requireOtherOperator(trx: Trx, id: UserId): Promise<void> 
 
 /**
  * Makes a user an operator. Can be repeated.
- * @throws {AppError} CONFLICT for a disabled user; FORBIDDEN without a recent password.
+ * @throws {AppError} CONFLICT for a disabled user; FORBIDDEN without recent authentication.
  */
 export async function grantOperator(trx: Trx, id: UserId, origin: Origin): Promise<void> {
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockWithOperators(trx, [id], origin);
   if (!(await isUserActing(trx, id))) {
     throw new AppError("CONFLICT", { message: "This user is disabled. Enable the user first." });

@@ -1,4 +1,4 @@
-import { type Permission, roleHolds } from "@latchkey/auth/permissions";
+import { type Permission, roleHasPermission } from "@latchkey/auth/permissions";
 import {
   allowsAddress,
   allowsPermission,
@@ -46,7 +46,7 @@ import {
 import { AppError } from "@latchkey/errors";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
 /** The workspace to change, and the origin of the change. */
@@ -94,7 +94,7 @@ export async function createWorkspace(
     slug = createSlug(fields.name, randomSlugSuffix());
   }
   throw new AppError("CONFLICT", {
-    message: "Every URL that this name could get is taken. Choose another name.",
+    message: "Every URL for this name is taken. Choose another name.",
   });
 }
 
@@ -111,7 +111,7 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
 /**
  * Changes fields of a workspace, but not its slug. The audit log gets one event per field whose value changes.
  * @throws {AppError} BAD_REQUEST without a field, PRECONDITION_FAILED at another version, FORBIDDEN if the workspace
- *   was deleted concurrently, to change without a fresh authentication whether it requires a second factor or how long
+ *   was deleted concurrently, to change without recent authentication whether it requires a second factor or how long
  *   its audit log is kept, or to change the latter without the permission to delete the workspace; CONFLICT if a user
  *   without a second factor requires one.
  */
@@ -128,9 +128,12 @@ export async function update(
   const before = await getWorkspace(workspaceTrx, scope);
   const { requiresSecondFactor, auditRetentionDays } = change.fields;
   if (auditRetentionDays !== undefined && auditRetentionDays !== before.auditRetentionDays) {
-    requireFresh(origin);
+    requireRecentAuthentication(origin);
     // Only those who may delete the workspace with its audit log may let its events be deleted.
-    if (!roleHolds(role, "workspace:delete") || !allowsPermission(key?.restrictions, "workspace:delete"))
+    if (
+      !roleHasPermission(role, "workspace:delete") ||
+      !allowsPermission(key?.restrictions, "workspace:delete")
+    )
       throw new AppError("FORBIDDEN");
   }
   if (requiresSecondFactor !== undefined && requiresSecondFactor !== before.requiresSecondFactor)
@@ -152,7 +155,7 @@ export async function update(
 
 /** Requiring a second factor from others needs one's own, so that nobody locks themselves out. */
 async function requireOwnFactor(trx: WorkspaceTrx, origin: Origin, isRequired: boolean): Promise<void> {
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const { actor } = origin;
   if (!isRequired || actor.kind === "command" || (await hasSecondFactor(trx, actor.userId))) return;
   throw new AppError("CONFLICT", {
@@ -165,7 +168,7 @@ async function requireOwnFactor(trx: WorkspaceTrx, origin: Origin, isRequired: b
  * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN if it was deleted concurrently.
  */
 export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise<void> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   const permission = "workspace:delete";
   const { workspaceTrx } = await enterForEdit(trx, edit, permission);
   const memberIds = await listMemberIds(workspaceTrx, edit.scope);
@@ -181,7 +184,7 @@ export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise
  * Enters a workspace in a transaction, and locks it against concurrent changes. Under the lock, checks the role again,
  * because it may have changed since admission. Call {@link requireStillActing} next, which checks the user and the key
  * again.
- * @returns the role of the actor; the operator's command may do everything that an owner may.
+ * @returns the role of the actor; the `latchkey` command may do everything that an owner may.
  * @throws {AppError} FORBIDDEN without the permission, and if the workspace doesn't exist, so that callers can't tell
  *   whether it ever existed; for the operator, NOT_FOUND.
  */
@@ -198,7 +201,7 @@ export async function enterForEdit(
   const role = isFound
     ? await findRole(workspaceTrx, { userId: actor.userId, workspaceId: scope.workspaceId })
     : undefined;
-  if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
+  if (!role || !roleHasPermission(role, permission)) throw new AppError("FORBIDDEN");
   return { workspaceTrx, role };
 }
 

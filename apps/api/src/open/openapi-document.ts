@@ -1,4 +1,10 @@
-import { permissionCatalog, permissions, roleCatalog, roleHolds, roles } from "@latchkey/auth/permissions";
+import {
+  permissionCatalog,
+  permissions,
+  roleCatalog,
+  roleHasPermission,
+  roles,
+} from "@latchkey/auth/permissions";
 import {
   type CreateDocumentOptions,
   createDocument,
@@ -99,7 +105,7 @@ function permissionTable(): string {
   const rows = permissions.map((permission) => [
     `\`${permission}\``,
     permissionCatalog[permission],
-    roles.filter((role) => roleHolds(role, permission)).join(", "),
+    roles.filter((role) => roleHasPermission(role, permission)).join(", "),
   ]);
   const head = ["Permission", "What it allows", "Who has it"];
   return formatTable(head, rows);

@@ -41,7 +41,7 @@ export const auditEvent = z
     actor: z.object({
       kind: z
         .enum(["session", "key", "command"])
-        .meta({ description: "The web app, an API key, or the operator's command.", example: "key" }),
+        .meta({ description: "The web app, an API key, or the `latchkey` command.", example: "key" }),
       userId: shownId("user").nullable(),
       name: shownPersonName
         .nullable()

@@ -1,5 +1,5 @@
 // Calls every endpoint of the open API as every caller, and checks the status and the changed rows.
-import { roleHolds } from "@latchkey/auth/permissions";
+import { roleHasPermission } from "@latchkey/auth/permissions";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/http/endpoint.ts";
 import { endpoints } from "../../src/open/endpoints.ts";
@@ -489,7 +489,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
 };
 
-/** The log events of a change of a key: one in its owner's security log, and one in the owner's workspace. */
+/** The log events of a change to a key: one in its owner's security log, and one in the owner's workspace. */
 function createKeyEvents(
   { ours, theirs, people }: TenantFixture,
   actor: Person,
@@ -770,7 +770,7 @@ test.each(workspaceEndpoints)(
     expect(await sendAs(ours.id, people.removed)).toBe(foreign);
     // If the handler checks the role, the body has already been parsed.
     const { access } = endpoint;
-    if (typeof access === "object" && !roleHolds("viewer", access.workspace)) {
+    if (typeof access === "object" && !roleHasPermission("viewer", access.workspace)) {
       expect(await sendAs(ours.id, people.viewer)).toBe(foreign);
     }
   },
@@ -806,7 +806,7 @@ test.each(endpointsWithBody)("$operationId rejects unknown members and changes n
     const { result, before, after } = await observe(app.owner, () => call(endpoint, path, { secret, body }));
     expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
       400,
-      [{ path: name, code: "unknown_member", message: "Unknown member" }],
+      [{ path: name, code: "unknown_member", message: "Unknown field" }],
     ]);
     expectEffect({ before, after }, {});
   }
@@ -832,7 +832,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
     );
     expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
       400,
-      [{ path: name, code: "unknown_member", message: "Unknown member" }],
+      [{ path: name, code: "unknown_member", message: "Unknown field" }],
     ]);
     expectEffect({ before, after }, {});
   }

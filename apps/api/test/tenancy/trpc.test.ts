@@ -924,7 +924,7 @@ function seesAllKeys(caller: Caller): boolean {
   return caller === "owner" || caller === "admin";
 }
 
-/** The log events of a change of a key: one in its owner's security log, and one in the owner's workspace. */
+/** The log events of a change to a key: one in its owner's security log, and one in the owner's workspace. */
 function createKeyEvents(
   { ours, theirs, people }: TenantFixture,
   actor: Actor,
@@ -1301,7 +1301,7 @@ test.each(mutations)("%s rejects unknown members and changes nothing", async (pa
     const { error } = JSON.parse(result.body);
     expect([result.status, error.data.issues]).toEqual([
       400,
-      [{ path: name, code: "unknown_member", message: "Unknown member" }],
+      [{ path: name, code: "unknown_member", message: "Unknown field" }],
     ]);
     expectEffect({ before, after }, {});
   }

@@ -331,7 +331,7 @@ const requestRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/requests/request-page.tsx"), "RequestPage"),
 });
 
-/** Anybody but an operator gets the page of a path that doesn't exist. */
+/** Anyone but an operator gets the page of a path that doesn't exist. */
 function requireOperator({ context }: { readonly context: { readonly session: Session } }): void {
   if (!context.session.user.isOperator) throw notFound();
 }

@@ -28,7 +28,7 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       ];
     case "workspace.audit-retention-changed":
       return [
-        `changed how long the audit log is kept: ${retention(after?.auditRetentionDays)}, before ${retention(before?.auditRetentionDays)}`,
+        `changed the audit log retention from ${retention(before?.auditRetentionDays)} to ${retention(after?.auditRetentionDays)}`,
       ];
     case "api-key-policy.changed":
       return ["changed the policy for API keys", ...describePolicy(after)];
@@ -106,7 +106,7 @@ export function isKeyAction(action: AuditEvent["action"] | SecurityEvent["action
 }
 
 /**
- * A change of an API key, in the audit log of a workspace or the security log of the key's owner.
+ * A change to an API key, in the audit log of a workspace or the security log of the key's owner.
  */
 export interface KeyEvent extends Pick<AuditEvent, "before" | "after"> {
   readonly action: KeyAction;
@@ -173,11 +173,11 @@ const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
 /** How each requirement of a policy is described, in this order. */
 const policyTexts: Readonly<Record<string, (value: Detail) => string>> = {
   maxLifetimeDays: (days) =>
-    typeof days === "number" ? `keys must expire within ${days} days` : "keys may expire at any time",
-  isExpiryRequired: (is) => (is === true ? "keys must expire" : "keys need not expire"),
+    typeof days === "number" ? `keys must expire within ${days} days` : "no maximum lifetime",
+  isExpiryRequired: (is) => (is === true ? "expiry required" : "expiry not required"),
   areIpRangesRequired: (are) => (are === true ? "IP ranges required" : "no IP ranges required"),
   maxIdleDays: (days) =>
-    typeof days === "number" ? `keys stop after ${days} days without use` : "keys may stay unused",
+    typeof days === "number" ? `keys are rejected after ${days} days without use` : "no maximum idle time",
 };
 
 function describePolicy(details: AuditEvent["after"]): readonly Piece[] {
@@ -245,8 +245,8 @@ function quote(detail: Detail): Piece {
   return { name: `“${text(detail)}”` };
 }
 
-/** Who made a change: a user or the operator's command. */
+/** Who made a change: a user or the `latchkey` command. */
 export function describeActor({ actor }: AuditEvent): string {
-  if (actor.kind === "command") return "The operator’s command";
-  return actor.name ?? actor.userId ?? "Somebody";
+  if (actor.kind === "command") return "The latchkey command";
+  return actor.name ?? actor.userId ?? "Someone";
 }

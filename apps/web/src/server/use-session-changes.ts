@@ -16,7 +16,7 @@ interface SessionChanges {
 }
 
 /**
- * Applies changes of workspaces that the API has confirmed to the cached session. Another call
+ * Applies changes to workspaces that the API has confirmed to the cached session. Another call
  * could fail even though the change succeeded.
  */
 export function useSessionChanges(): SessionChanges {

@@ -21,7 +21,7 @@ export interface TableNavigation<Search extends TableSearch> {
   readonly change: (next: SearchChange<Search>) => void;
   /** Opens a page of the table as a new entry of the browser's history. */
   readonly openPage: (page: number) => void;
-  /** Selects rows. A change of the list, or of its page, clears the selection. */
+  /** Selects rows. A change to the list, or another page, clears the selection. */
   readonly select: (ids: ReadonlySet<string>) => void;
   /** Chooses columns, and stays on the page. Undefined for the default columns. */
   readonly chooseColumns: (columns: readonly string[] | undefined) => void;

@@ -215,7 +215,7 @@ test("a key that a node remembers as in use becomes idle by the database's clock
   await expectEach(scene, "admitted");
 });
 
-test("a change of a policy invalidates only the keys that can reach the workspace", async () => {
+test("a change to a policy invalidates only the keys that can reach the workspace", async () => {
   const scene = await begin();
   const [other, foreign] = [await addKey(scene.key.userId), await addKey()];
   const elsewhere = await addWorkspace(scene.key.userId);

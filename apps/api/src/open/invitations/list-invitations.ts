@@ -1,6 +1,6 @@
 import { listInvitations as list } from "@latchkey/db/invitations";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import { managedInvitations } from "../../domain/enter-to-invite.ts";
+import { managedInvitations } from "../../domain/inviting-workspace.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { listQuery, pageOf, readPage, toPage } from "../../lists.ts";
 import { invitation, presentInvitation } from "../../presenters/invitation.ts";

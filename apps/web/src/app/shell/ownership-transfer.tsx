@@ -109,7 +109,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
       >
         <p className={dialogClasses.words}>
           You can then do everything in this workspace, and delete it. <Quoted>{from.name}</Quoted> becomes an
-          admin. Both changes apply to your API keys too, from their next request.
+          admin. Both changes also apply to your API keys immediately.
         </p>
       </ConfirmDialog>
     </section>

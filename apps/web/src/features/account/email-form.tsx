@@ -60,7 +60,7 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
         {...form.getInputProps("email")}
         key={form.key("email")}
         label="New email address"
-        description="You get a link at this address. Your address changes when you open it."
+        description="We’ll email a link to this address. Your email address changes when you open the link."
         type="email"
         autoComplete="email"
         required
@@ -68,8 +68,8 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
       />
       {request.isSuccess && (
         <p className={classes.words} role="status">
-          A link is on its way to <strong>{request.variables.email}</strong>, unless the address already has
-          an account. It is valid for an hour.
+          A link is on its way to <strong>{request.variables.email}</strong>, unless this email address
+          already has an account. It is valid for an hour.
         </p>
       )}
       <BusyButton className={classes.submit} type="submit" loading={request.isPending}>

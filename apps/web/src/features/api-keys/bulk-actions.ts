@@ -16,7 +16,8 @@ export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
   {
     verb: "Enable",
     done: "enabled",
-    consequence: "The keys are accepted again from their next request on, with the same restrictions.",
+    consequence:
+      "Requests with the selected keys are accepted again immediately, with the same restrictions.",
     isDangerous: false,
     appliesTo: ({ isDisabled }) => isDisabled,
     // The dialog has asked for confirmation. Without `mayWiden`, the API rejects a change that expands access.

@@ -123,7 +123,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
 
 /** Shows only the events with the same target. */
 function TargetLink({ target }: AuditEvent): ReactElement {
-  const label = "Show only changes of this target";
+  const label = "Show only events with this target";
   return (
     <ActionIcon
       variant="subtle"

@@ -15,7 +15,7 @@ interface PersonFilterProps {
 }
 
 const debounceMilliseconds = 200;
-const anybody = { value: "any", label: "Anybody" };
+const anyone = { value: "any", label: "Anyone" };
 
 /** A choice among the members, whom the server searches. Loads them when it gets the focus for the first time. */
 export function PersonFilter(props: PersonFilterProps): ReactElement {
@@ -44,15 +44,15 @@ export function PersonFilter(props: PersonFilterProps): ReactElement {
     <Select
       label={label}
       searchable
-      data={[anybody, ...former, ...members]}
+      data={[anyone, ...former, ...members]}
       filter={({ options }) => options} // The server searches.
-      value={chosen ?? anybody.value}
+      value={chosen ?? anyone.value}
       onFocus={() => setIsUsed(true)}
       onSearchChange={setText}
       onKeyDown={() => setIsTyping(true)}
       onDropdownClose={() => setIsTyping(false)}
       nothingFoundMessage="No member matches"
-      onChange={(value) => onChoose(value === anybody.value ? undefined : (value ?? undefined))}
+      onChange={(value) => onChoose(value === anyone.value ? undefined : (value ?? undefined))}
     />
   );
 }

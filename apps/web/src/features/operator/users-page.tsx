@@ -44,7 +44,7 @@ export function UsersPage(): ReactElement {
   const total = users.data?.pages.at(-1)?.total;
   return (
     <>
-      <PageHeader title="Users" explanation="Everybody who has an account on this instance." />
+      <PageHeader title="Users" explanation="All accounts on this instance." />
       <div className={classes.toolbar}>
         <div className={classes.filters}>
           <SearchField

@@ -28,7 +28,7 @@ const actorTitles = {
   session: "You, in the web app",
   unknown: "Unknown",
   key: "An API key",
-  command: "The operator’s command",
+  command: "The latchkey command",
 } as const satisfies Record<SecurityEvent["actor"]["kind"], string>;
 
 function securityColumns(

@@ -114,7 +114,7 @@ function PolicyForm({
       />
       <TextInput
         {...form.getInputProps("maxIdleDays")}
-        label="Idle days"
+        label="Maximum idle time, in days"
         description="A key that isn’t used here for this many days is rejected until an owner or admin unblocks it. Leave empty for never."
         placeholder="Never"
         inputMode="numeric"

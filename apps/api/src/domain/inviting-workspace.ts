@@ -5,16 +5,16 @@ import type { Invitation, InvitationFilter } from "@latchkey/db/invitations";
 import type { Role, Trx } from "@latchkey/db/schema";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** A locked workspace, and what the actor may do with its invitations. */
 export interface InvitingWorkspace {
   readonly workspaceTrx: WorkspaceTrx;
-  /** Whether the actor manages this invitation. Others' invitations don't exist for somebody who manages only their own. */
+  /** Whether the actor manages this invitation. Others' invitations don't exist for someone who manages only their own. */
   readonly manages: (invitation: Invitation) => boolean;
   readonly canInvite: (role: Role) => boolean;
-  /** @throws {AppError} FORBIDDEN. A role that manages members also needs a recent password. */
+  /** @throws {AppError} FORBIDDEN. A role that manages members also requires recent authentication. */
   readonly requireInvite: (role: Role) => void;
 }
 
@@ -22,7 +22,7 @@ export interface InvitingWorkspace {
  * Enters a workspace to change its invitations, and checks the actor under the lock.
  * @throws {AppError} FORBIDDEN without the permission to invite people.
  */
-export async function enterToInvite(trx: Trx, edit: Edit): Promise<InvitingWorkspace> {
+export async function enterInvitingWorkspace(trx: Trx, edit: Edit): Promise<InvitingWorkspace> {
   const { scope, origin } = edit;
   const permission = "members:invite";
   const { workspaceTrx, role: ownRole } = await enterForEdit(trx, edit, permission);
@@ -38,7 +38,7 @@ export async function enterToInvite(trx: Trx, edit: Edit): Promise<InvitingWorks
     canInvite,
     requireInvite: (role) => {
       if (!canInvite(role)) throw new AppError("FORBIDDEN");
-      if (isHigherRole(role, "member")) requireFresh(origin);
+      if (isHigherRole(role, "member")) requireRecentAuthentication(origin);
     },
   };
 }
