@@ -8,7 +8,7 @@ import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// The demonstration, as a person meets it after `pnpm demo` and `pnpm start`.
+// The demo, as a person uses it after `pnpm demo` and `pnpm start`.
 
 interface Credentials {
   readonly password: string;

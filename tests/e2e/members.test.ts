@@ -189,7 +189,7 @@ test("reports that someone else changed the role first, and shows the new role",
   await ada.getByText("“Linus Torvalds” is now an admin.").waitFor();
 });
 
-test("doesn't let the only owner leave or change roles, and shows the reason, also by keyboard", async () => {
+test("doesn't let the only owner leave or change roles, and shows the reason, to keyboard users too", async () => {
   const reason =
     "You’re the only owner, so you can’t leave or change your role. Offer the ownership to another member first: select Owner as their role.";
   expect(await roleOf(ada, "Ada Lovelace").count()).toBe(0);

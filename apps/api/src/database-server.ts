@@ -30,7 +30,7 @@ export interface ServerOptions {
   readonly waitMs?: number;
   /** Called with a sentence when the wait begins, and when its reason changes. */
   readonly onWait?: (message: string) => void;
-  /** Ends the wait, also for an embedded Postgres that is starting or recovering. */
+  /** Ends the wait, including the wait for an embedded Postgres that is starting or recovering. */
   readonly signal?: AbortSignal;
 }
 

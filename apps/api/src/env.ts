@@ -31,7 +31,7 @@ export interface Env {
   readonly corsOrigins: readonly string[];
   /** Ranges of IP addresses whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Private or loopback ranges of IP addresses to which webhooks may send messages, also without TLS. */
+  /** Private or loopback ranges of IP addresses to which webhooks may send messages, even without TLS. */
   readonly webhookNetworks: readonly string[];
   /** How long the hourly history of keys is kept, in days. */
   readonly historyDays: number;

@@ -284,7 +284,7 @@ test("a preview lists exactly the keys that the policy then rejects, last used f
   const after = await Promise.all(Object.values(reached).map(admits));
   for (const [index, key] of Object.values(reached).entries())
     expect(stopped.has(key.id)).toBe(before[index] === true && after[index] === false);
-  // They are rejected already, so a stricter policy stops only the others.
+  // They are already rejected, so a stricter policy stops only the others.
   const stricter = await client.workspaceKeys.previewPolicy.query({
     workspaceId: id,
     areIpRangesRequired: true,

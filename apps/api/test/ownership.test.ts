@@ -309,7 +309,7 @@ test("accepting counts against the quota of owned workspaces", async () => {
   }
 });
 
-test("the operator transfers the ownership directly, also from a disabled owner", async () => {
+test("the operator transfers the ownership directly, even from a disabled owner", async () => {
   const { owner, member, add, transfer, roles, events } = await addTeam();
   const viewer = await add(await addPerson(), "viewer");
   await transfer(member);

@@ -125,7 +125,7 @@ describe("a registration is rejected", () => {
     await expect(add(createSoftwarePasskey(origin).register(used))).rejects.toMatchObject(invalid);
   });
 
-  test("for a passkey that is registered already, and beyond 20 passkeys", async () => {
+  test("for a passkey that is already registered, and beyond 20 passkeys", async () => {
     const { userId, passkey, client } = await addPasskeyUser();
     const again = passkey.register(await client.factors.startPasskey.mutate());
     await expect(client.factors.addPasskey.mutate({ name: "Copy", response: again })).rejects.toMatchObject({

@@ -183,7 +183,7 @@ export async function hasOtherMember(
 }
 
 /**
- * Adds a member. Returns false if the user is a member already. Versions of keys need no change, because nodes never
+ * Adds a member. Returns false if the user is already a member. Versions of keys need no change, because nodes never
  * remember rejections.
  */
 export async function insertMember(

@@ -99,9 +99,9 @@ export async function previewEmailChange(db: Db, token: string): Promise<{ reado
 }
 
 /**
- * Changes the email address of the user who requested it. Links for a new password, which were sent to the former
- * address, become invalid. The former address gets a notice. Sessions stay.
- * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; CONFLICT if the address has another account.
+ * Changes the email address of the user who requested it. Password reset links, which were sent to the old email
+ * address, become invalid. The old email address gets a notice. Sessions stay.
+ * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; CONFLICT if the email address has another account.
  */
 export async function confirmEmailChange(
   db: Db,
@@ -121,7 +121,7 @@ export async function confirmEmailChange(
 /**
  * Changes the email address of a user, for the operator.
  * @param email the new address, in lower case.
- * @throws {AppError} NOT_FOUND; CONFLICT if the address has another account.
+ * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */
 export async function changeAccountEmail(
   db: Db,

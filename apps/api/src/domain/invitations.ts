@@ -285,7 +285,7 @@ export async function getInvitation(
   return invitation ?? invitationNotFound();
 }
 
-/** @throws {AppError} NOT_FOUND, also for another member's invitation that the actor doesn't manage. */
+/** @throws {AppError} NOT_FOUND, including for another member's invitation that the actor doesn't manage. */
 async function getManagedInvitation(
   trx: WorkspaceTrx,
   {

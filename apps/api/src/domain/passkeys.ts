@@ -174,7 +174,7 @@ export interface UsedPasskey {
   readonly signCount: number;
 }
 
-/** Verifies a response, and uses its challenge up. Returns undefined if the response isn't valid. */
+/** Verifies a response, and uses up its challenge. Returns undefined if the response isn't valid. */
 export async function checkPasskey(
   relyingParty: RelyingParty,
   {

@@ -41,7 +41,7 @@ function isServiceAccount(member: Member): member is ServiceAccount {
   return member.kind === kind;
 }
 
-/** @throws {AppError} NOT_FOUND, also for a person. */
+/** @throws {AppError} NOT_FOUND, including for a person. */
 export async function getServiceAccount(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

@@ -58,7 +58,7 @@ describe("requests whose facts are known", () => {
     });
   });
 
-  test("are skipped if they have been answered already", () => {
+  test("are skipped if they have already been answered", () => {
     const answered = [
       createPendingRequest({ isAnswered: true }),
       createPendingRequest({ isAnswered: true, facts: undefined }),

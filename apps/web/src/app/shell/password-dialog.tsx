@@ -75,8 +75,8 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
       >
         <p className={classes.words}>
           {hasFactor || !hasPassword
-            ? "You haven’t confirmed your identity in the last 15 minutes, which this change requires."
-            : "You haven’t entered your password in the last 15 minutes, which this change requires."}
+            ? "This change requires you to confirm your identity again. You last did so more than 15 minutes ago."
+            : "This change requires your password again. You last entered it more than 15 minutes ago."}
         </p>
         {failure && !hasIssueOf(form, failure) && (
           <div className={classes.failure}>

@@ -69,7 +69,7 @@ function EditForm({ apiKey, onClose, onSaving }: EditFormProps): ReactElement {
 }
 
 /**
- * Saves a key and refreshes the lists, also if the key was deleted. Passes the current key to
+ * Saves a key and refreshes the lists, even if the key was deleted. Passes the current key to
  * `onConflict`.
  */
 function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
