@@ -126,7 +126,7 @@ const forms = [
   {
     form: "the policy for API keys",
     at: () => `/w/${slug}/settings`,
-    enter: () => page.getByLabel("Idle days").fill("30"),
+    enter: () => page.getByLabel("Maximum idle time, in days").fill("30"),
   },
   {
     form: "the restrictions of a key",
