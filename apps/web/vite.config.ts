@@ -15,10 +15,13 @@ const eventModules = /\/src\/(server\/describe-event|ui\/event-(columns|sentence
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
-const toastLibraries = /@mantine\/notifications\/esm\/(?!index|notifications\.store)|react-transition-group/;
+const toastLibraries =
+  /@mantine\/notifications\/(styles|esm\/(?!index|notifications\.store))|@mantine\/core\/.*\/Notification[./]|react-transition-group/;
 const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
 /** Apart from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
+/** Only the page of notices has switches. */
+const switchLibraries = /@mantine\/core\/.*\/Switch\//;
 
 function isFirstLibrary(path: string): boolean {
   const others = [
@@ -28,6 +31,7 @@ function isFirstLibrary(path: string): boolean {
     toastLibraries,
     formLibraries,
     textAreaLibraries,
+    switchLibraries,
     tableModules,
   ];
   return path.includes("node_modules") && !others.some((libraries) => libraries.test(path));
@@ -67,7 +71,7 @@ export default defineConfig({
             { name: "passkeys", test: /\/src\/server\/passkeys\./ },
             {
               name: "security",
-              test: /features\/security\/(security-page|sessions-section|factor|use-factors|describe)/,
+              test: /features\/security\/(security-page|session|factor|use-factors|describe)/,
             },
             { name: "api-key-columns", test: /features\/api-keys\/api-key-columns/ },
             {

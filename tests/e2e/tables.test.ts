@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
@@ -31,8 +31,8 @@ const query = () => Object.fromEntries(new URL(page.url()).searchParams);
 const rows = () => page.getByRole("table").getByRole("row");
 const header = (name: string) => page.getByRole("columnheader", { name });
 
-async function toggleColumn(name: string): Promise<void> {
-  await page.getByRole("button", { name: "Columns" }).click();
+async function toggleColumn(name: string, section: Page | Locator = page): Promise<void> {
+  await section.getByRole("button", { name: "Columns" }).click();
   await page.getByRole("menuitemcheckbox", { name }).click();
   await page.keyboard.press("Escape");
 }
@@ -145,7 +145,7 @@ test("keeps the columns and the page size of the security log in the URL", async
   await open("/account/security");
   const log = page.getByRole("region", { name: "Security log" });
   await log.getByText("Created the API key “Key 10”").waitFor();
-  await toggleColumn("Request ID");
+  await toggleColumn("Request ID", log);
   await choosePageSize("10");
   await expect.poll(query).toEqual({ columns: "time,actor,address", size: "10" });
   await page.reload();
@@ -153,4 +153,75 @@ test("keeps the columns and the page size of the security log in the URL", async
   expect(await log.getByRole("columnheader", { name: "Request ID" }).count()).toBe(0);
   await log.getByRole("button", { name: "Show more" }).click();
   await log.getByText("Created the API key “Key 0”").waitFor();
+});
+
+test.each([
+  ["the audit log", () => `/w/${slug}/audit`],
+  ["the security log", () => "/account/security"],
+  ["the instance log", () => "/operator/log"],
+])("sorts by time and keeps the order in the URL: %s", async (_log, path) => {
+  await open(path());
+  const log = page.getByRole("table", { name: /log$/ });
+  const times = () =>
+    log
+      .locator("time")
+      .evaluateAll((elements) => elements.map((element) => element.getAttribute("datetime") ?? ""));
+  const time = log.getByRole("columnheader", { name: "Time" });
+  await time.and(page.locator("[aria-sort=descending]")).waitFor();
+  await expect.poll(async () => (await times()).length).toBeGreaterThan(1);
+  const newestFirst = await times();
+  expect(newestFirst).toEqual(newestFirst.toSorted().toReversed());
+  await time.getByRole("button").click();
+  await expect.poll(query).toMatchObject({ sort: "occurredAt" });
+  await page.reload();
+  await time.and(page.locator("[aria-sort=ascending]")).waitFor();
+  await expect.poll(times).not.toEqual([]);
+  const oldestFirst = await times();
+  expect(oldestFirst).toEqual(oldestFirst.toSorted());
+  expect(oldestFirst[0]).not.toBe(newestFirst[0]);
+  await time.getByRole("button").click();
+  await expect.poll(query).not.toHaveProperty("sort");
+});
+
+test("sorts sessions, chooses their columns and ends selected ones, apart from the log of the same page", async () => {
+  const devices = ["Macintosh; Intel Mac OS X 10_15_7", "Windows NT 10.0; Win64; x64", "X11; Linux x86_64"];
+  for (const device of devices) {
+    const data = { email: visitor.email, password: visitor.password };
+    const userAgent = `Mozilla/5.0 (${device}; rv:140.0) Gecko/20100101 Firefox/140.0`;
+    const { page: other } = await environment.browser.open({ userAgent });
+    const response = await other.context().request.post(`${environment.baseUrl}/trpc/session.signIn`, {
+      data,
+      headers: { "user-agent": userAgent },
+    });
+    expect(response.ok()).toBe(true);
+  }
+  await open("/account/security?columns=time");
+  const sessions = page.getByRole("region", { name: "Sessions" });
+  const names = () => sessions.getByRole("rowheader").allTextContents();
+  await expect.poll(names).toHaveLength(4);
+  await sessions.getByRole("columnheader", { name: "Device" }).getByRole("button").click();
+  await sessions.getByRole("columnheader", { name: "Device" }).getByRole("button").click();
+  await expect.poll(query).toEqual({ columns: "time", sessionSort: "-device" });
+  await toggleColumn("IP address", sessions);
+  await expect.poll(query).toMatchObject({ columns: "time", sessionColumns: "lastUsedAt,createdAt" });
+  await page.reload();
+  await expect
+    .poll(names)
+    .toEqual([
+      "Firefox 140 on Windows",
+      "Firefox 140 on macOS",
+      "Firefox 140 on Linux",
+      expect.stringMatching(/This session$/),
+    ]);
+  expect(await sessions.getByRole("columnheader", { name: "IP address" }).count()).toBe(0);
+  await sessions.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("3 sessions selected").waitFor();
+  await sessions.getByRole("checkbox", { name: "Select Firefox 140 on Linux" }).uncheck();
+  await page.reload();
+  await page.getByText("2 sessions selected").waitFor();
+  await page.getByRole("button", { name: "End", exact: true }).last().click();
+  await page.getByRole("button", { name: "End 2 sessions" }).click();
+  await page.getByText("2 sessions were ended.").waitFor();
+  await expect.poll(names).toHaveLength(2);
+  expect(query()).not.toHaveProperty("selectedSessions");
 });

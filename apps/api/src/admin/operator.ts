@@ -17,7 +17,7 @@ import {
 import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
 import { instant, searchText, userId, workspaceId } from "../fields.ts";
-import { listQuery, readPage, toPage } from "../lists.ts";
+import { pageSize as chosenPageSize, listQuery, logOrder, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentOperatedUser } from "../presenters/operated-user.ts";
 import { presentOperatedWorkspace } from "../presenters/operated-workspace.ts";
@@ -143,7 +143,7 @@ export const operatorRouter = createRouter({
     return null;
   }),
 
-  /** A page of the instance log, newest first. */
+  /** A page of the instance log. */
   log: operatorProcedure
     .input(
       z.strictObject({
@@ -154,11 +154,14 @@ export const operatorRouter = createRouter({
         from: instant.optional(),
         to: instant.optional(),
         cursor: listQuery(["occurredAt"]).shape.cursor,
+        sort: logOrder,
+        pageSize: chosenPageSize.default(pageSize),
       }),
     )
-    .query(async ({ ctx, input: { cursor, targetUserId, targetWorkspaceId, ...others } }) => {
+    .query(async ({ ctx, input }) => {
+      const { cursor, sort, pageSize: limit, targetUserId, targetWorkspaceId, ...others } = input;
       const filter = { ...others, userId: targetUserId, workspaceId: targetWorkspaceId };
-      const query = { limit: pageSize, sort: "-occurredAt", cursor } as const;
+      const query = { limit, sort, cursor };
       const rows = await ctx.read((db) => listInstanceEvents(db, { ...readPage(query), filter }));
       const { data, nextCursor } = toPage(rows, query, {
         present: presentInstanceEvent,

@@ -17,6 +17,7 @@ import { parseNoticesSearch } from "../features/notices/notices-search.ts";
 import { parseLogSearch } from "../features/operator/log-search.ts";
 import { parseUsersSearch } from "../features/operator/users-search.ts";
 import { parseWorkspacesSearch } from "../features/operator/workspaces-search.ts";
+import { parseSecuritySearch } from "../features/security/security-search.ts";
 import { findSameOriginPath } from "../features/session/same-origin-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
 import { parseDeliveriesSearch, parseWebhooksSearch } from "../features/webhooks/webhooks-search.ts";
@@ -24,7 +25,6 @@ import { parseWorkspaceKeysSearch } from "../features/workspace-keys/workspace-k
 import { queryClient } from "../server/query-client.ts";
 import { findHomeWorkspace } from "../server/remembered-workspace.ts";
 import { type Session, trpc } from "../server/trpc.ts";
-import { parseListSearch } from "../ui/table-search.ts";
 import { parseUsageRange } from "../ui/usage-ranges.ts";
 import { LoadingFailure } from "./loading-failure.tsx";
 import { NotFoundPage } from "./not-found-page.tsx";
@@ -313,7 +313,7 @@ const profileRoute = createRoute({
 const securityRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/security",
-  validateSearch: parseListSearch,
+  validateSearch: parseSecuritySearch,
   loader: () => void queryClient.prefetchQuery(trpc.account.sessions.queryOptions()),
   component: lazyRouteComponent(() => import("../features/security/security-page.tsx"), "SecurityPage"),
 });

@@ -85,8 +85,8 @@ const defaultActionsWidth = 92;
 const exactTimeWidth = 140;
 
 /**
- * A list as a table with the columns that fit, or as cards if a table doesn't fit. The server
- * sorts, filters and paginates.
+ * A list as a table with the columns that fit, or as cards if a table doesn't fit. The caller sorts, filters and paginates;
+ * for most lists, the server does.
  */
 export function DataTable<Item extends object>(props: DataTableProps<Item>): ReactElement {
   const { label, columns, items, isStale, idOf, chosen, sort = "", onSort, selection } = props;

@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 import { DataTable, type DataTableProps } from "./data-table.tsx";
 import { FailurePanel } from "./failure-panel.tsx";
 import { ShowMore } from "./show-more.tsx";
-import { listPageSize, pageSizes, readColumns, type TableSearch } from "./table-search.ts";
+import { listPageSize, pageSizes, readColumns, type TableSearch, writeSort } from "./table-search.ts";
 import type { TableNavigation } from "./use-table-navigation.ts";
 
 /** The items of a list that have been loaded, and how to load more at its end. */
@@ -64,8 +64,7 @@ export function GrowingTable<Item extends object, Search extends TableSearch>(
         chosen={readColumns(search)}
         {...(defaultSort !== undefined && {
           sort: search.sort ?? defaultSort,
-          onSort: (next: string) =>
-            navigation.change({ sort: next === "" || next === defaultSort ? undefined : next }),
+          onSort: (next: string) => navigation.change({ sort: writeSort(next, search.sort, defaultSort) }),
         })}
       />
       {items && (list.hasMore || items.length > pageSizes[0]) && (

@@ -55,14 +55,24 @@ export function parseTableSearch(
   };
 }
 
-/** Parses the columns and the page size of a list that grows at the end and can't be sorted. */
-export function parseListSearch(search: Record<string, unknown>): Pick<TableSearch, "columns" | "size"> {
-  const { columns, size } = parseTableSearch(search, {
-    orders: [],
-    defaultSort: "",
+/** The order of a log that is absent from the URL: newest first. */
+export const defaultLogSort = "-occurredAt";
+
+/** The state of the table of a log in the URL. */
+export type LogTableSearch = Pick<TableSearch, "columns" | "size" | "sort">;
+
+/** Parses the columns, the order and the page size of a log. */
+export function parseLogTableSearch(search: Record<string, unknown>): LogTableSearch {
+  const { columns, size, sort } = parseTableSearch(search, {
+    orders: ["occurredAt"],
+    defaultSort: defaultLogSort,
     defaultSize: listPageSize,
   });
-  return { ...(columns !== undefined && { columns }), ...(size !== undefined && { size }) };
+  return {
+    ...(columns !== undefined && { columns }),
+    ...(size !== undefined && { size }),
+    ...(sort !== undefined && { sort }),
+  };
 }
 
 /** Parses the page number in a URL, and drops an invalid one. */
@@ -80,6 +90,22 @@ export function readColumns({ columns }: TableSearch): readonly string[] | undef
 export function writeColumns(chosen: readonly string[] | undefined): string | undefined {
   if (chosen === undefined) return undefined;
   return chosen.length === 0 ? "none" : chosen.join(",");
+}
+
+/**
+ * The order in the URL after a click on a column's header; undefined for the default order.
+ * @param next The order that the header asks for; an empty text for the default order.
+ * @param current The order in the URL.
+ */
+export function writeSort(
+  next: string,
+  current: string | undefined,
+  defaultSort: string,
+): string | undefined {
+  // In the default order, restoring it would do nothing, so the header reverses it.
+  const reversed = defaultSort.startsWith("-") ? defaultSort.slice(1) : `-${defaultSort}`;
+  const sort = next || (current === undefined ? reversed : defaultSort);
+  return sort === defaultSort ? undefined : sort;
 }
 
 export function readSelected({ selected }: TableSearch): ReadonlySet<string> {

@@ -15,7 +15,7 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns, readSelected } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns, readSelected, writeSort } from "../../ui/table-search.ts";
 import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
@@ -169,7 +169,7 @@ export function ApiKeysPage(): ReactElement {
                 idOf={idOf}
                 chosen={readColumns(search)}
                 sort={sort}
-                onSort={(next) => change({ sort: next === "" || next === defaultSort ? undefined : next })}
+                onSort={(next) => change({ sort: writeSort(next, search.sort, defaultSort) })}
                 onOpen={open}
                 actions={actions}
                 selection={{ selected, onSelect: table.select, nameOf: bulkKeys.nameOf }}

@@ -8,13 +8,13 @@ import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { countOf } from "../../ui/count.ts";
 import emptyClasses from "../../ui/empty.module.css";
+import { describeEventCount } from "../../ui/event-columns.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { listPageSize } from "../../ui/table-search.ts";
+import { defaultLogSort, listPageSize } from "../../ui/table-search.ts";
 import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { auditLogColumns } from "./audit-log-columns.tsx";
@@ -37,7 +37,7 @@ export function AuditLogPage(): ReactElement {
     <>
       <PageHeader
         title="Audit log"
-        explanation="Changes to this workspace, its members and the API keys that can reach it, newest first. Entries can’t be changed or removed."
+        explanation="Changes to this workspace, its members and the API keys that can reach it. Entries can’t be changed or removed."
       />
       {isAllowed ? (
         <Log workspace={workspace} />
@@ -80,7 +80,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   });
   const [isExportOpen, exporting] = useDisclosure(false);
   const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.name ?? undefined;
-  const count = list.items ? describeCount(list.items.length, list.hasMore) : "";
+  const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
       <AuditLogFilters
@@ -108,6 +108,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         idOf={idOf}
         search={search}
         navigation={table}
+        defaultSort={defaultLogSort}
         actions={TargetLink}
         actionsWidth={60}
         count={count}
@@ -145,10 +146,6 @@ function TargetLink({ target }: AuditEvent): ReactElement {
 
 function idOf({ id }: AuditEvent): string {
   return id;
-}
-
-function describeCount(count: number, hasMore: boolean): string {
-  return hasMore ? `The latest ${countOf(count, "event", "events")}` : countOf(count, "event", "events");
 }
 
 interface EmptyLogProps {

@@ -6,11 +6,16 @@ test("parses an action", () => {
   expect(parseAuditLogSearch({ action: "member.role-changed" })).toEqual({ action: "member.role-changed" });
 });
 
-test("parses columns and page size", () => {
-  expect(parseAuditLogSearch({ columns: "what,time", size: "25", sort: "what", q: "x" })).toEqual({
+test("parses columns, order and page size", () => {
+  expect(parseAuditLogSearch({ columns: "what,time", size: "25", sort: "occurredAt", q: "x" })).toEqual({
     columns: "what,time",
     size: 25,
+    sort: "occurredAt",
   });
+});
+
+test.each(["what", "-occurredAt", 3])("drops the order %j, which is unknown or the default", (sort) => {
+  expect(parseAuditLogSearch({ sort })).toEqual({});
 });
 
 test.each(["", "member", "toString", 3, undefined])("drops the invalid action %j", (action) => {

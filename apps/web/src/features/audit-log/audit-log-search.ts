@@ -1,4 +1,4 @@
-import { parseListSearch, type TableSearch } from "../../ui/table-search.ts";
+import { type LogTableSearch, parseLogTableSearch } from "../../ui/table-search.ts";
 
 /** The filter of the audit log in the URL. */
 export interface AuditLogFilter {
@@ -14,13 +14,13 @@ export interface AuditLogFilter {
 }
 
 /** The search part of the URL of the audit log. */
-export interface AuditLogSearch extends TableSearch, AuditLogFilter {}
+export interface AuditLogSearch extends LogTableSearch, AuditLogFilter {}
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseAuditLogSearch(search: Record<string, unknown>): AuditLogSearch {
   const { action, actor, target, from, to } = search;
   return {
-    ...parseListSearch(search),
+    ...parseLogTableSearch(search),
     ...(isAction(action) && { action }),
     ...(isIdOf(actor, "usr") && { actor }),
     ...(isTarget(target) && { target }),

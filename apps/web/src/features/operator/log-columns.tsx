@@ -2,8 +2,7 @@ import type { ReactElement } from "react";
 import type { InstanceEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
-import { RelativeTime } from "../../ui/relative-time.tsx";
-import { RequestId } from "../../ui/request-id.tsx";
+import { addressColumn, requestColumn, timeColumn } from "../../ui/event-columns.tsx";
 import classes from "./user-columns.module.css";
 
 /** The columns of the instance log. */
@@ -38,31 +37,9 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     rank: 4,
     cell: (event) => <Text text={describeChange(event)} />,
   },
-  {
-    id: "time",
-    label: "Time",
-    isTime: true,
-    minWidth: 116,
-    grow: 0,
-    rank: 3,
-    cell: ({ occurredAt }) => <RelativeTime at={occurredAt} />,
-  },
-  {
-    id: "address",
-    label: "IP address",
-    minWidth: 136,
-    grow: 0,
-    rank: 5,
-    cell: ({ address }) => <Text text={address ?? ""} />,
-  },
-  {
-    id: "request",
-    label: "Request ID",
-    minWidth: 160,
-    grow: 0,
-    rank: 6,
-    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
-  },
+  timeColumn(3),
+  addressColumn(5),
+  requestColumn(6),
 ];
 
 function Text({ text }: { readonly text: string }): ReactElement {

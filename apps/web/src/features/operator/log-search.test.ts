@@ -6,6 +6,11 @@ test("parses a user", () => {
   expect(parseLogSearch({ user })).toEqual({ user });
 });
 
+test("parses columns, order and page size", () => {
+  const search = { columns: "actor,time", sort: "occurredAt", size: 25 };
+  expect(parseLogSearch(search)).toEqual(search);
+});
+
 test.each(["me", "ws_01h455vb4pex5vsknk084sn02q", 3, undefined])("drops the invalid user %j", (user) => {
   expect(parseLogSearch({ user })).toEqual({});
 });

@@ -3,21 +3,28 @@ import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanst
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
 import { describeKeyEvent, isKeyAction } from "../../server/describe-event.ts";
+import { toLogInput } from "../../server/log-input.ts";
 import { type SecurityEvent, trpc, trpcClient } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import { countOf } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
-import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
+import {
+  addressColumn,
+  describeEventCount,
+  requestColumn,
+  sentenceColumn,
+  timeColumn,
+} from "../../ui/event-columns.tsx";
 import type { Piece } from "../../ui/event-sentence.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
-import { listPageSize, type TableSearch } from "../../ui/table-search.ts";
+import { defaultLogSort, type LogTableSearch, listPageSize } from "../../ui/table-search.ts";
 import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeAccountEvent } from "./describe-account-event.ts";
 import { FactorsSection } from "./factors-section.tsx";
+import type { SecuritySearch } from "./security-search.ts";
 import { SessionsSection } from "./sessions-section.tsx";
 import { SignInMethodsSection } from "./sign-in-methods-section.tsx";
 
@@ -65,9 +72,9 @@ function Actor({ actor }: { readonly actor: SecurityEvent["actor"] }): ReactElem
   );
 }
 
-/** The paginated query for the security log, newest first. */
-function logQuery({ size }: TableSearch) {
-  const input = size ? { pageSize: size } : {};
+/** The paginated query for the security log. */
+function logQuery(search: LogTableSearch) {
+  const input = toLogInput(search);
   return infiniteQueryOptions({
     queryKey: trpc.securityLog.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>
@@ -100,7 +107,7 @@ function Log(): ReactElement {
   const { session } = app.useRouteContext();
   const search = route.useSearch();
   const list = useGrowingList(useInfiniteQuery(logQuery(search)));
-  const table = useTableNavigation<TableSearch>({
+  const table = useTableNavigation<SecuritySearch>({
     navigate: route.useNavigate(),
     page: 1,
     size: listPageSize,
@@ -110,7 +117,7 @@ function Log(): ReactElement {
     () => securityColumns(new Map(session.workspaces.map(({ id, name }) => [id, name]))),
     [session.workspaces],
   );
-  const count = list.items ? countOf(list.items.length, "event", "events") : "";
+  const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
       <TableToolbar
@@ -127,6 +134,7 @@ function Log(): ReactElement {
         idOf={idOf}
         search={search}
         navigation={table}
+        defaultSort={defaultLogSort}
         count={count}
         empty={<EmptyLog />}
       />

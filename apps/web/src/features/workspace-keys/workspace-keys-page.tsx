@@ -17,7 +17,7 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns, readSelected } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns, readSelected, writeSort } from "../../ui/table-search.ts";
 import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
@@ -160,7 +160,7 @@ export function WorkspaceKeysPage(): ReactElement {
             idOf={idOf}
             chosen={readColumns(search)}
             sort={sort}
-            onSort={(next) => table.change({ sort: next === "" || next === defaultSort ? undefined : next })}
+            onSort={(next) => table.change({ sort: writeSort(next, search.sort, defaultSort) })}
             onOpen={open}
             {...(canManage && { actions, selection: { selected, onSelect: table.select, nameOf } })}
           />
