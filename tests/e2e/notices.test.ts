@@ -73,6 +73,19 @@ test("a notice links to its workspace", async () => {
   await page.waitForURL(/\/w\/[^/]+$/);
 });
 
+test("the account menu and the command palette lead to the notices", async () => {
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menuitem", { name: "Notices" }).click();
+  await page.waitForURL(/\/account\/notices$/);
+  await page.goto(environment.baseUrl);
+  await page.getByRole("button", { name: "Account menu" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("notices");
+  await page.getByRole("option", { name: "Notices" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/account\/notices$/);
+});
+
 test("a kind is turned off by keyboard, and no notice appears", async () => {
   await bell("Notices").focus();
   await page.keyboard.press("Enter");

@@ -91,6 +91,7 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
   await app.owner.deleteFrom("api_keys").where("id", "not in", keyIds).execute();
   await app.owner.deleteFrom("security_events").where("key_id", "not in", keyIds).execute();
   await app.owner.deleteFrom("ownership_transfers").execute();
+  await app.owner.deleteFrom("notices").execute();
   await app.owner
     .deleteFrom("audit_events")
     .where("target_kind", "=", "key")
@@ -202,6 +203,25 @@ export async function addOwnershipTransfer(
   const scope = openAsOperator(ours.workspaceId);
   const transfer = { from: coOwner.userId, to: member.userId, lifetimeSeconds: 60 };
   await inWorkspace(db, scope, (trx) => insertOwnershipTransfer(trx, scope, transfer));
+}
+
+/** Adds an unread notice, whose message contains the person's email address. @returns its ID in API responses. */
+export async function addNotice({ owner }: TestApp, { userId, email }: Person): Promise<string> {
+  const id = createId("notice");
+  const facts = JSON.stringify({ device: email, address: null });
+  await owner
+    .insertInto("notices")
+    .values({
+      id,
+      user_id: userId,
+      kind: "new-device",
+      subject: "device",
+      facts,
+      is_shown: true,
+      is_email_due: false,
+    })
+    .execute();
+  return encodeId("notice", id);
 }
 
 async function addPerson(trx: Trx, email: string, hash: string): Promise<Person> {

@@ -5,6 +5,7 @@ import type { Endpoint } from "../../src/http/endpoint.ts";
 import { endpoints } from "../../src/open/endpoints.ts";
 import { sendRaw, startTestApp, type TestApp } from "../test-app.ts";
 import {
+  addNotice,
   addOwnershipTransfer,
   keepFixture,
   listHiddenText,
@@ -19,6 +20,10 @@ const table = readTable(`
                                           nobody  stranger  removed  viewer  member  admin  owner
   getConfiguration                        401     200       200      200     200     200    200
   getMe                                   401     200       200      200     200     200    200
+  listNotices                             401     200       200      200     200     200    200
+  markNoticeRead                          401     404       404      404     404     404    404
+  markNoticeRead, one's own               401     200       200      200     200     200    200
+  markAllNoticesRead                      401     204       204      204     204     204    204
   listApiKeys                             401     200       200      200     200     200    200
   revokeCurrentApiKey                     401     204       204      204     204     204    204
   getApiKey                               401     403       403      403     403     403    200
@@ -106,6 +111,8 @@ interface Plan {
   readonly invitationOf?: keyof TenantFixture["invitations"];
   /** The workspace of the webhook and the delivery in the path; `ours` by default. */
   readonly webhookOf?: "ours" | "theirs";
+  /** Whether the caller and the target have a notice each. The path has the latter's by default. */
+  readonly noticeOf?: "target" | "caller";
   /** The user in the path. */
   readonly user?: (fixture: TenantFixture, caller: Caller) => Person;
   readonly effect?: (fixture: TenantFixture, actor: Person) => Effect;
@@ -119,6 +126,20 @@ interface Plan {
 const plans: Readonly<Record<string, Plan>> = {
   getConfiguration: { shows: () => ["registration"] },
   getMe: { shows: listOwnWorkspace },
+  listNotices: {
+    query: "isUnread=true",
+    noticeOf: "caller",
+    shows: ({ people }, caller) => [`with ${people[caller].email}`],
+    hides: ({ people }) => [`with ${people.target.email}`],
+  },
+  markNoticeRead: { noticeOf: "target", body: { isRead: true } },
+  "markNoticeRead, one's own": {
+    noticeOf: "caller",
+    body: { isRead: true },
+    effect: readOwnNotice,
+    shows: ({ people }, caller) => [`with ${people[caller].email}`, '"isRead":true'],
+  },
+  markAllNoticesRead: { noticeOf: "caller", effect: readOwnNotice },
   listApiKeys: { shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id] : []) },
   revokeCurrentApiKey: {
     effect: (fixture, actor) => ({
@@ -489,6 +510,13 @@ const plans: Readonly<Record<string, Plan>> = {
   },
 };
 
+function readOwnNotice(_fixture: TenantFixture, { userId }: Person): Effect {
+  return {
+    removed: { notices: [{ user_id: userId, read_at: null }] },
+    added: { notices: [{ user_id: userId, read_at: expect.any(String) }] },
+  };
+}
+
 /** The log events of a change to a key: one in its owner's security log, and one in the owner's workspace. */
 function createKeyEvents(
   { ours, theirs, people }: TenantFixture,
@@ -653,6 +681,18 @@ async function call(
   return { status: response.status, text: await response.text() };
 }
 
+/** The ID in the paths of a plan without notices. No notice has it. */
+const unknownNoticeId = "ntc_01h455vb4pex5vsknk084sn02q";
+
+async function addNotices(
+  { people: { target } }: TenantFixture,
+  { noticeOf, actor }: { readonly noticeOf: Plan["noticeOf"]; readonly actor: Person | undefined },
+): Promise<string> {
+  if (!noticeOf) return unknownNoticeId;
+  const ids = { target: await addNotice(app, target), caller: actor && (await addNotice(app, actor)) };
+  return ids[noticeOf] ?? ids.target;
+}
+
 /** The parameters of a path to a webhook or a delivery. */
 function webhookPath({ webhooks }: TenantFixture, tenant: "ours" | "theirs" = "ours") {
   return { webhookId: webhooks[tenant].id, deliveryId: webhooks[tenant].deliveryId };
@@ -667,8 +707,10 @@ describe.each(table)("$name", ({ target, name, results }) => {
     const endpoint = getEndpoint(target);
     const actor = caller === "nobody" ? undefined : fixture.people[caller];
     const secret = actor && (await app.addKey(actor.userId)).secret;
+    const noticeId = await addNotices(fixture, { noticeOf: plan.noticeOf, actor });
     const path = fillPath(endpoint, {
       workspaceId: fixture.ours.id,
+      noticeId,
       userId: plan.user?.(fixture, caller).id,
       keyId: fixture.ownersKey.id,
       invitationId: fixture.invitations[plan.invitationOf ?? "ours"].id,
@@ -786,6 +828,7 @@ test.each(endpointsWithBody)("$operationId rejects unknown members and changes n
   const userId = plan.user?.(fixture, "owner").id;
   const path = fillPath(endpoint, {
     workspaceId: ours.id,
+    noticeId: unknownNoticeId,
     userId,
     keyId: fixture.ownersKey.id,
     ...webhookPath(fixture),
@@ -820,6 +863,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
   const userId = plan.user?.(fixture, "owner").id;
   const path = fillPath(endpoint, {
     workspaceId: fixture.ours.id,
+    noticeId: unknownNoticeId,
     userId,
     keyId: fixture.ownersKey.id,
     invitationId: fixture.invitations.ours.id,

@@ -1,4 +1,5 @@
 import {
+  IconBell,
   IconBuildings,
   IconHistory,
   IconKey,
@@ -49,6 +50,13 @@ export const accountPages = [
   { label: "Profile", icon: IconUserCircle, link: linkOptions({ to: "/account/profile" }) },
   { label: "Security", icon: IconShieldLock, link: linkOptions({ to: "/account/security" }) },
 ] as const;
+
+/** The user's notices. The navigation doesn't list them, because the bell in the header is always visible. */
+export const noticesPage = {
+  label: "Notices",
+  icon: IconBell,
+  link: linkOptions({ to: "/account/notices" }),
+} as const;
 
 /** Pages of the instance, for operators. */
 export const operatorPages = [
