@@ -137,10 +137,12 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
       instance.db.transaction().execute(work),
     );
   };
-  const explain = (request: Omit<TriedRequest, "userId">, ownerId: UserId = user.id): Promise<Explanation> =>
-    ctx.reads.run(user.id, performance.now() + startWithinMs, () =>
-      ctx.explain({ ...request, userId: ownerId }),
-    );
+  const own = { userId: user.id, kind: "person" } as const;
+  const explain = (
+    request: Omit<TriedRequest, "owner">,
+    owner: TriedRequest["owner"] = own,
+  ): Promise<Explanation> =>
+    ctx.reads.run(user.id, performance.now() + startWithinMs, () => ctx.explain({ ...request, owner }));
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
   return await next({
