@@ -107,13 +107,13 @@ test("revokes an invitation, and sends another one again", async () => {
   const former = await invite("linus@example.com", "Viewer");
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();
   await dialogOf(ada).waitFor({ state: "detached" });
-  await ada.getByRole("button", { name: "Revoke the invitation of ken@example.com" }).click();
+  await ada.getByRole("button", { name: "Revoke the invitation for ken@example.com" }).click();
   await dialogOf(ada).getByText("The link stops working immediately.").waitFor();
   await dialogOf(ada).getByRole("button", { name: "Revoke" }).click();
   await ada.getByText("The invitation was revoked.").waitFor();
   await rowOf(ada, "ken@example.com").waitFor({ state: "detached" });
 
-  await ada.getByRole("button", { name: "Resend the invitation of linus@example.com" }).click();
+  await ada.getByRole("button", { name: "Resend the invitation for linus@example.com" }).click();
   await dialogOf(ada).getByRole("button", { name: "Create a new link" }).click();
   const link = await readLink();
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();
@@ -167,7 +167,7 @@ test("a member invites a person, and sees only the invitations that they sent", 
   expect(await rowOf(joan, "radia@example.com").count()).toBe(0);
   await joan.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(joan)).toEqual([]);
-  await joan.getByRole("button", { name: "Revoke the invitation of barbara@example.com" }).click();
+  await joan.getByRole("button", { name: "Revoke the invitation for barbara@example.com" }).click();
   await dialog.getByRole("button", { name: "Revoke" }).click();
   await joan.getByText("No pending invitations").waitFor();
   // Ada sees the invitations of everybody.

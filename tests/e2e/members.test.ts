@@ -191,7 +191,7 @@ test("reports that someone else changed the role first, and shows the new role",
 
 test("doesn't let the only owner leave or change roles, and shows the reason, to keyboard users too", async () => {
   const reason =
-    "You’re the only owner, so you can’t leave or change your role. Offer the ownership to another member first: select Owner as their role.";
+    "You’re the only owner, so you can’t leave or change your role. Offer ownership to another member first: select Owner as their role.";
   expect(await roleOf(ada, "Ada Lovelace").count()).toBe(0);
   const leave = ada.getByRole("button", { name: "Leave the workspace" });
   expect(await leave.getAttribute("aria-disabled")).toBe("true");

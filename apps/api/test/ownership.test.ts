@@ -1,4 +1,4 @@
-// Transferring the ownership of a workspace.
+// Transferring ownership of a workspace.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
@@ -245,7 +245,7 @@ test("of concurrent attempts to accept, decline and withdraw, exactly one wins",
   }
 });
 
-test("while the ownership is accepted, other owners leave and roles change without a deadlock", async () => {
+test("while ownership is accepted, other owners leave and roles change without a deadlock", async () => {
   for (let round = 0; round < 5; round += 1) {
     const { owner, member, add, offer, accept, remove, setRole, roles } = await addTeam();
     const coOwner = await add(await addPerson(), "owner");
@@ -309,7 +309,7 @@ test("accepting counts against the quota of owned workspaces", async () => {
   }
 });
 
-test("the operator transfers the ownership directly, even from a disabled owner", async () => {
+test("the operator transfers ownership directly, even from a disabled owner", async () => {
   const { owner, member, add, transfer, roles, events } = await addTeam();
   const viewer = await add(await addPerson(), "viewer");
   await transfer(member);

@@ -191,7 +191,7 @@ export interface InvitationTable {
   expires_at: Date;
 }
 
-/** An offer of an owner to transfer the ownership of a workspace. At most one per workspace. */
+/** An offer of an owner to transfer ownership of a workspace. At most one per workspace. */
 export interface OwnershipTransferTable {
   workspace_id: WorkspaceId;
   from_user_id: UserId;
@@ -395,7 +395,7 @@ export interface WorkspaceKeyAccessTable {
   blocked_at: Date | null;
   /** The user who blocked it; null for the `latchkey` command and a deleted user. */
   blocked_by: UserId | null;
-  /** When an admin last unblocked it, which restarts its idle days. */
+  /** When an admin last unblocked it, which restarts its idle time. */
   allowed_at: Date | null;
 }
 

@@ -235,7 +235,7 @@ export async function blockKeys(
 }
 
 /**
- * Unblocks keys, and restarts their idle days in the workspace. Lock the workspace first, and call `bumpKeyVersions` last in
+ * Unblocks keys, and restarts their idle time in the workspace. Lock the workspace first, and call `bumpKeyVersions` last in
  * the transaction.
  */
 export async function allowKeys(

@@ -68,7 +68,7 @@ interface Key {
   /** Whether the workspace blocks the key. */
   isBlocked: boolean;
   isIdle: boolean;
-  /** Whether it was unblocked, so that its idle days started over, or created long ago. */
+  /** Whether it was unblocked, so that its idle time started over, or created long ago. */
   wasUnblocked: boolean;
   isOld: boolean;
 }

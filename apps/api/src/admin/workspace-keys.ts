@@ -69,7 +69,7 @@ export const workspaceKeysRouter = createRouter({
       return null;
     }),
 
-  /** Unblocks keys, all or none, and restarts their idle days. */
+  /** Unblocks keys, all or none, and restarts their idle time. */
   unblock: workspaceProcedure("keys:manage")
     .input(workspaceInput({ keyIds: changedKeys }))
     .mutation(async ({ ctx, input: { keyIds } }) => {

@@ -197,7 +197,7 @@ function ownershipIsNeeded(workspaces: readonly Workspace[]): AppError {
   const names = workspaces.slice(0, maxNames).map(({ name }) => `“${name}”`);
   const omitted = workspaces.length - names.length;
   const list = new Intl.ListFormat("en").format(omitted > 0 ? [...names, `${omitted} more`] : names);
-  const message = `The last owner of a workspace that has other members or service accounts can’t be deleted. Transfer the ownership, or delete the workspace, first: ${list}.`;
+  const message = `The last owner of a workspace that has other members or service accounts can’t be deleted. Transfer ownership, or delete the workspace, first: ${list}.`;
   return new AppError("CONFLICT", { message });
 }
 

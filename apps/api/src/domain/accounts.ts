@@ -151,7 +151,7 @@ async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly W
     if (await hasOtherOwner(workspaceTrx, scope, userId)) continue;
     if (!(await hasOtherMember(workspaceTrx, scope, userId))) continue;
     const message =
-      "This user is the last owner of a workspace that has other members. Transfer the ownership to another member first.";
+      "This user is the last owner of a workspace that has other members. Transfer ownership to another member first.";
     throw new AppError("CONFLICT", { message });
   }
   return owned;

@@ -145,7 +145,7 @@ export async function blockWorkspaceKeys(trx: Trx, edit: Edit, ids: readonly Key
 }
 
 /**
- * Unblocks keys in a workspace, all or none, and restarts their idle days. Does nothing to a key that is neither blocked nor
+ * Unblocks keys in a workspace, all or none, and restarts their idle time. Does nothing to a key that is neither blocked nor
  * idle.
  * @throws {AppError} NOT_FOUND if a key can't reach the workspace, and the errors of {@link enterForEdit} and
  *   {@link requireRecentAuthentication}.

@@ -206,6 +206,6 @@ export async function requireOwnershipQuota(
 async function requireOtherOwner(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
   if (await hasOtherOwner(trx, scope, userId)) return;
   throw new AppError("CONFLICT", {
-    message: "This is the workspace’s last owner. Transfer the ownership to another member first.",
+    message: "This is the workspace’s last owner. Transfer ownership to another member first.",
   });
 }

@@ -56,7 +56,7 @@ export async function getPendingTransfer(
 }
 
 /**
- * Offers the ownership of a workspace to another member. Nothing else changes until the member accepts.
+ * Offers ownership of a workspace to another member. Nothing else changes until the member accepts.
  * @throws {AppError} FORBIDDEN unless the actor is an owner whose key may grant the role of an owner; NOT_FOUND;
  *   CONFLICT if a transfer is pending, or the member is an owner or disabled.
  */

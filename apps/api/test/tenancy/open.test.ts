@@ -105,7 +105,7 @@ type Member = Exclude<Caller, "nobody">;
 interface Plan {
   readonly body?: object | ((fixture: TenantFixture) => object);
   readonly query?: string;
-  /** Whether the co-owner has offered the ownership to the member. */
+  /** Whether the co-owner has offered ownership to the member. */
   readonly hasTransfer?: boolean;
   /** The invitation in the path; `ours` by default. */
   readonly invitationOf?: keyof TenantFixture["invitations"];
@@ -751,7 +751,7 @@ test("a viewer changes nothing in a workspace, and a member only what they creat
   expect(listAllowed("viewer")).toEqual(["removeMember, oneself"]);
   expect(listAllowed("member")).toEqual([
     "removeMember, oneself",
-    // The ownership is offered to the member.
+    // Ownership is offered to the member.
     "endOwnershipTransfer",
     "acceptOwnership",
     "createInvitation",

@@ -187,7 +187,7 @@ type Actor = Person | undefined;
 /** What a call sends and, if it is allowed, which rows it changes and what its response contains. */
 interface Plan {
   readonly input?: (fixture: TenantFixture, actor: Actor) => object;
-  /** Whether the co-owner has offered the ownership to the member. */
+  /** Whether the co-owner has offered ownership to the member. */
   readonly hasTransfer?: boolean;
   readonly effect?: (fixture: TenantFixture, actor: Actor) => Effect;
   readonly shows?: (fixture: TenantFixture, caller: Caller) => readonly string[];
@@ -1236,7 +1236,7 @@ test("a viewer changes nothing in a workspace, and a member only what they creat
   expect(listAllowed("viewer")).toEqual(["members.remove, oneself"]);
   expect(listAllowed("member")).toEqual([
     "members.remove, oneself",
-    // The ownership is offered to the member.
+    // Ownership is offered to the member.
     "ownership.accept",
     "ownership.end",
     "invitations.create",

@@ -61,10 +61,10 @@ test("describes changes to members by name", () => {
     "invited grace@example.com as an admin",
   );
   expect(sentence({ action: "invitation.resent", after: invited })).toBe(
-    "sent the invitation of grace@example.com again",
+    "resent the invitation for grace@example.com",
   );
   expect(sentence({ action: "invitation.revoked", before: invited })).toBe(
-    "revoked the invitation of grace@example.com",
+    "revoked the invitation for grace@example.com",
   );
   expect(sentence({ action: "member.removed" })).toBe("removed Grace, who was a member");
   expect(

@@ -59,21 +59,21 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
         ? [`deleted their account; was ${role(before?.role)}`]
         : ["deleted the account of ", person, `, who was ${role(before?.role)}`];
     case "ownership.offered":
-      return ["offered the ownership of the workspace to ", person];
+      return ["offered ownership of the workspace to ", person];
     case "ownership.accepted":
-      return ["accepted the ownership of the workspace from ", { name: text(before?.owner) }];
+      return ["accepted ownership of the workspace from ", { name: text(before?.owner) }];
     case "ownership.declined":
-      return ["declined the ownership of the workspace"];
+      return ["declined ownership of the workspace"];
     case "ownership.withdrawn":
-      return ["withdrew the offer of the ownership to ", person];
+      return ["withdrew the ownership offer to ", person];
     case "ownership.transferred":
-      return ["transferred the ownership from ", { name: text(before?.owner) }, " to ", person];
+      return ["transferred ownership from ", { name: text(before?.owner) }, " to ", person];
     case "invitation.created":
       return ["invited ", { name: text(after?.email) }, ` as ${role(after?.role)}`];
     case "invitation.resent":
-      return ["sent the invitation of ", { name: text(after?.email) }, " again"];
+      return ["resent the invitation for ", { name: text(after?.email) }];
     case "invitation.revoked":
-      return ["revoked the invitation of ", { name: text(before?.email) }];
+      return ["revoked the invitation for ", { name: text(before?.email) }];
     case "webhook.created":
       return ["created a webhook to ", { name: text(after?.host) }];
     case "webhook.changed":

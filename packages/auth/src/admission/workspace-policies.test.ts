@@ -176,7 +176,7 @@ test("a key that isn't used in a workspace becomes idle there, and works again a
   await expectEach(scene, "admitted");
 });
 
-test("idle days count from the end of the hour of the last use in the workspace", async () => {
+test("the idle time counts from the end of the hour of the last use in the workspace", async () => {
   const scene = await begin();
   await setColumns(scene, "created_at = clock_timestamp() - interval '10 days'");
   await sql`update members set created_at = clock_timestamp() - interval '10 days'

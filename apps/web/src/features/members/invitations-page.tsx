@@ -68,7 +68,7 @@ export function InvitationsPage(): ReactElement {
           <Button
             variant="subtle"
             color="gray"
-            aria-label={`Resend the invitation of ${invitation.email}`}
+            aria-label={`Resend the invitation for ${invitation.email}`}
             onClick={() => setToResend(invitation)}
           >
             Resend
@@ -76,7 +76,7 @@ export function InvitationsPage(): ReactElement {
           <Button
             variant="subtle"
             color="gray"
-            aria-label={`Revoke the invitation of ${invitation.email}`}
+            aria-label={`Revoke the invitation for ${invitation.email}`}
             onClick={() => setToRevoke(invitation)}
           >
             Revoke

@@ -185,7 +185,7 @@ function idOf({ userId }: Member): string {
 }
 
 const soleOwnerReason =
-  "You’re the only owner, so you can’t leave or change your role. Offer the ownership to another member first: select Owner as their role.";
+  "You’re the only owner, so you can’t leave or change your role. Offer ownership to another member first: select Owner as their role.";
 
 interface RowsOptions {
   readonly ownId: string;

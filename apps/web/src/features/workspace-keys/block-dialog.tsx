@@ -79,7 +79,7 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
             ) : (
               <>
                 <Quoted>{workspace.name}</Quoted> accepts {apiKeys.length === 1 ? "this key" : "these keys"}{" "}
-                again immediately, and idle days start over. The workspace’s policy still applies.
+                again immediately, and idle time starts over. The workspace’s policy still applies.
               </>
             )}
           </p>
