@@ -79,6 +79,8 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
     `${workspace}/webhooks/${hooks.items[0]?.id}`,
     `${workspace}/settings`,
     "/operator/users",
+    "/operator/workspaces",
+    "/operator/instance",
     "/operator/log",
   ];
 }

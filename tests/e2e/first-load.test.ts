@@ -40,6 +40,7 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
     "/account/requests/none",
     "/operator/users",
     "/operator/workspaces",
+    "/operator/instance",
     "/operator/log",
   ]) {
     const { page } = await environment.browser.open();

@@ -113,7 +113,8 @@ const lists = [
   ["the security log", (): string => "/account/security", "Rotated the API key"],
   ["the users of the instance", (): string => "/operator/users", "Ada Lovelace"],
   ["the workspaces of the instance", (): string => "/operator/workspaces", "Ada Lovelace"],
-  ["the instance log", (): string => "/operator/log", "member.added"],
+  ["the health of the instance", (): string => "/operator/instance", "Reachable"],
+  ["the instance log", (): string => "/operator/log", "Member added"],
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
 ] as const;
 

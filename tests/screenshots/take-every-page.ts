@@ -88,7 +88,8 @@ async function visit(
     ["security", "account/security", "Created the API key"],
     ["operator-users", "operator/users", "Grace Hopper"],
     ["operator-workspaces", "operator/workspaces", "1 workspace"],
-    ["operator-log", "operator/log", "registration.changed"],
+    ["operator-health", "operator/instance", "Reachable"],
+    ["operator-log", "operator/log", "Registration changed"],
     ["request", `account/requests/${requestId}`, "What happened"],
     ["not-found", "nowhere", "Page not found"],
   ] as const) {

@@ -1,6 +1,7 @@
 import type { Origin } from "@latchkey/db/audit-actions";
 import { decodeId, type UserId } from "@latchkey/db/ids";
 import { listInstanceEvents } from "@latchkey/db/instance-events";
+import { readInstanceState } from "@latchkey/db/instance-state";
 import { countMemberships, countOperatedUsers, listOperatedUsers } from "@latchkey/db/operator-users";
 import { countOperatedWorkspaces, listOperatedWorkspaces } from "@latchkey/db/operator-workspaces";
 import { isOperator } from "@latchkey/db/operators";
@@ -17,13 +18,14 @@ import {
 import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
 import { instant, searchText, userId, workspaceId } from "../fields.ts";
-import { pageSize as chosenPageSize, listQuery, logOrder, readPage, toPage } from "../lists.ts";
+import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
+import { presentInstanceState } from "../presenters/instance-state.ts";
 import { presentOperatedUser } from "../presenters/operated-user.ts";
 import { presentOperatedWorkspace } from "../presenters/operated-workspace.ts";
 import { createRouter, sessionProcedure, startWithinMs } from "./trpc.ts";
 
-const pageSize = 50;
+const pageSizeInput = pageSize.default(50);
 const userList = listQuery(["createdAt", "name", "email"]).shape;
 const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 
@@ -64,11 +66,18 @@ const userInput = z.strictObject({ userId });
 export const operatorRouter = createRouter({
   /** A page of the users of the instance, and the number of matches. The search can be an ID. */
   users: operatorProcedure
-    .input(z.strictObject({ search: searchText.default(""), sort: userList.sort, cursor: userList.cursor }))
+    .input(
+      z.strictObject({
+        search: searchText.default(""),
+        sort: userList.sort,
+        cursor: userList.cursor,
+        pageSize: pageSizeInput,
+      }),
+    )
     .query(async ({ ctx, input }) => {
       const { search } = input;
       const filter = { search, id: decodeId("user", search) };
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
       const { rows, total } = await ctx.read(async (db) => ({
         rows: await listOperatedUsers(db, { ...readPage(query), filter }),
         total: await countOperatedUsers(db, filter),
@@ -90,12 +99,13 @@ export const operatorRouter = createRouter({
         search: searchText.default(""),
         sort: workspaceList.sort,
         cursor: workspaceList.cursor,
+        pageSize: pageSizeInput,
       }),
     )
     .query(async ({ ctx, input }) => {
       const { search } = input;
       const filter = { search, id: decodeId("workspace", search) };
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
       const { rows, total } = await ctx.inspect(async (db) => ({
         rows: await listOperatedWorkspaces(db, { ...readPage(query), filter }),
         total: await countOperatedWorkspaces(db, filter),
@@ -143,6 +153,16 @@ export const operatorRouter = createRouter({
     return null;
   }),
 
+  /** The configuration of this node that concerns users, and the state of the database and of the job queue. */
+  instance: operatorProcedure.query(async ({ ctx }) => {
+    const { state, responseMs } = await ctx.inspect(async (db) => {
+      const startedAt = performance.now();
+      const result = await readInstanceState(db);
+      return { state: result, responseMs: Math.round(performance.now() - startedAt) };
+    });
+    return presentInstanceState(ctx.instance, state, responseMs);
+  }),
+
   /** A page of the instance log. */
   log: operatorProcedure
     .input(
@@ -155,7 +175,7 @@ export const operatorRouter = createRouter({
         to: instant.optional(),
         cursor: listQuery(["occurredAt"]).shape.cursor,
         sort: logOrder,
-        pageSize: chosenPageSize.default(pageSize),
+        pageSize: pageSizeInput,
       }),
     )
     .query(async ({ ctx, input }) => {

@@ -179,6 +179,7 @@ const table = readTable(`
   operator.createResetLink                UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.grantRole                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.revokeRole                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.instance                       UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.log                            UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
 `);
 
@@ -908,6 +909,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "operator.createResetLink": operatorPlan,
   "operator.grantRole": operatorPlan,
   "operator.revokeRole": operatorPlan,
+  "operator.instance": {},
   "operator.log": { input: () => ({}) },
 };
 

@@ -31,5 +31,6 @@ export const pagePaths = [
   "/account/security",
   "/operator/users",
   "/operator/workspaces",
+  "/operator/instance",
   "/operator/log",
 ] as const;

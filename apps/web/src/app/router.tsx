@@ -352,6 +352,13 @@ const operatorWorkspacesRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/operator/workspaces-page.tsx"), "WorkspacesPage"),
 });
 
+const operatorInstanceRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/instance",
+  beforeLoad: requireOperator,
+  component: lazyRouteComponent(() => import("../features/operator/instance-page.tsx"), "InstancePage"),
+});
+
 const operatorLogRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/log",
@@ -397,6 +404,7 @@ const routeTree = rootRoute.addChildren([
     noticesRoute,
     operatorUsersRoute,
     operatorWorkspacesRoute,
+    operatorInstanceRoute,
     operatorLogRoute,
     notFoundRoute,
   ]),

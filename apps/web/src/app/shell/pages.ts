@@ -1,6 +1,7 @@
 import {
   IconBell,
   IconBuildings,
+  IconHeartbeat,
   IconHistory,
   IconKey,
   IconLayoutDashboard,
@@ -62,5 +63,6 @@ export const noticesPage = {
 export const operatorPages = [
   { label: "Users", icon: IconUsers, link: linkOptions({ to: "/operator/users" }) },
   { label: "Workspaces", icon: IconBuildings, link: linkOptions({ to: "/operator/workspaces" }) },
+  { label: "Instance health", icon: IconHeartbeat, link: linkOptions({ to: "/operator/instance" }) },
   { label: "Instance log", icon: IconHistory, link: linkOptions({ to: "/operator/log" }) },
 ] as const;

@@ -1,4 +1,5 @@
 import { type AuditAction, actionTitles } from "../../server/action-titles.ts";
+import { startOfDay } from "../../ui/days.ts";
 import type { AuditLogFilter } from "./audit-log-search.ts";
 
 /** The filter in a call of the API. The last day is included. */
@@ -25,12 +26,6 @@ export const withoutFilter = {
   from: undefined,
   to: undefined,
 } as const satisfies Record<keyof AuditLogFilter, undefined>;
-
-/** The beginning of a day in the reader's time zone, or of a later one. */
-function startOfDay(day: string, laterDays = 0): Date {
-  const [year = 0, month = 0, date = 0] = day.split("-").map(Number);
-  return new Date(year, month - 1, date + laterDays);
-}
 
 export function isAction(text: unknown): text is AuditAction {
   return typeof text === "string" && Object.hasOwn(actionTitles, text);

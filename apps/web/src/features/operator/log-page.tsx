@@ -13,33 +13,30 @@ import { defaultLogSort, listPageSize } from "../../ui/table-search.ts";
 import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { logColumns } from "./log-columns.tsx";
+import { isLogFiltered, toLogFilter, withoutLogFilter } from "./log-filter.ts";
+import { LogFilters } from "./log-filters.tsx";
 import type { LogSearch } from "./log-search.ts";
 
 const route = getRouteApi("/app/operator/log");
 
 function logQuery(search: LogSearch) {
-  const { user } = search;
-  const input = { ...toLogInput(search), ...(user && { targetUserId: user }) };
+  const input = { ...toLogFilter(search), ...toLogInput(search) };
   return infiniteQueryOptions({
     queryKey: trpc.operator.log.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>
       trpcClient.operator.log.query({ ...input, ...(cursor !== null && { cursor }) }),
     initialPageParam: null as string | null, // The first page has no cursor.
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    placeholderData: keepPreviousData,
   });
 }
 
 /** What operators did, for operators. */
 export function LogPage(): ReactElement {
   const search = route.useSearch();
-  const list = useGrowingList(useInfiniteQuery(logQuery(search)));
-  const table = useTableNavigation<LogSearch>({
-    navigate: route.useNavigate(),
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const navigate = route.useNavigate();
+  const list = useGrowingList(useInfiniteQuery({ ...logQuery(search), placeholderData: keepPreviousData }));
+  const table = useTableNavigation<LogSearch>({ navigate, page: 1, size: listPageSize, total: undefined });
+  const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.email ?? undefined;
   const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
@@ -47,18 +44,20 @@ export function LogPage(): ReactElement {
         title="Instance log"
         explanation="What operators and the latchkey command changed, and which users and workspaces were deleted. Entries can’t be changed."
       />
+      <LogFilters search={search} actorName={actorName} onChange={table.change} />
       <TableToolbar
         results={list.isStale ? "Loading…" : !list.failure && count}
         columns={logColumns}
         search={search}
         onChooseColumns={table.chooseColumns}
-      >
-        {search.user && (
-          <Button variant="default" onClick={() => table.change({ user: undefined })}>
-            Show all events
-          </Button>
-        )}
-      </TableToolbar>
+        action={
+          isLogFiltered(search) && (
+            <Button variant="default" onClick={() => table.change(withoutLogFilter)}>
+              Show all events
+            </Button>
+          )
+        }
+      />
       <GrowingTable
         label="Instance log"
         list={list}
@@ -69,7 +68,21 @@ export function LogPage(): ReactElement {
         navigation={table}
         defaultSort={defaultLogSort}
         count={count}
-        empty={<EmptyLog />}
+        empty={
+          isLogFiltered(search) ? (
+            <section className={emptyClasses.panel}>
+              <h2 className={emptyClasses.title}>No event matches</h2>
+              <p className={emptyClasses.words}>Change a filter, or show all events.</p>
+            </section>
+          ) : (
+            <section className={emptyClasses.panel}>
+              <h2 className={emptyClasses.title}>Nothing yet</h2>
+              <p className={emptyClasses.words}>
+                Changes by operators appear here, with the person, the time and the IP address.
+              </p>
+            </section>
+          )
+        }
       />
     </>
   );
@@ -77,15 +90,4 @@ export function LogPage(): ReactElement {
 
 function idOf({ id }: InstanceEvent): string {
   return id;
-}
-
-function EmptyLog(): ReactElement {
-  return (
-    <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>Nothing yet</h2>
-      <p className={emptyClasses.words}>
-        Changes by operators appear here, with the person, the time and the IP address.
-      </p>
-    </section>
-  );
 }

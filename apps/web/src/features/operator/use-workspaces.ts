@@ -1,10 +1,14 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import type { WorkspacesSearch } from "./workspaces-search.ts";
+import type { WorkspaceSort, WorkspacesSearch } from "./workspaces-search.ts";
 
 /** The paginated query for the workspaces of the instance. */
-function workspacesQuery({ q, sort }: WorkspacesSearch) {
-  const input = { ...(q && { search: q }), ...(sort && { sort }) };
+function workspacesQuery({ q, sort, size }: WorkspacesSearch) {
+  const input = {
+    ...(q && { search: q }),
+    ...(sort && { sort: sort as WorkspaceSort }), // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
   return infiniteQueryOptions({
     queryKey: trpc.operator.workspaces.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

@@ -1,18 +1,22 @@
-import { type ListSearch, parseListSearch } from "./list-search.ts";
+import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 
-/** The orders of the users of the instance; the first one is the default. */
-const sorts = ["createdAt", "-createdAt", "name", "-name", "email", "-email"] as const;
+const orders = ["createdAt", "name", "email"] as const;
+type UserOrder = (typeof orders)[number];
+/** What the API sorts users by. */
+export type UserSort = UserOrder | `-${UserOrder}`;
 
-export type UserSort = (typeof sorts)[number];
+/** The default order, which is omitted from the URL. */
+export const defaultUserSort = "createdAt" satisfies UserSort;
 
-export const defaultSort = sorts[0];
+/** The search part of the URL of the users of the instance. */
+export type UsersSearch = Omit<TableSearch, "page" | "selected">;
 
-export type UsersSearch = ListSearch<UserSort>;
-
+/** Reads the search part of a URL, and drops what isn't valid. */
 export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
-  return parseListSearch(search, sorts);
-}
-
-export function isUserSort(text: string): text is UserSort {
-  return sorts.some((sort) => sort === text);
+  const {
+    page: _page,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, { orders, defaultSort: defaultUserSort, defaultSize: listPageSize });
+  return table;
 }

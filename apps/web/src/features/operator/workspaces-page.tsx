@@ -1,21 +1,21 @@
 import { maxLength } from "@latchkey/limits";
-import { Button } from "@mantine/core";
-import { getRouteApi } from "@tanstack/react-router";
+import { ActionIcon, Button } from "@mantine/core";
+import { IconHistory } from "@tabler/icons-react";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import type { OperatedWorkspace } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
-import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
-import classes from "../../ui/toolbar.module.css";
+import { listPageSize } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWorkspaces } from "./use-workspaces.ts";
 import { workspaceColumns } from "./workspace-columns.tsx";
-import { defaultSort, isWorkspaceSort, type WorkspacesSearch } from "./workspaces-search.ts";
+import { defaultWorkspaceSort, type WorkspacesSearch } from "./workspaces-search.ts";
 
 const route = getRouteApi("/app/operator/workspaces");
 
@@ -24,74 +24,63 @@ export function WorkspacesPage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const workspaces = useWorkspaces(search);
-  const failure = useLoadingFailure(workspaces);
-  const change = (next: { readonly [Name in keyof WorkspacesSearch]?: WorkspacesSearch[Name] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...next }) as WorkspacesSearch, replace: true });
-  const { q = "", sort = defaultSort } = search;
-  const shown = workspaces.data?.pages.flatMap(({ items }) => items);
-  const total = workspaces.data?.pages.at(-1)?.total;
+  const list = useGrowingList(workspaces);
+  const table = useTableNavigation<WorkspacesSearch>({
+    navigate,
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
+  const total = workspaces.data?.pages.at(-1)?.total ?? 0;
   return (
     <>
       <PageHeader title="Workspaces" explanation="The workspaces of all tenants, with their sizes." />
-      <div className={classes.toolbar}>
-        <div className={classes.filters}>
-          <SearchField
-            label="Search workspaces"
-            placeholder="Search name, URL or ID"
-            maxLength={maxLength.search}
-            search={q}
-            onSearch={(text) => change({ q: text.trim() === "" ? undefined : text })}
-          />
-        </div>
-        <div className={classes.results}>
-          <span role="status" className={classes.count}>
-            {workspaces.isPlaceholderData
-              ? "Loading…"
-              : !failure && total !== undefined && countOf(total, "workspace", "workspaces")}
-          </span>
-        </div>
-      </div>
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load workspaces"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={workspaces.isFetching}
-          onRetry={() => void workspaces.refetch()}
+      <TableToolbar
+        results={
+          list.isStale ? "Loading…" : list.items && !list.failure && countOf(total, "workspace", "workspaces")
+        }
+        columns={workspaceColumns}
+        search={search}
+        onChooseColumns={table.chooseColumns}
+      >
+        <SearchField
+          label="Search workspaces"
+          placeholder="Search name, URL or ID"
+          maxLength={maxLength.search}
+          search={search.q ?? ""}
+          onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
         />
-      ) : total === 0 ? (
-        <EmptyList isFiltered={q !== ""} onClear={() => change({ q: undefined })} />
-      ) : (
-        <>
-          <DataTable
-            label="Workspaces"
-            columns={workspaceColumns}
-            items={shown}
-            isStale={workspaces.isPlaceholderData}
-            idOf={idOf}
-            chosen={undefined}
-            sort={sort}
-            onSort={(next) =>
-              change({ sort: isWorkspaceSort(next) && next !== defaultSort ? next : undefined })
-            }
-          />
-          {shown && total !== undefined && (workspaces.hasNextPage || shown.length > 50) && (
-            <ShowMore
-              hasMore={workspaces.hasNextPage}
-              isLoading={workspaces.isFetchingNextPage}
-              failure={
-                workspaces.isFetchNextPageError
-                  ? `Couldn’t load more. ${describeFailure(workspaces.error).message}`
-                  : undefined
-              }
-              onShowMore={() => void workspaces.fetchNextPage()}
-            >
-              {formatCount(shown.length)} of {countOf(total, "workspace", "workspaces")}
-            </ShowMore>
-          )}
-        </>
-      )}
+      </TableToolbar>
+      <GrowingTable
+        label="Workspaces"
+        list={list}
+        failureTitle="Couldn’t load workspaces"
+        columns={workspaceColumns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultWorkspaceSort}
+        actions={LogLink}
+        actionsWidth={60}
+        count={`${formatCount(list.items?.length ?? 0)} of ${countOf(total, "workspace", "workspaces")}`}
+        empty={
+          <EmptyList isFiltered={search.q !== undefined} onClear={() => table.change({ q: undefined })} />
+        }
+      />
     </>
+  );
+}
+
+function LogLink({ id, name }: OperatedWorkspace): ReactElement {
+  return (
+    <ActionIcon
+      variant="subtle"
+      aria-label={`Show ${name} in the instance log`}
+      title="Show in the instance log"
+      renderRoot={(props) => <Link {...props} to="/operator/log" search={{ target: id }} />}
+    >
+      <IconHistory size={16} />
+    </ActionIcon>
   );
 }
 

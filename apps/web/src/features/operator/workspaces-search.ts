@@ -1,18 +1,22 @@
-import { type ListSearch, parseListSearch } from "./list-search.ts";
+import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 
-/** The orders of the workspaces of the instance; the first one is the default. */
-const sorts = ["createdAt", "-createdAt", "name", "-name", "slug", "-slug"] as const;
+const orders = ["createdAt", "name", "slug"] as const;
+type WorkspaceOrder = (typeof orders)[number];
+/** What the API sorts workspaces by. */
+export type WorkspaceSort = WorkspaceOrder | `-${WorkspaceOrder}`;
 
-export type WorkspaceSort = (typeof sorts)[number];
+/** The default order, which is omitted from the URL. */
+export const defaultWorkspaceSort = "createdAt" satisfies WorkspaceSort;
 
-export const defaultSort = sorts[0];
+/** The search part of the URL of the workspaces of the instance. */
+export type WorkspacesSearch = Omit<TableSearch, "page" | "selected">;
 
-export type WorkspacesSearch = ListSearch<WorkspaceSort>;
-
+/** Reads the search part of a URL, and drops what isn't valid. */
 export function parseWorkspacesSearch(search: Record<string, unknown>): WorkspacesSearch {
-  return parseListSearch(search, sorts);
-}
-
-export function isWorkspaceSort(text: string): text is WorkspaceSort {
-  return sorts.some((sort) => sort === text);
+  const {
+    page: _page,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, { orders, defaultSort: defaultWorkspaceSort, defaultSize: listPageSize });
+  return table;
 }
