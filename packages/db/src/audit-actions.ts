@@ -19,6 +19,11 @@ export type Actor =
     }
   | { readonly kind: "command" };
 
+/** Latchkey itself, which disables a webhook that fails. It makes no other changes that are logged. */
+export interface SystemActor {
+  readonly kind: "system";
+}
+
 /** Whether the instance log records the changes of an actor. */
 export function isOperatorActing(actor: Actor): boolean {
   return actor.kind === "command" || (actor.kind === "session" && actor.asOperator === true);
@@ -31,6 +36,9 @@ export interface Origin {
   readonly address: string | null;
   readonly requestId: string | null;
 }
+
+/** The origin of an event in the audit log of a workspace. */
+export type AuditOrigin = Omit<Origin, "actor"> & { readonly actor: Actor | SystemActor };
 
 /**
  * The changes to an API key that are logged. Each one adds an audit event to every workspace that the key can access

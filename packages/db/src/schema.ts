@@ -1,5 +1,13 @@
 import type { ColumnType, Generated, Kysely, Transaction } from "kysely";
-import type { AccountAction, Actor, AuditAction, auditActions, Details, KeyAction } from "./audit-actions.ts";
+import type {
+  AccountAction,
+  Actor,
+  AuditAction,
+  auditActions,
+  Details,
+  KeyAction,
+  SystemActor,
+} from "./audit-actions.ts";
 import type {
   AccountId,
   AuditEventId,
@@ -278,7 +286,7 @@ export interface AuditEventTable {
   id: AuditEventId;
   occurred_at: ColumnType<Date, never, never>;
   action: AuditAction;
-  actor_kind: Actor["kind"];
+  actor_kind: (Actor | SystemActor)["kind"];
   actor_user_id: UserId | null;
   actor_key_id: KeyId | null;
   target_kind: (typeof auditActions)[AuditAction];

@@ -44,6 +44,19 @@ test("describes changes to service accounts by name", () => {
   );
 });
 
+test("describes why a webhook was disabled", () => {
+  const target = { kind: "webhook", id: "whk_1", name: null, userKind: null } as const;
+  const event = { target, action: "webhook.disabled", before: null } as const;
+  const host = "hooks.example.com";
+  expect(sentence({ ...event, after: null })).toBe("disabled a webhook");
+  expect(sentence({ ...event, after: { reason: "failures", host } })).toBe(
+    "disabled the webhook to hooks.example.com, because no message was delivered for three days",
+  );
+  expect(sentence({ ...event, after: { reason: "gone", host } })).toBe(
+    "disabled the webhook to hooks.example.com, because its server responded with 410 Gone",
+  );
+});
+
 test("describes changes to members by name", () => {
   expect(sentence({})).toBe("changed Grace’s role from member to admin");
   expect(sentence({ target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" } })).toBe(
@@ -141,6 +154,7 @@ test("describes the workspaces of a key by name if their names are known", () =>
 test("describes the actor of a change", () => {
   expect(describeActor(baseEvent)).toBe("Ada");
   expect(describeActor({ ...baseEvent, actor: command })).toBe("The latchkey command");
+  expect(describeActor({ ...baseEvent, actor: { ...command, kind: "system" } })).toBe("Latchkey");
   expect(describeActor({ ...baseEvent, actor: { ...ada, name: null } })).toBe("user_1");
 });
 

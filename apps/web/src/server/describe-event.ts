@@ -81,13 +81,26 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
     case "webhook.enabled":
       return ["enabled a webhook"];
     case "webhook.disabled":
-      return ["disabled a webhook"];
+      return describeDisabledWebhook(after);
     case "webhook.secret-rotated":
       return ["rotated the secret of a webhook"];
     case "webhook.deleted":
       return ["deleted the webhook to ", { name: text(before?.host) }];
     default:
       return [action satisfies never];
+  }
+}
+
+/** A webhook that a person disabled, or that failed, with the host of its URL. */
+function describeDisabledWebhook(after: AuditEvent["after"]): readonly Piece[] {
+  const webhook = ["disabled the webhook to ", { name: text(after?.host) }];
+  switch (after?.reason) {
+    case "failures":
+      return [...webhook, ", because no message was delivered for three days"];
+    case "gone":
+      return [...webhook, ", because its server responded with 410 Gone"];
+    default:
+      return ["disabled a webhook"];
   }
 }
 
@@ -245,8 +258,9 @@ function quote(detail: Detail): Piece {
   return { name: `“${text(detail)}”` };
 }
 
-/** Who made a change: a user or the `latchkey` command. */
+/** Who made a change: a user, the `latchkey` command, or Latchkey itself. */
 export function describeActor({ actor }: AuditEvent): string {
   if (actor.kind === "command") return "The latchkey command";
+  if (actor.kind === "system") return "Latchkey";
   return actor.name ?? actor.userId ?? "Someone";
 }
