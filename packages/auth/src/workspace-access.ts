@@ -39,6 +39,8 @@ export interface MembershipClaim {
   readonly workspaceId: WorkspaceId;
   /** Whether the session proved a second factor. */
   readonly hasSecondFactor: boolean;
+  /** Whether the access is allowed without a second factor that the workspace requires; false by default. */
+  readonly mayLackSecondFactor?: boolean;
 }
 
 /**
@@ -47,13 +49,13 @@ export interface MembershipClaim {
  */
 export async function findWorkspaceAccess(
   db: Db,
-  { userId, workspaceId, hasSecondFactor }: MembershipClaim,
+  { userId, workspaceId, hasSecondFactor, mayLackSecondFactor = false }: MembershipClaim,
   permission: Permission,
 ): Promise<WorkspaceAccess | undefined> {
   const membership = await asUser(db, userId, (trx) => findMembership(trx, { userId, workspaceId }));
   if (!membership || !roleHasPermission(membership.role, permission)) return undefined;
   const { role, requiresSecondFactor } = membership;
-  if (requiresSecondFactor && !hasSecondFactor) {
+  if (requiresSecondFactor && !hasSecondFactor && !mayLackSecondFactor) {
     const message = "This workspace requires a second factor. Set one up for your account.";
     throw new AppError("FORBIDDEN", {
       message,

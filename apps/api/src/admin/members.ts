@@ -87,6 +87,14 @@ export const membersRouter = createRouter({
       return presentMember(changed);
     }),
 
+  /** Every member may leave, also without a second factor that the workspace requires. */
+  leave: workspaceProcedure("members:read", { mayLackSecondFactor: true })
+    .input(workspaceInput({}))
+    .mutation(async ({ ctx }) => {
+      await ctx.transact((trx) => removeMember(trx, ctx.edit, { userId: ctx.user.id }));
+      return null;
+    }),
+
   /** Every member may leave. To remove another member, the user needs every permission of that member's role. */
   remove: workspaceProcedure("members:read")
     .input(workspaceInput({ userId }))

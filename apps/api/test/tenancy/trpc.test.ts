@@ -101,6 +101,7 @@ const table = readTable(`
   members.changeRole, to owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.changeRole, of an owner         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.changeRole, of a foreigner      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  members.leave                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   members.remove                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   members.remove, oneself                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   members.remove, an owner                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
@@ -589,6 +590,7 @@ const plans: Readonly<Record<string, Plan>> = {
     from: "viewer",
     to: "member",
   }),
+  "members.leave": createDeparture(),
   "members.remove": createRemoval(({ target }) => target),
   "members.remove, oneself": createRemoval(({ target }, actor) => actor ?? target),
   "members.remove, an owner": createRemoval(({ coOwner }) => coOwner),
@@ -1126,6 +1128,11 @@ function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor
   };
 }
 
+function createDeparture(): Plan {
+  const { effect = () => ({}) } = createRemoval((_people, actor) => actor as Person); // The caller has a session.
+  return { input: createWorkspaceInput(), effect };
+}
+
 function createRemoval(choose: (people: TenantFixture["people"], actor: Actor) => Person): Plan {
   return {
     input: createWorkspaceInput(({ people }, actor) => ({ userId: choose(people, actor).id })),
@@ -1235,8 +1242,9 @@ test("a viewer changes nothing in a workspace, and a member only what they creat
   );
   const listAllowed = (caller: Caller) =>
     changes.flatMap(({ name, results }) => (results[caller] === "ok" ? [name] : []));
-  expect(listAllowed("viewer")).toEqual(["members.remove, oneself"]);
+  expect(listAllowed("viewer")).toEqual(["members.leave", "members.remove, oneself"]);
   expect(listAllowed("member")).toEqual([
+    "members.leave",
     "members.remove, oneself",
     // Ownership is offered to the member.
     "ownership.accept",
