@@ -1,10 +1,12 @@
-import type { KeyId, UserId } from "./ids.ts";
+import type { KeyId, SessionId, UserId } from "./ids.ts";
 
 /** Who made a change: a signed-in user, an API key on behalf of its owner, or the `latchkey` command. */
 export type Actor =
   | {
       readonly kind: "session";
       readonly userId: UserId;
+      /** The session, which must still be live when the change is made; absent while it is being opened. */
+      readonly sessionId?: SessionId;
       /** Whether the user has entered the password recently. Sensitive changes require it. */
       readonly isFresh: boolean;
       /** Whether the user acts as an operator of the instance, and not on their own account or as a member. */

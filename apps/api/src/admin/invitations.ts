@@ -77,9 +77,9 @@ export const invitationsRouter = createRouter({
 
   /** Joins the workspace, with the account of the session. */
   accept: sessionProcedure.input(z.strictObject({ token: linkToken })).mutation(async ({ ctx, input }) => {
-    const { address, requestId, instance } = ctx;
+    const { address, requestId, instance, sessionId } = ctx;
     const { id: userId, email } = ctx.user;
-    const invitee = { userId, email, address, requestId };
+    const invitee = { userId, email, sessionId, address, requestId };
     const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, instance.quotas));
     return { ...joined, id: encodeId("workspace", joined.id) };
   }),

@@ -36,8 +36,8 @@ const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 export const operatorProcedure = sessionProcedure.use(async ({ ctx, next }) => {
   const { id } = ctx.user;
   if (!(await ctx.read((db) => isOperator(db, id)))) throw new AppError("NOT_FOUND");
-  const { address, requestId, isFresh } = ctx;
-  const actor = { kind: "session", userId: id, isFresh, asOperator: true } as const;
+  const { address, requestId, isFresh, sessionId } = ctx;
+  const actor = { kind: "session", userId: id, sessionId, isFresh, asOperator: true } as const;
   const origin: Origin = { actor, address, requestId };
   /** Counts rows of all tenants, within the user's limit of concurrent reads. */
   const inspect = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>

@@ -2,7 +2,7 @@ import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { Permission } from "@latchkey/auth/permissions";
 import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
-import type { UserId } from "@latchkey/db/ids";
+import type { SessionId, UserId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { AppError, type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
@@ -181,8 +181,13 @@ export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape
 
 /** The origin of a change in the web app. */
 export function originOf(
-  { address, requestId, isFresh }: Pick<Context, "address" | "requestId"> & { readonly isFresh: boolean },
+  {
+    address,
+    requestId,
+    isFresh,
+    sessionId,
+  }: Pick<Context, "address" | "requestId"> & { readonly isFresh: boolean; readonly sessionId: SessionId },
   userId: UserId,
 ): Origin {
-  return { actor: { kind: "session", userId, isFresh }, address, requestId };
+  return { actor: { kind: "session", userId, sessionId, isFresh }, address, requestId };
 }

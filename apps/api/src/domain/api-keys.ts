@@ -26,7 +26,6 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings, type KeySettings, pickSettings } from "@latchkey/db/key-settings";
-import { lockUsers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -52,8 +51,9 @@ export interface KeyEdit {
 
 /**
  * Creates a key for a user. The secret is only in the result; the database has its hash.
- * @throws {AppError} FORBIDDEN if the user is disabled; BAD_REQUEST for a workspace that isn't one of theirs, or an
- *   expiry in the past; UNPROCESSABLE_CONTENT at the quota of keys; TOO_MANY_REQUESTS at that of changes.
+ * @throws {AppError} FORBIDDEN if the user is disabled; UNAUTHORIZED if the actor's session has ended; BAD_REQUEST for a
+ *   workspace that isn't one of theirs, or an expiry in the past; UNPROCESSABLE_CONTENT at the quota of keys;
+ *   TOO_MANY_REQUESTS at that of changes.
  */
 export async function createKey(
   trx: Trx,
@@ -68,8 +68,8 @@ export async function createKey(
 ): Promise<{ id: KeyId; secret: string }> {
   requireRecentAuthentication(key.origin);
   const { secret, start, hash } = createApiKey();
-  // Serializes creations of the same user, so that each one counts the keys of the others.
-  await lockUsers(trx, [key.userId]);
+  // The lock serializes creations of the same user, so that each one counts the keys of the others.
+  await requireStillActing(trx, key.origin, { others: [key.userId] });
   const count = await countApiKeys(trx, key.userId, quotas.keysPerUser);
   requireQuota(quotas, "keysPerUser", count);
   await requireKeyChangeQuota(trx, key, quotas);

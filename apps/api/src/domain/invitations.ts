@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { canInviteAs } from "@latchkey/auth/restrictions";
 import { invitationSubject, openAsOperator, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
-import { isUserActing } from "@latchkey/db/acting";
 import { addJob } from "@latchkey/db/add-job";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import type { InvitationId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { InvitationId, SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import {
   countInvitations,
   deleteOldInvitations,
@@ -16,7 +15,7 @@ import {
   renewInvitation,
 } from "@latchkey/db/invitations";
 import type { JobPayloads } from "@latchkey/db/job";
-import { insertMember, isMember, lockUsers } from "@latchkey/db/members";
+import { insertMember, isMember } from "@latchkey/db/members";
 import { addNotices, hasTurnedOffInvitations } from "@latchkey/db/notices";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
@@ -36,7 +35,7 @@ import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-works
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
-import { type Edit, getWorkspace } from "./workspaces.ts";
+import { type Edit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
 const purpose = "invitation";
 
@@ -222,6 +221,8 @@ export async function previewInvitation(db: Db, token: string): Promise<Invitati
 interface Invitee {
   readonly userId: UserId;
   readonly email: string;
+  /** The session of a user who is signed in already. */
+  readonly sessionId?: SessionId;
 }
 
 /** A workspace that a user has just joined. */
@@ -236,12 +237,12 @@ export interface JoinedWorkspace {
  * Makes a user a member of the workspace that they are invited to. The link becomes invalid: of concurrent attempts,
  * one succeeds.
  * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address; CONFLICT
- *   for a member; UNPROCESSABLE_CONTENT at a quota.
+ *   for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
  */
 export async function acceptInvitation(
   trx: Trx,
   token: string,
-  { userId, email, ...from }: Invitee & Omit<Origin, "actor">,
+  { userId, email, sessionId, ...from }: Invitee & Omit<Origin, "actor">,
   quotas: Quotas,
 ): Promise<JoinedWorkspace> {
   const digest = digestLinkToken(token);
@@ -251,10 +252,11 @@ export async function acceptInvitation(
   const workspaceTrx = await enterWorkspace(trx, scope);
   if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
   const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  await lockUsers(workspaceTrx, [userId, ...(inviter ? [inviter.userId] : [])]);
+  const actor = { kind: "session", userId, isFresh: true, ...(sessionId && { sessionId }) } as const;
+  const origin = { ...from, actor };
+  await requireStillActing(workspaceTrx, origin, { others: inviter ? [inviter.userId] : [] });
   // The inviter may have been disabled before the lock.
   const invitation = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  if (!(await isUserActing(workspaceTrx, userId))) throw new AppError("FORBIDDEN");
   if (invitation.email !== email) {
     const message = `This invitation is for ${invitation.email}. Sign in with that email address to accept it.`;
     throw new AppError("FORBIDDEN", { message });
@@ -268,7 +270,6 @@ export async function acceptInvitation(
   await requireMemberQuota(workspaceTrx, scope, quotas);
   if (role === "owner") await requireOwnershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (invitation.isEmailed) await markEmailVerified(workspaceTrx, userId);
-  const origin = { ...from, actor: { kind: "session", userId, isFresh: true } } as const;
   const after = { role, invitedBy: inviter?.name ?? null };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
   const { name, slug } = await getWorkspace(workspaceTrx, scope);

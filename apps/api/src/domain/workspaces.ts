@@ -19,6 +19,7 @@ import type { KeySettings } from "@latchkey/db/key-settings";
 import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
+import { lockLiveSession } from "@latchkey/db/sessions";
 import { findKeyHolder } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import {
@@ -213,6 +214,10 @@ export interface ActingKey {
   readonly isByFormerSecret: boolean;
 }
 
+function sessionEnded(): AppError {
+  return new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
+}
+
 /** What a change needs the actor's key to allow: a permission in the workspace that the transaction has entered, or all access. */
 type EditRequirement = "unrestricted" | { readonly scope: WorkspaceScope; readonly permission: Permission };
 
@@ -220,7 +225,7 @@ type EditRequirement = "unrestricted" | { readonly scope: WorkspaceScope; readon
  * Locks the actor and the other users that a change affects, and checks that the actor may still act.
  * @param requirement what the actor's key must still allow, if the actor uses a key.
  * @returns the actor's key, if any.
- * @throws {AppError} FORBIDDEN
+ * @throws {AppError} FORBIDDEN; UNAUTHORIZED if the actor's session has ended.
  */
 export async function requireStillActing(
   trx: Trx,
@@ -233,7 +238,11 @@ export async function requireStillActing(
   await lockUsers(trx, actor.kind === "command" ? others : [actor.userId, ...others]);
   if (actor.kind === "command") return undefined;
   if (!(await isUserActing(trx, actor.userId))) throw new AppError("FORBIDDEN");
-  if (actor.kind === "session") return undefined;
+  if (actor.kind === "session") {
+    // The session may have ended while the change waited for the locks.
+    if (actor.sessionId && !(await lockLiveSession(trx, actor.sessionId))) throw sessionEnded();
+    return undefined;
+  }
   const key = await lockActingKey(trx, actor);
   if (!key) throw new AppError("FORBIDDEN");
   const { settings, isByFormerSecret } = key;
