@@ -80,8 +80,9 @@ test("the account menu and the command palette lead to the notices", async () =>
   await page.goto(environment.baseUrl);
   await page.getByRole("button", { name: "Account menu" }).waitFor();
   await page.keyboard.press("Control+k");
+  await page.locator("input:focus").waitFor();
   await page.keyboard.type("notices");
-  await page.getByRole("option", { name: "Notices" }).waitFor();
+  await page.getByRole("option", { name: "Notices", selected: true }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/account\/notices$/);
 });
