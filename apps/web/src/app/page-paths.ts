@@ -30,7 +30,5 @@ export const pagePaths = [
   "/account/requests/$requestId",
   "/account/security",
   "/operator/users",
-  "/operator/workspaces",
-  "/operator/instance",
   "/operator/log",
 ] as const;

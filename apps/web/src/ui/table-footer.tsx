@@ -1,8 +1,7 @@
-import { ActionIcon } from "@mantine/core";
+import { ActionIcon, Select } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
 import { formatCount } from "./count.ts";
-import { PageSizeSelect } from "./page-size-select.tsx";
 import classes from "./table-footer.module.css";
 import { findLastPage, type PageSize, pageSizes } from "./table-search.ts";
 
@@ -30,7 +29,22 @@ export function TableFooter({
   const lastPage = findLastPage(total, size);
   return (
     <div className={classes.foot}>
-      {onSizeChange && <PageSizeSelect size={size} onChange={onSizeChange} />}
+      {onSizeChange && (
+        <span className={classes.size}>
+          Rows per page
+          <Select
+            w={72}
+            aria-label="Rows per page"
+            allowDeselect={false}
+            data={pageSizes.map(String)}
+            value={String(size)}
+            onChange={(value) => {
+              const next = pageSizes.find((pageSize) => String(pageSize) === value);
+              if (next) onSizeChange(next);
+            }}
+          />
+        </span>
+      )}
       <span className={classes.range}>
         Page {formatCount(page)} of {formatCount(lastPage)}
       </span>

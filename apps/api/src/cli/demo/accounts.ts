@@ -13,7 +13,7 @@ const dayMs = 86_400_000;
 const peopleWhoSignIn = 4;
 
 export interface DemoSecrets {
-  /** The hash of everyone's password. */
+  /** The hash of everybody's password. */
   readonly passwordHash: string;
   /** Encrypts the secret of a user's authenticator app. */
   readonly sealTotpSecret: (userId: UserId) => Buffer;

@@ -18,7 +18,6 @@ import { Navigation } from "./navigation.tsx";
 import { OwnershipNotice } from "./ownership-notice.tsx";
 import { Reauthentication } from "./reauthentication.tsx";
 import classes from "./shell.module.css";
-import { UnsavedInputGuard } from "./unsaved-input-guard.tsx";
 import { useCollapsedNavigation } from "./use-collapsed-navigation.ts";
 import { useExactTimes } from "./use-exact-times.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
@@ -40,14 +39,6 @@ const newWorkspaceDialog = {
 
 /** The frame around every page of a signed-in user. */
 export function Shell(): ReactElement {
-  return (
-    <UnsavedInputGuard>
-      <Frame />
-    </UnsavedInputGuard>
-  );
-}
-
-function Frame(): ReactElement {
   const { session } = route.useRouteContext();
   const { isOperator } = session.user;
   const { slug } = useParams({ strict: false });
@@ -62,8 +53,7 @@ function Frame(): ReactElement {
   const pages = workspace ? pagesOf(workspace) : [];
   const hasAuditLog = pages.some(({ link }) => link.to === "/w/$slug/audit");
   useHotkeys([["mod+K", search.toggle]], []);
-  // The dialog is part of the frame, so opening another page would not close it.
-  const main = useFocusOnNavigation(newWorkspace.close);
+  const main = useFocusOnNavigation();
   useSessionEnd();
   useThemeColor();
   useEffect(() => {
@@ -124,18 +114,17 @@ function Frame(): ReactElement {
 }
 
 /**
- * Calls `onNavigate` and moves the focus to the content when the page changes, so that keyboard and screen reader users
+ * Moves the focus to the content when the page changes, so that keyboard and screen reader users
  * continue there.
  */
-function useFocusOnNavigation(onNavigate: () => void) {
+function useFocusOnNavigation() {
   const main = useRef<HTMLElement>(null);
   const path = useLocation({ select: (location) => location.pathname });
   const shownPath = useRef(path);
   useEffect(() => {
     if (shownPath.current === path) return;
     shownPath.current = path;
-    onNavigate();
     main.current?.focus({ preventScroll: true });
-  }, [path, onNavigate]);
+  }, [path]);
   return main;
 }

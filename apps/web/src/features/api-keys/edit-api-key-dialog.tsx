@@ -1,9 +1,10 @@
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
-import { FormDialog } from "../../ui/form-dialog.tsx";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import { ApiKeyForm } from "./api-key-form.tsx";
 import { KeyConflict } from "./key-conflict.tsx";
@@ -15,23 +16,25 @@ interface EditApiKeyDialogProps {
 }
 
 export function EditApiKeyDialog({ apiKey, onClose }: EditApiKeyDialogProps): ReactElement {
+  const [isDirty, setIsDirty] = useState(false);
   const [isSaving, setIsSaving] = useState(false);
   return (
-    <FormDialog
-      isOpen={apiKey !== undefined}
-      isBusy={isSaving}
+    <Modal
+      opened={apiKey !== undefined}
+      {...closeUnlessBusy(isSaving, onClose)}
+      closeOnClickOutside={!isDirty}
       title="Edit API key"
       size={480}
-      onClose={onClose}
     >
-      {apiKey && <EditForm apiKey={apiKey} onClose={onClose} onSaving={setIsSaving} />}
-    </FormDialog>
+      {apiKey && <EditForm apiKey={apiKey} onClose={onClose} onDirty={setIsDirty} onSaving={setIsSaving} />}
+    </Modal>
   );
 }
 
 interface EditFormProps {
   readonly apiKey: ApiKey;
   readonly onClose: () => void;
+  readonly onDirty: (isDirty: boolean) => void;
   readonly onSaving: (isSaving: boolean) => void;
 }
 
@@ -39,7 +42,7 @@ interface EditFormProps {
  * Saves only if the key still has the version that the user saw. A conflict restarts it from the
  * current version.
  */
-function EditForm({ apiKey, onClose, onSaving }: EditFormProps): ReactElement {
+function EditForm({ apiKey, onClose, onDirty, onSaving }: EditFormProps): ReactElement {
   const [base, setBase] = useState(apiKey);
   const [hasConflict, setHasConflict] = useState(false);
   const save = useSave(onClose, (latest) => {
@@ -62,6 +65,7 @@ function EditForm({ apiKey, onClose, onSaving }: EditFormProps): ReactElement {
         initialValues={{ name: base.name, description: base.description }}
         onSave={send}
         onCancel={onClose}
+        onDirty={onDirty}
         describe={describeRejection}
       />
     </>
@@ -69,7 +73,7 @@ function EditForm({ apiKey, onClose, onSaving }: EditFormProps): ReactElement {
 }
 
 /**
- * Saves a key and refreshes the lists, even if the key was deleted. Passes the current key to
+ * Saves a key and refreshes the lists, also if the key was deleted. Passes the current key to
  * `onConflict`.
  */
 function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {

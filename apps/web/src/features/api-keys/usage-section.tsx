@@ -29,13 +29,7 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
       action={
         <UsageRangePicker
           range={range}
-          onChoose={(chosen) =>
-            void navigate({
-              search: ({ range: _range, ...before }) => ({ ...before, ...chosen }),
-              replace: true,
-              resetScroll: false,
-            })
-          }
+          onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
         />
       }
     >

@@ -1,12 +1,11 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { toLogInput } from "../../server/log-input.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { toFilter } from "./audit-log-filter.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
 
-/** The paginated query for the audit log of a workspace. */
+/** The paginated query for the audit log of a workspace, newest first. */
 function auditLogQuery(workspaceId: string, search: AuditLogSearch) {
-  const input = { workspaceId, ...toFilter(search), ...toLogInput(search) };
+  const input = { workspaceId, ...toFilter(search) };
   return infiniteQueryOptions({
     queryKey: trpc.audit.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

@@ -1,26 +1,23 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
-import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useState } from "react";
-import { type Invitation, type Role, trpc } from "../../server/trpc.ts";
-import { useGrowingList } from "../../server/use-growing-list.ts";
+import { describeFailure } from "../../server/failure.ts";
+import type { Invitation, Role } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { countOf, formatCount } from "../../ui/count.ts";
+import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
-import { GrowingTable } from "../../ui/growing-table.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { listPageSize, readSelected } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
-import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { ShowMore } from "../../ui/show-more.tsx";
 import { invitationColumns } from "./invitation-columns.tsx";
-import { defaultInvitationSort, type InvitationsSearch } from "./invitations-search.ts";
-import { bulkInvitations, invitationActions } from "./member-bulk-actions.ts";
+import { defaultInvitationSort, isInvitationSort } from "./invitations-search.ts";
 import { useInvitations } from "./use-invitations.ts";
 import { useStable } from "./use-stable.ts";
 
@@ -42,24 +39,17 @@ const noRoles: readonly Role[] = [];
 /** The invitations to a workspace that nobody has accepted yet. */
 export function InvitationsPage(): ReactElement {
   const { workspace } = route.useRouteContext();
-  const search = route.useSearch();
+  const { sort = defaultInvitationSort } = route.useSearch();
   const navigate = route.useNavigate();
-  const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
-  const invitations = useInvitations(workspace.id, search);
-  const list = useGrowingList(invitations);
-  const table = useTableNavigation<InvitationsSearch>({
-    navigate,
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const invitations = useInvitations(workspace.id, { sort });
+  const failure = useLoadingFailure(invitations);
   const [isInviteOpen, invite] = useDisclosure(false);
   const [toResend, setToResend] = useState<Invitation>();
   const [toRevoke, setToRevoke] = useState<Invitation>();
   const pages = invitations.data?.pages;
-  const { grantableRoles = noRoles, total = 0 } = pages?.at(-1) ?? {};
+  const { grantableRoles = noRoles, total } = pages?.at(-1) ?? {};
   const roles = useStable(grantableRoles);
   const actions = useCallback(
     (invitation: Invitation) =>
@@ -68,7 +58,7 @@ export function InvitationsPage(): ReactElement {
           <Button
             variant="subtle"
             color="gray"
-            aria-label={`Resend the invitation for ${invitation.email}`}
+            aria-label={`Resend the invitation of ${invitation.email}`}
             onClick={() => setToResend(invitation)}
           >
             Resend
@@ -76,7 +66,7 @@ export function InvitationsPage(): ReactElement {
           <Button
             variant="subtle"
             color="gray"
-            aria-label={`Revoke the invitation for ${invitation.email}`}
+            aria-label={`Revoke the invitation of ${invitation.email}`}
             onClick={() => setToRevoke(invitation)}
           >
             Revoke
@@ -85,16 +75,10 @@ export function InvitationsPage(): ReactElement {
       ) : null,
     [roles],
   );
-  const blockedReason = useCallback(
-    ({ role }: Invitation) =>
-      roles.includes(role) ? undefined : `Your role can’t change invitations of ${role}s.`,
-    [roles],
-  );
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const selected = readSelected(search);
-  const count = `${formatCount(list.items?.length ?? 0)} of ${countOf(total, "invitation", "invitations")}`;
+  const shown = pages?.flatMap(({ items }) => items);
   const inviteButton = (
     <Button leftSection={<IconPlus size={16} />} onClick={invite.open} flex="none">
       Invite a person
@@ -104,11 +88,7 @@ export function InvitationsPage(): ReactElement {
     <>
       <PageHeader
         title="Invitations"
-        explanation={
-          access.can("members:manage")
-            ? "People who were invited to this workspace and haven’t joined yet."
-            : "People whom you invited to this workspace and who haven’t joined yet."
-        }
+        explanation="People who were invited to this workspace and haven’t joined yet."
         parent={
           <Link to="/w/$slug/members" params={{ slug: workspace.slug }}>
             Members
@@ -116,37 +96,51 @@ export function InvitationsPage(): ReactElement {
         }
         action={inviteButton}
       />
-      <TableToolbar
-        results={
-          list.isStale
-            ? "Loading…"
-            : list.items && !list.failure && countOf(total, "invitation", "invitations")
-        }
-        columns={invitationColumns}
-        search={search}
-        onChooseColumns={table.chooseColumns}
-      />
-      <BulkBar
-        {...bulkInvitations}
-        items={list.items?.filter((item) => selected.has(item.id) && blockedReason(item) === undefined) ?? []}
-        actions={invitationActions(workspace.id, sendsEmail)}
-        onClear={() => table.select(new Set())}
-      />
-      <GrowingTable
-        label="Invitations"
-        list={list}
-        failureTitle="Couldn’t load invitations"
-        columns={invitationColumns}
-        idOf={idOf}
-        search={search}
-        navigation={table}
-        defaultSort={defaultInvitationSort}
-        actions={actions}
-        actionsWidth={192}
-        selection={{ selected, onSelect: table.select, nameOf: bulkInvitations.nameOf, blockedReason }}
-        count={count}
-        empty={<NoInvitations />}
-      />
+      {failure ? (
+        <FailurePanel
+          title="Couldn’t load invitations"
+          message={failure.message}
+          requestId={failure.requestId}
+          isRetrying={invitations.isFetching}
+          onRetry={() => void invitations.refetch()}
+        />
+      ) : total === 0 ? (
+        <NoInvitations />
+      ) : (
+        <>
+          <DataTable
+            label="Invitations"
+            columns={invitationColumns}
+            items={shown}
+            isStale={invitations.isPlaceholderData}
+            idOf={idOf}
+            chosen={undefined}
+            sort={sort}
+            onSort={(next) =>
+              void navigate({
+                search: isInvitationSort(next) && next !== defaultInvitationSort ? { sort: next } : {},
+                replace: true,
+              })
+            }
+            actions={actions}
+            actionsWidth={192}
+          />
+          {shown && total !== undefined && (invitations.hasNextPage || shown.length > 50) && (
+            <ShowMore
+              hasMore={invitations.hasNextPage}
+              isLoading={invitations.isFetchingNextPage}
+              failure={
+                invitations.isFetchNextPageError
+                  ? `Couldn’t load more. ${describeFailure(invitations.error).message}`
+                  : undefined
+              }
+              onShowMore={() => void invitations.fetchNextPage()}
+            >
+              {formatCount(shown.length)} of {countOf(total, "invitation", "invitations")}
+            </ShowMore>
+          )}
+        </>
+      )}
       <LazyDialog
         source={inviteDialog}
         props={{ workspace, grantableRoles, isOpen: isInviteOpen, onClose: invite.close }}

@@ -35,9 +35,7 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
         ) : (
           !isDisabled && <Menu.Item onClick={() => onChoose("grant")}>Make an operator</Menu.Item>
         )}
-        <Menu.Item
-          renderRoot={(props) => <Link {...props} to="/operator/log" search={{ target: user.id }} />}
-        >
+        <Menu.Item renderRoot={(props) => <Link {...props} to="/operator/log" search={{ user: user.id }} />}>
           Show in the instance log
         </Menu.Item>
         {isDisabled ? (

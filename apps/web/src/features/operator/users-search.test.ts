@@ -1,13 +1,9 @@
 import { expect, test } from "vitest";
 import { parseUsersSearch } from "./users-search.ts";
 
-test("parses the search, the order, the page size and the columns, and omits default values", () => {
+test("parses the search and the order, and omits the default order", () => {
   expect(parseUsersSearch({ q: "ada", sort: "-name" })).toEqual({ q: "ada", sort: "-name" });
-  expect(parseUsersSearch({ size: "25", columns: "email", page: "2" })).toEqual({
-    size: 25,
-    columns: "email",
-  });
-  expect(parseUsersSearch({ q: " ", sort: "createdAt", size: "50" })).toEqual({});
+  expect(parseUsersSearch({ q: " ", sort: "createdAt" })).toEqual({});
 });
 
 test.each([{ q: 3 }, { sort: "password" }, { sort: "toString" }])("drops the invalid search %j", (search) => {

@@ -1,22 +1,36 @@
-import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { maxLength } from "@latchkey/limits";
 
-const orders = ["createdAt", "name", "email"] as const;
-type UserOrder = (typeof orders)[number];
-/** What the API sorts users by. */
-export type UserSort = UserOrder | `-${UserOrder}`;
+export type UserSort = "createdAt" | "-createdAt" | "name" | "-name" | "email" | "-email";
 
 /** The default order, which is omitted from the URL. */
-export const defaultUserSort = "createdAt" satisfies UserSort;
+export const defaultSort = "createdAt" satisfies UserSort;
+
+const sorts: ReadonlySet<unknown> = new Set<UserSort>([
+  "createdAt",
+  "-createdAt",
+  "name",
+  "-name",
+  "email",
+  "-email",
+]);
 
 /** The search part of the URL of the users of the instance. */
-export type UsersSearch = Omit<TableSearch, "page" | "selected">;
+export interface UsersSearch {
+  readonly q?: string;
+  readonly sort?: UserSort;
+}
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
-  const {
-    page: _page,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, { orders, defaultSort: defaultUserSort, defaultSize: listPageSize });
-  return table;
+  const { sort } = search;
+  // `slice` can split a surrogate pair, and a URL can't contain a lone surrogate.
+  const q = typeof search.q === "string" ? search.q.slice(0, maxLength.search).toWellFormed() : "";
+  return {
+    ...(q.trim() !== "" && { q }),
+    ...(isUserSort(sort) && sort !== defaultSort && { sort }),
+  };
+}
+
+export function isUserSort(text: unknown): text is UserSort {
+  return sorts.has(text);
 }

@@ -1,13 +1,12 @@
-import { Button, Group, Select } from "@mantine/core";
+import { Button, Group, Modal, Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Webhook } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import classes from "../../ui/dialog.module.css";
-import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { WebhookSecret } from "./webhook-secret.tsx";
 
 /** How long messages are also signed with the old secret, in seconds. */
@@ -17,7 +16,6 @@ const overlaps = [
   { value: "604800", label: "7 days" },
   { value: "0", label: "Not at all" },
 ];
-const defaultOverlap = "86400";
 
 interface RotateWebhookDialogProps {
   readonly workspaceId: string;
@@ -40,19 +38,18 @@ export function RotateWebhookDialog({
     setSecret(undefined);
   };
   return (
-    <FormDialog
-      isOpen={isOpen}
-      isBusy={isRotating}
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(isRotating, close)}
       title={secret === undefined ? "Rotate the secret" : "Copy the new secret"}
       size={520}
-      onClose={close}
     >
       {secret === undefined ? (
         <Form workspaceId={workspaceId} webhookId={webhook.id} onRotated={setSecret} onCancel={close} />
       ) : (
         <WebhookSecret secret={secret} onDone={close} />
       )}
-    </FormDialog>
+    </Modal>
   );
 }
 
@@ -66,8 +63,7 @@ interface FormProps {
 /** Unmounts when the secret is rotated, so that its mutation, whose response has the secret, is garbage collected. */
 function Form({ workspaceId, webhookId, onRotated, onCancel }: FormProps): ReactElement {
   const queryClient = useQueryClient();
-  const [overlap, setOverlap] = useState(defaultOverlap);
-  useUnsavedInput(() => overlap !== defaultOverlap);
+  const [overlap, setOverlap] = useState("86400");
   const rotate = useMutation(
     trpc.webhooks.rotateSecret.mutationOptions({
       // The response contains the secret and must not stay in the mutation cache.

@@ -69,10 +69,7 @@ export interface Responders {
  * - Responses bypass Koa's `respond`, which adds listeners to each response and its socket to detect clients that
  * disconnect.
  */
-export function createRequestListener(
-  gate: AdmissionGate,
-  { open, app, answerFailure }: Responders,
-): RequestListener {
+export function admitFirst(gate: AdmissionGate, { open, app, answerFailure }: Responders): RequestListener {
   const handleOther = app.callback();
   const write = createBatcher<Written>(queueMicrotask, ({ ctx, reply }) => {
     try {
