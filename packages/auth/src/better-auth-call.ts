@@ -13,7 +13,7 @@ export interface CallOrigin {
   readonly source?: PasswordSource;
   /** Whether the user proved a second factor; false by default. */
   readonly hasSecondFactor?: boolean;
-  /** When the user authenticated, if another party than this instance authenticated the user; now by default. */
+  /** When an identity provider authenticated the user; undefined if this instance does so now. */
   readonly authenticatedAt?: Date | undefined;
 }
 
@@ -58,7 +58,7 @@ export function hasCallSecondFactor(): boolean {
   return currentCall.getStore()?.origin.hasSecondFactor ?? false;
 }
 
-/** When another party authenticated the user of the current call; undefined if this call does. For better-auth's hooks. */
+/** When an identity provider authenticated the user of the current call, if one did. For better-auth's hooks. */
 export function findCallAuthentication(): Date | undefined {
   return currentCall.getStore()?.origin.authenticatedAt;
 }

@@ -128,7 +128,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
                 userAgent: shortUserAgent,
                 ipAddress: findCallAddress(),
                 hasSecondFactor: isProved,
-                // Another party's clock may be ahead. Null is the start of the session.
+                // The provider's clock may be ahead. Null means the start of the session.
                 authenticatedAt: authenticatedAt && authenticatedAt < now ? authenticatedAt : null,
               },
             };

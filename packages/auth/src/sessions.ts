@@ -63,8 +63,8 @@ export interface Sessions {
   /**
    * Opens a session for a user who has just signed up or proved a second factor, and ends the session of the request's
    * cookie.
-   * @param request.authenticatedAt when another party authenticated the user, from which sensitive changes are allowed for
-   *   15 minutes; now by default.
+   * @param request.authenticatedAt when an identity provider authenticated the user; now by default. Sensitive changes are
+   *   allowed for 15 minutes from then.
    * @throws {AppError} UNAUTHORIZED if the user is disabled.
    * @throws {SecondFactorRequiredError} if the user has a second factor, and `hasSecondFactor` is false.
    */

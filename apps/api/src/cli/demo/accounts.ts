@@ -4,16 +4,13 @@ import type { NoticeContent } from "@latchkey/db/notice-kinds";
 import { insertPastRows, type PastRow, toHex } from "@latchkey/db/past-rows";
 import type { Trx } from "@latchkey/db/schema";
 import type { DemoKey } from "./keys.ts";
-import type { Person } from "./people.ts";
+import { namedPeople, type Person } from "./people.ts";
 import type { Random } from "./random.ts";
 
 const dayMs = 86_400_000;
 
-/** People can sign in as the first four, so these have neither second factors nor other people's sessions. */
-const peopleWhoSignIn = 4;
-
 export interface DemoSecrets {
-  /** The hash of everybody's password. */
+  /** The hash of the password that all people share. */
   readonly passwordHash: string;
   /** Encrypts the secret of a user's authenticator app. */
   readonly sealTotpSecret: (userId: UserId) => Buffer;
@@ -62,7 +59,8 @@ export async function insertAccountRows(
   random: Random,
   { people, now, ...rest }: Accounts & DemoSecrets,
 ): Promise<void> {
-  const others = people.slice(peopleWhoSignIn);
+  // With a second factor, nobody could sign in as the named people.
+  const others = people.slice(namedPeople);
   await insertPastRows(trx, "sessions", others.slice(0, 56).map(createSession(now)));
   await insertPastRows(
     trx,

@@ -18,6 +18,7 @@ import { createSecret } from "../../domain/webhooks.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineTask, type TaskContext } from "../task.ts";
+import { namedPeople } from "./people.ts";
 import { createRandom } from "./random.ts";
 import { createTenant, type Tenant, type TenantPlan } from "./tenant.ts";
 
@@ -54,7 +55,9 @@ export const demoTask = defineTask({
     const tenants = await createTenants(context, await hashPassword(password));
     for (const tenant of tenants) await changeUsers(context, tenant);
     const key = await createUsableResources(context, tenants);
-    const [first, second] = tenants.map(({ people }) => people.slice(0, 4).map(({ email }) => email));
+    const [first, second] = tenants.map(({ people }) =>
+      people.slice(0, namedPeople).map(({ email }) => email),
+    );
     const [operator = "", admin = "", member = "", viewer = ""] = first ?? [];
     const filled = {
       baseUrl: context.baseUrl,
@@ -106,7 +109,7 @@ async function createTenants(context: TaskContext, passwordHash: string): Promis
 
 /** Turns off emails for some people, and disables one. */
 async function changeUsers({ db }: TaskContext, { people }: Tenant): Promise<void> {
-  for (const { id } of people.slice(4, 14))
+  for (const { id } of people.slice(namedPeople, namedPeople + 10))
     await changeNoticeSetting(db, id, { kind: "new-network", byEmail: false });
   const disabled = people.findLast(({ role }) => role === "viewer");
   if (disabled) await disableAccount((work) => db.transaction().execute(work), disabled.id, commandOrigin);

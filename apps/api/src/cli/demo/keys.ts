@@ -2,7 +2,7 @@ import { createApiKey } from "@latchkey/auth/key-format";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import type { PastRow } from "@latchkey/db/past-rows";
 import { toHex } from "@latchkey/db/past-rows";
-import type { Person } from "./people.ts";
+import { namedPeople, type Person } from "./people.ts";
 import type { Random } from "./random.ts";
 
 /** How a key is used: around the clock, on working days, once per night, or never. */
@@ -31,7 +31,7 @@ export function createKeys(
   random: Random,
   { people, workspaceId, now }: { people: readonly Person[]; workspaceId: WorkspaceId; now: Date },
 ): readonly DemoKey[] {
-  const owners = people.filter((_, index) => index < 4 || random.next() < 0.25);
+  const owners = people.filter((_, index) => index < namedPeople || random.next() < 0.25);
   return owners.flatMap((owner) =>
     Array.from({ length: random.integer(1, 3) }, () => createKey(random, { owner, workspaceId, now })),
   );

@@ -37,6 +37,9 @@ const userAgents = [
 /** The first four people have these roles, and people can sign in as them. */
 const firstRoles = ["owner", "admin", "member", "viewer"] as const;
 
+/** How many people the command names, with their password. */
+export const namedPeople = firstRoles.length;
+
 /** Invents people with different names. The first one joins at `from`. */
 export function createPeople(
   random: Random,
