@@ -128,8 +128,8 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
                 userAgent: shortUserAgent,
                 ipAddress: findCallAddress(),
                 hasSecondFactor: isProved,
-                // The provider's clock may be ahead. Null means the start of the session.
-                authenticatedAt: authenticatedAt && authenticatedAt < now ? authenticatedAt : null,
+                // Without it, the time is that of the sign-in, as for a provider whose clock is ahead.
+                ...(authenticatedAt && authenticatedAt < now && { authenticatedAt }),
               },
             };
           },
