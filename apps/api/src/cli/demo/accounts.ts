@@ -155,12 +155,13 @@ function createNotices({
 }: Accounts): readonly PastRow<"notices">[] {
   return people.slice(0, 40).flatMap(({ id, role, device, address }) => {
     const key = keys.find(({ owner }) => owner.id === id);
+    const formerRole = role === "viewer" ? "member" : "viewer";
     const contents: readonly NoticeContent[] = [
       { kind: "new-device", facts: { device, address } },
-      {
-        kind: "role-changed",
-        facts: { workspaceId, workspaceName, formerRole: role === "viewer" ? "member" : "viewer", role },
-      },
+      // The owner created the workspace.
+      ...(role === "owner"
+        ? []
+        : [{ kind: "role-changed", facts: { workspaceId, workspaceName, formerRole, role } } as const]),
       ...(key ? createKeyNotices(key) : []),
     ];
     return contents.map(({ kind, facts }, index) => {

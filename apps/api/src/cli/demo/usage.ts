@@ -1,3 +1,4 @@
+import type { Outcome } from "@latchkey/auth/outcome";
 import { createId, type WorkspaceId } from "@latchkey/db/ids";
 import type { KeyHistory } from "@latchkey/db/key-history";
 import { type DemoKey, usesInHour } from "./keys.ts";
@@ -5,7 +6,7 @@ import type { Random } from "./random.ts";
 
 const hourMs = 3_600_000;
 const usageDays = 90;
-const rejectionReasons = ["limited", "permission", "address"] as const;
+const rejectionReasons = ["limited", "no-permission", "address"] as const satisfies readonly Outcome[];
 
 /** The history of one key, and what its counter shows. */
 export interface KeyUse {
