@@ -5,7 +5,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Plugin } from "vite";
 
 /**
- * The maximum makes files 7 % smaller than quality 9 and takes ten times as long: 2 s for the files of the first load.
+ * The maximum makes files 7% smaller than quality 9 and takes ten times as long: 2 s for the files of the first load.
  * The library of the API reference, 4 MB, would take 10 s.
  */
 const qualityOf = (bytes: number) => (bytes < 1_000_000 ? 11 : 9);

@@ -9,16 +9,19 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/ui\/(data-table|column-menu|sort-header|sort-select|table-layout|search-field|show-more|use-table-navigation|describe-results)\./;
-/** What logs and the recent activity use. */
-const eventModules = /\/src\/(server\/describe-event|ui\/event-sentence)\./;
+  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(bulk-bar|bulk-change|column-menu|data-table|describe-results|growing-table|search-field|show-more|sort-header|sort-select|table-layout|table-toolbar)|server\/use-growing-list)\./;
+/** What logs and the recent activity use, without styles, which would be one more file of the overview. */
+const eventModules = /\/src\/(server\/describe-event|ui\/event-(columns|sentence))\.tsx?$/;
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
-const toastLibraries = /@mantine\/notifications\/esm\/(?!index|notifications\.store)|react-transition-group/;
+const toastLibraries =
+  /@mantine\/notifications\/(styles|esm\/(?!index|notifications\.store))|@mantine\/core\/.*\/Notification[./]|react-transition-group/;
 const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
 /** Apart from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
+/** Only the page of notices has switches. */
+const switchLibraries = /@mantine\/core\/.*\/Switch\//;
 
 function isFirstLibrary(path: string): boolean {
   const others = [
@@ -28,6 +31,7 @@ function isFirstLibrary(path: string): boolean {
     toastLibraries,
     formLibraries,
     textAreaLibraries,
+    switchLibraries,
     tableModules,
   ];
   return path.includes("node_modules") && !others.some((libraries) => libraries.test(path));
@@ -37,7 +41,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|ownership-transfer|palette|passkeys|password-dialog|secret-field|toast-list|use-commands/.test(
+    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|secret-field|toast-list|use-commands/.test(
       path,
     ) &&
     !tableModules.test(path) &&
@@ -67,7 +71,7 @@ export default defineConfig({
             { name: "passkeys", test: /\/src\/server\/passkeys\./ },
             {
               name: "security",
-              test: /features\/security\/(security-page|sessions-section|factor|use-factors|describe)/,
+              test: /features\/security\/(security-page|session|factor|use-factors|describe)/,
             },
             { name: "api-key-columns", test: /features\/api-keys\/api-key-columns/ },
             {

@@ -39,7 +39,7 @@ async function countJobs(): Promise<number> {
   return rows[0]?.count ?? -1;
 }
 
-test("a mail that the server rejects for now is sent again, and delivered once", async () => {
+test("an email that the server rejects temporarily is sent again, and delivered once", async () => {
   const { email } = await signUp(baseUrl);
   mailbox.rejectNext(2);
   expect(await requestLink(email)).toMatchObject({ status: 200, data: null });
@@ -56,7 +56,7 @@ test("a mail that the server rejects for now is sent again, and delivered once",
   expect(rows).toHaveLength(1);
 });
 
-test("an address without an account gets the same response and no mail, and no log has addresses", async () => {
+test("an email address without an account gets the same response and no email, and no log has email addresses", async () => {
   const email = "nobody@example.com";
   expect(await requestLink(email)).toMatchObject({ status: 200, data: null });
   await eventually("the job has ended", async () => (await countJobs()) === 0, 10_000);
@@ -65,7 +65,7 @@ test("an address without an account gets the same response and no mail, and no l
   expect(node.output()).not.toContain("@example.com");
 });
 
-test("an address gets five links, then one every 15 minutes, with the same response", async () => {
+test("an email address gets five links, then one every 15 minutes, with the same response", async () => {
   const { email } = await signUp(baseUrl, "many@example.com");
   for (let count = 0; count < 7; count += 1) {
     expect(await requestLink(email)).toMatchObject({ status: 200, data: null });

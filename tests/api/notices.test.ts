@@ -127,13 +127,13 @@ test("an unconfirmed address gets no notice of an invitation in the app", async 
   expect(await listNotices(stranger, "invitation")).toEqual([]);
 });
 
-test("a workspace that has nearly as many members as it may have is a notice to its owner", async () => {
+test("a workspace that has nearly as many members as it may have creates a notice for its owner", async () => {
   const { text } = await mailbox.receive(grace.email);
   await call(grace, "invitations.accept", { token: /#(.+)$/m.exec(text)?.[1] });
   await expectOnce(ada, "quota-nearly-reached", "Limit for members nearly reached");
 });
 
-test("a member whose role was changed by somebody else gets a notice, sent again after a failure of the server", async () => {
+test("a member whose role was changed by someone else gets a notice, sent again after a failure of the server", async () => {
   const { userId } = await getMembership(node.baseUrl, grace);
   mailbox.rejectNext(2);
   await changeRole(userId, "member");
@@ -143,7 +143,7 @@ test("a member whose role was changed by somebody else gets a notice, sent again
   expect(mailsAbout(notices[0]?.title ?? "")).toMatchObject([{ to: grace.email }]);
 });
 
-test("a key that expires is a notice 7 days and 1 day before, unless its lifetime is shorter", async () => {
+test("a key that expires creates a notice 7 days and 1 day before, unless its lifetime is shorter", async () => {
   const { id } = await createKey(node.baseUrl, ada, "CI deploys");
   const expire = (interval: string) =>
     database.query(
@@ -167,7 +167,7 @@ test("a key that expires is a notice 7 days and 1 day before, unless its lifetim
   expect(await listNotices(ada, "key-expires-in-1-day")).toHaveLength(1);
 });
 
-test("a former secret that is used after its overlap is a notice", async () => {
+test("an old secret that is used after its overlap creates a notice", async () => {
   const { id, key } = await createKey(node.baseUrl, ada, "Rotated");
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   await call(ada, "apiKeys.rotate", { id, overlapSeconds: 0 });
@@ -181,10 +181,10 @@ test("a former secret that is used after its overlap is a notice", async () => {
     },
     10_000,
   );
-  await expectOnce(ada, "former-secret-used", "Former secret of “Rotated” used");
+  await expectOnce(ada, "former-secret-used", "Old secret of “Rotated” used");
 });
 
-test("a key that is used from a second network is a notice; another address of a network is not", async () => {
+test("a key that is used from a second network creates a notice; another IP address of a network doesn't", async () => {
   const { key } = await createKey(node.baseUrl, ada, "Traveling");
   const use = async (address: string, networks: number) => {
     const headers = { Authorization: `Bearer ${key}`, "X-Forwarded-For": address };
@@ -212,7 +212,7 @@ test("a key that is used from a second network is a notice; another address of a
   await expectOnce(ada, kind, "API key “Traveling” used from a new network");
 });
 
-test("a sign-in from a device other than those before is a notice", async () => {
+test("a sign-in from a new device creates a notice", async () => {
   const signIn = async (userAgent: string) => {
     const response = await fetch(`${node.baseUrl}/trpc/session.signIn`, {
       method: "POST",

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Answer, callProcedure, findSignedIn, signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
-import { passProvider, startProvider, type TestProvider } from "../support/openid-provider.ts";
+import { passProvider, startImpostor, startProvider, type TestProvider } from "../support/openid-provider.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { Variables } from "../support/product.ts";
@@ -256,7 +256,71 @@ test("a sign-in with an older session at the provider doesn't allow sensitive ch
   expect(await enterAgain()).toMatchObject({ status: 200 });
 });
 
-test("an instance with REGISTRATION=invite lets in only people with an invitation for their verified address", async () => {
+test("a provider that ignores prompt=login doesn't confirm anybody", async () => {
+  provider.setClaims("lingering", { email: "lingering@example.com", isEmailVerified: true });
+  const session = readSession(await enterWithCookies("lingering"));
+  /** @param minutesAgo when the person authenticated at the provider. */
+  const confirm = async (minutesAgo: number) => {
+    const jar = new Map<string, string>();
+    // The provider is in this process, and the product isn't.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - minutesAgo * 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    await passProvider((await start()).url, "lingering", jar);
+    vi.useRealTimers();
+    const call = { path: "account.startOpenid", kind: "mutation", cookie: session } as const;
+    const { data, cookie } = await callProcedure(baseUrl, { ...call, input: { use: "confirmation" } });
+    const url = new URL((data as { url: string }).url); // The router's type for this procedure.
+    expect(url.searchParams.get("prompt")).toBe("login");
+    for (const parameter of ["prompt", "max_age"]) url.searchParams.delete(parameter);
+    const { code, state, iss } = Object.fromEntries(
+      (await passProvider(url.href, "lingering", jar)).searchParams,
+    );
+    const input = { code, state, iss };
+    const completion = { path: "account.confirmOpenid", kind: "mutation", input } as const;
+    return await callProcedure(baseUrl, { ...completion, cookie: `${session}; ${cookie}` });
+  };
+  // The second one is recent enough for a sensitive change, but is not a new authentication.
+  for (const minutesAgo of [16, 2]) expect(await confirm(minutesAgo)).toMatchObject({ code: "UNAUTHORIZED" });
+  expect(await confirm(0)).toMatchObject({ status: 200 });
+});
+
+test("starts are throttled per network, and a response without an attempt makes no request to the provider", async () => {
+  const account = await signUp(baseUrl, "impatient@example.com");
+  const before = provider.countRequests();
+  const input = { code: "code", state: "state" };
+  for (const cookie of ["", "latchkey-openid=unknown"]) {
+    const call = { path: "session.signInWithOpenid", kind: "mutation", input, cookie } as const;
+    expect(await callProcedure(baseUrl, call)).toMatchObject({ code: "UNAUTHORIZED" });
+  }
+  expect(provider.countRequests()).toBe(before);
+  const call = { path: "session.startOpenid", kind: "mutation" } as const;
+  const answers: Answer[] = [];
+  while (answers.at(-1)?.status !== 429 && answers.length < 200)
+    answers.push(await callProcedure(baseUrl, call));
+  expect(answers.at(-1)).toMatchObject({ code: "TOO_MANY_REQUESTS", cookie: undefined });
+  // Linking and confirming count as well.
+  for (const use of ["link", "confirmation"]) {
+    const { cookie } = account;
+    const started = { path: "account.startOpenid", kind: "mutation", input: { use }, cookie } as const;
+    expect(await callProcedure(baseUrl, started)).toMatchObject({ code: "TOO_MANY_REQUESTS" });
+  }
+  await database.query("delete from throttle_buckets");
+});
+
+test("a provider whose configuration names another issuer is not used", async () => {
+  const impostor = await startImpostor("https://id.example.com");
+  onTestFinished(impostor.stop);
+  await restart({ OIDC_ISSUER: impostor.issuer });
+  expect(await callProcedure(baseUrl, { path: "session.startOpenid", kind: "mutation" })).toMatchObject({
+    code: "CONFLICT",
+    cookie: undefined,
+  });
+  expect(impostor.requests).toEqual(["/.well-known/openid-configuration"]);
+  expect(node.output()).toContain("the OpenID provider could not be used");
+  await restart();
+});
+
+test("an instance with REGISTRATION=invite accepts only people with an invitation for their verified email address", async () => {
   const inviter = await signUp(baseUrl, "inviter@example.com");
   const { data } = await callProcedure(baseUrl, {
     path: "session.current",

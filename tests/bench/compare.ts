@@ -12,7 +12,7 @@ import { renderTable } from "./report/tables.ts";
 
 // `pnpm bench:compare`: compares the throughput of checkouts. All of them run at the same time, and the load
 // alternates between them every fraction of a second. A machine that slows down for some seconds slows down all of
-// them, so that a difference of 5 %, which `pnpm bench` can't distinguish from noise, is visible. To measure the
+// them, so that a difference of 5%, which `pnpm bench` can't distinguish from noise, is visible. To measure the
 // error, compare a checkout with itself.
 
 const usage = `pnpm bench:compare [options] DIRECTORY...

@@ -5,7 +5,7 @@ import { createTestInstance } from "../support/test-instance.ts";
 import { median } from "./measure/statistics.ts";
 import { renderTable } from "./report/tables.ts";
 
-// `pnpm bench:demo`: opens every page of the demonstration, with 1,000 members and 100,000 audit events, in a browser. Then
+// `pnpm bench:demo`: opens every page of the demo, with 1,000 members and 100,000 audit events, in a browser. Then
 // repeats each request of each page, one at a time. Prints the slowest request of each page. Use an idle machine.
 
 const repetitions = 15;
@@ -79,6 +79,8 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
     `${workspace}/webhooks/${hooks.items[0]?.id}`,
     `${workspace}/settings`,
     "/operator/users",
+    "/operator/workspaces",
+    "/operator/instance",
     "/operator/log",
   ];
 }

@@ -38,7 +38,7 @@ const quick = {
 };
 /**
  * V8 compiles for about five seconds under full load, and longer for more code. Processes that run the same code
- * differ by 10 %, so more rounds, each with new processes, are more accurate than more turns.
+ * differ by 10%, so more rounds, each with new processes, are more accurate than more turns.
  */
 const full = { rounds: "7", turns: "1", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
 

@@ -101,7 +101,7 @@ async function measure(baseUrl: string, account: Account, call: Call): Promise<s
   return median(times.slice(1)).toFixed(0); // The first call may plan the statement.
 }
 
-/** Adds changes of one role by the owner, and between them ten changes by another user. Returns the other user's ID. */
+/** Adds changes to one role by the owner, and between them ten changes by another user. Returns the other user's ID. */
 async function seedEvents(client: pg.Client): Promise<string> {
   const actorId = createId("user");
   await client.query(

@@ -66,7 +66,7 @@ test("audit export prints NDJSON like the open API's, newest first", async () =>
   expect(await response.text()).toBe(text);
 });
 
-test("audit export prints CSV without formulas, also with --json", async () => {
+test("audit export prints CSV without formulas, even with --json", async () => {
   const text = await exportLog(["--format", "csv", "--json", "--action", "workspace.renamed"]);
   const [head, row, end] = text.split("\r\n");
   expect(head).toMatch(/^id,occurredAt,action,/);

@@ -8,7 +8,7 @@ import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// The demonstration, as a person meets it after `pnpm demo` and `pnpm start`.
+// The demo, as a person uses it after `pnpm demo` and `pnpm start`.
 
 interface Credentials {
   readonly password: string;
@@ -58,7 +58,7 @@ async function query(
   return data as { items: readonly unknown[] }; // The shape of a list.
 }
 
-test("everybody that it names can sign in, the first one as the operator", async () => {
+test("everyone whom it names can sign in, the first one as the operator", async () => {
   const { password, operator, admin, member, viewer, otherOwner } = credentials;
   for (const email of [operator, admin, member, viewer, otherOwner])
     expect(await signIn(node.baseUrl, { email, password })).toMatchObject({ status: 200 });
@@ -101,7 +101,7 @@ test.for(lists)("%s with %o has items", async ([path, input]) => {
   expect(items.length).toBeGreaterThan(1);
 });
 
-/** What is empty between requests, or belongs to people and secrets that don't exist anymore. */
+/** What is empty between requests, or belongs to people and secrets that no longer exist. */
 const transientTables = [
   "former_users",
   "idempotency_records",
@@ -129,8 +129,7 @@ test("it refuses an instance that has users, and changes nothing", async () => {
   expectFailure(await instance.command(["--json", "demo"]), {
     status: 1,
     code: "CONFLICT",
-    message:
-      /^The instance already has users, such as .+\. The demonstration needs an empty one: set DATA_DIR/,
+    message: /^The instance already has users, such as .+\. The demo needs an empty instance: set DATA_DIR/,
   });
   const { stdout } = await instance.command(["--json", "workspace", "list"]);
   expect(JSON.parse(stdout).data).toHaveLength(2);

@@ -5,7 +5,7 @@ import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// Webhooks, which people create on a running server, as the operator's command sees them.
+// Webhooks, which people create on a running server, as the `latchkey` command sees them.
 
 let instance: TestInstance;
 let workspaceId: string;

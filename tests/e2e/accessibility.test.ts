@@ -178,7 +178,11 @@ async function visitKeyPage(page: Page, check: (pageName: string) => Promise<voi
   await dialog.getByRole("button", { name: "Rotate key" }).click();
   await dialog.getByText("Enter a whole number of hours").waitFor();
   await check("rotation with a custom overlap");
-  await close();
+  await page.keyboard.press("Escape");
+  await page.getByText("Discard unsaved changes?").waitFor();
+  await check("confirmation that input is discarded");
+  await page.getByRole("button", { name: "Discard" }).click();
+  await dialog.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Revoke old secret" }).click();
   await dialog.getByText("Revoke the old secret?").waitFor();
   await check("revocation of an old secret");

@@ -96,7 +96,7 @@ test("changes the password, which ends the other sessions", async () => {
   await there.getByRole("heading", { name: "Security", exact: true }).waitFor();
 });
 
-test("ends all other sessions at once, and shows failed sign-ins in the log", async () => {
+test("ends all other sessions together, and shows failed sign-ins in the log", async () => {
   await here.goto(`${environment.baseUrl}/account/security`);
   await here.getByRole("button", { name: "End all other sessions" }).click();
   const dialog = here.getByRole("dialog", { name: "End all other sessions?" });

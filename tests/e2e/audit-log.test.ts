@@ -59,7 +59,7 @@ test("filters by action, person, target and day, in the URL", async () => {
   await status("3 events");
   await page
     .getByRole("row", { name: /added/ })
-    .getByRole("link", { name: "Show only changes of this target" })
+    .getByRole("link", { name: "Show only events with this target" })
     .click();
   await status("1 event");
   await page.getByText("added Grace as an admin").waitFor();
@@ -79,7 +79,7 @@ test("filters by action, person, target and day, in the URL", async () => {
   expect(await page.getByLabel("From").inputValue()).toBe("2020-01-01");
 });
 
-test("finds a person by the keyboard", async () => {
+test("finds a person with the keyboard", async () => {
   await page.goto(address);
   await page.getByRole("combobox", { name: "Changed by" }).focus();
   await page.getByRole("option", { name: /^Grace/ }).waitFor();

@@ -152,7 +152,7 @@ test("leaves optional filters out of code samples", async () => {
   expect(await sample.locator("code").textContent()).not.toMatch(/limit=|sort=|role=/);
 });
 
-test("follows a change of the color scheme while it is open", async () => {
+test("follows a change to the color scheme while it is open", async () => {
   const { page } = await environment.browser.open({ colorScheme: "light" });
   await page.goto(`${environment.baseUrl}/docs`);
   await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();

@@ -50,7 +50,7 @@ test("emails an invitation, without showing its link to the inviter", async () =
   await grace.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
 });
 
-test("emails a link to choose a new password, and doesn't tell who has an account", async () => {
+test("emails a password reset link, and doesn't tell who has an account", async () => {
   const { page } = await environment.browser.open();
   await page.goto(`${environment.baseUrl}/sign-in`);
   await page.getByRole("link", { name: "Forgot your password?" }).click();
@@ -83,7 +83,7 @@ test("emails a link to choose a new password, and doesn't tell who has an accoun
   await grace.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
   await grace.goto(`${environment.baseUrl}/account/security`);
   const log = grace.getByRole("table", { name: "Security log" });
-  await log.getByText("Emailed you a link for a new password").waitFor();
+  await log.getByText("Emailed you a password reset link").waitFor();
   await log.getByText("Chose a new password with a link, which ended all sessions").waitFor();
 });
 

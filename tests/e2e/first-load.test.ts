@@ -39,6 +39,8 @@ test("each page loads with at most 20 requests and 300 kB", async () => {
     `/w/${slug}/settings`,
     "/account/requests/none",
     "/operator/users",
+    "/operator/workspaces",
+    "/operator/instance",
     "/operator/log",
   ]) {
     const { page } = await environment.browser.open();

@@ -56,13 +56,13 @@ async function openOnPhone(page: Page): Promise<Page> {
   return copy;
 }
 
-test("an owner offers the ownership to a member, and can withdraw the offer", async () => {
+test("an owner offers ownership to a member, and can withdraw the offer", async () => {
   await ada.goto(addressOf("/members"));
   const offer = async () => {
     await ada.getByRole("combobox", { name: "Role of Grace Hopper" }).click();
     await ada.getByRole("option", { name: "Owner" }).click();
-    await ada.getByRole("dialog").getByRole("button", { name: "Offer the ownership" }).click();
-    await noticeOf(ada).getByText("The ownership is offered to Grace Hopper.").waitFor();
+    await ada.getByRole("dialog").getByRole("button", { name: "Offer ownership" }).click();
+    await noticeOf(ada).getByText("Ownership is offered to Grace Hopper.").waitFor();
   };
   await offer();
   await noticeOf(ada).getByRole("button", { name: "Withdraw offer" }).click();
@@ -73,7 +73,7 @@ test("an owner offers the ownership to a member, and can withdraw the offer", as
 
 test("the member sees the offer on the overview and the members page, and declines or accepts it by keyboard", async () => {
   await grace.goto(addressOf());
-  await noticeOf(grace).getByText("Ada Lovelace offers you the ownership of this workspace.").waitFor();
+  await noticeOf(grace).getByText("Ada Lovelace offers you ownership of this workspace.").waitFor();
   const small = await openOnPhone(grace);
   await small.goto(addressOf());
   await noticeOf(small).getByRole("button", { name: "Accept ownership" }).click();

@@ -25,7 +25,7 @@ const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/
 const dialogOf = (page: Page) => page.getByRole("dialog");
 const rowOf = (page: Page, email: string) => page.getByRole("row").filter({ hasText: email });
 
-/** Invites somebody with the dialog, which must be open. Returns the link. */
+/** Invites someone with the dialog, which must be open. Returns the link. */
 async function invite(email: string, role?: string): Promise<string> {
   const dialog = dialogOf(ada);
   await dialog.getByLabel("Email address").fill(email);
@@ -107,13 +107,13 @@ test("revokes an invitation, and sends another one again", async () => {
   const former = await invite("linus@example.com", "Viewer");
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();
   await dialogOf(ada).waitFor({ state: "detached" });
-  await ada.getByRole("button", { name: "Revoke the invitation of ken@example.com" }).click();
+  await ada.getByRole("button", { name: "Revoke the invitation for ken@example.com" }).click();
   await dialogOf(ada).getByText("The link stops working immediately.").waitFor();
   await dialogOf(ada).getByRole("button", { name: "Revoke" }).click();
   await ada.getByText("The invitation was revoked.").waitFor();
   await rowOf(ada, "ken@example.com").waitFor({ state: "detached" });
 
-  await ada.getByRole("button", { name: "Resend the invitation of linus@example.com" }).click();
+  await ada.getByRole("button", { name: "Resend the invitation for linus@example.com" }).click();
   await dialogOf(ada).getByRole("button", { name: "Create a new link" }).click();
   const link = await readLink();
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();
@@ -128,12 +128,54 @@ test("revokes an invitation, and sends another one again", async () => {
   await linus.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
   await linus.goto(addressOf("members"));
   await linus.getByText("3 members", { exact: true }).waitFor();
+  // A viewer only reads.
   expect(await linus.getByRole("button", { name: "Invite a person" }).count()).toBe(0);
+  expect(await linus.getByRole("link", { name: "Invitations" }).count()).toBe(0);
   await ada.reload();
   await ada.getByText("No pending invitations").waitFor();
 });
 
-test("somebody who is signed in with another account can switch, and sign in and join", async () => {
+test("a member invites a person, and sees only the invitations that they sent", async () => {
+  const { page: joan } = await environment.browser.open();
+  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await enter(joan, environment.baseUrl, "joan@example.com");
+  const link = await invite("joan@example.com", "Member");
+  await dialogOf(ada).getByRole("button", { name: "Invite another person" }).click();
+  await invite("radia@example.com", "Viewer");
+  await dialogOf(ada).getByRole("button", { name: "Done" }).click();
+  await dialogOf(ada).waitFor({ state: "detached" });
+  await joan.goto(link);
+  await joan.getByRole("button", { name: "Join" }).click();
+  await joan.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+  await joan.goto(addressOf("members"));
+  await joan.getByRole("link", { name: "Invitations" }).click();
+  await joan.getByText("No pending invitations").waitFor();
+  expect(await joan.getByRole("link", { name: "Service accounts" }).count()).toBe(0);
+  await joan.getByText("People whom you invited to this workspace and who haven’t joined yet.").waitFor();
+  await joan.getByRole("button", { name: "Invite a person" }).click();
+  const dialog = dialogOf(joan);
+  await dialog.getByLabel("Email address").fill("barbara@example.com");
+  await dialog.getByRole("combobox", { name: "Role" }).click();
+  await joan.getByRole("option", { name: "Viewer" }).waitFor();
+  expect(await joan.getByRole("option").allTextContents()).toEqual(["Member", "Viewer"]);
+  await joan.getByRole("option", { name: "Viewer" }).click();
+  await dialog.getByRole("button", { name: "Create invitation" }).click();
+  await dialog.getByText("Send this link to barbara@example.com.").waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await rowOf(joan, "barbara@example.com").getByText("Viewer").waitFor();
+  expect(await rowOf(joan, "radia@example.com").count()).toBe(0);
+  await joan.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(joan)).toEqual([]);
+  await joan.getByRole("button", { name: "Revoke the invitation for barbara@example.com" }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await joan.getByText("No pending invitations").waitFor();
+  // Ada sees the invitations of everybody.
+  await ada.reload();
+  await rowOf(ada, "radia@example.com").waitFor();
+});
+
+test("someone who is signed in with another account can switch, and sign in and join", async () => {
   await ada.getByRole("button", { name: "Invite a person" }).click();
   await environment.command(
     ["user", "create", "--email", "ken@example.com", "--name", "Ken Thompson", "--password-stdin"],

@@ -88,7 +88,9 @@ test("creates a key that is restricted from its first request", async () => {
   await dialog.getByLabel("IP ranges").fill("nowhere\n203.0.113.0/24");
   // A complete line is checked while the next line is typed.
   await dialog.getByText("Not an IP address or range: line 1 (nowhere).").waitFor();
+  // A click outside the dialog keeps the input.
   await page.mouse.click(5, 400);
+  await page.getByRole("button", { name: "Keep editing" }).click();
   await dialog.getByLabel("Rate limit", { exact: true }).fill("2");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByLabel("IP ranges").and(page.locator(":focus")).waitFor();
@@ -225,7 +227,7 @@ test("disables a key until it is enabled again", async () => {
   await status.getByRole("button", { name: "Enable" }).and(page.locator(":focus")).waitFor();
   await page.getByRole("button", { name: "Enable key" }).click();
   await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
-  await dialogOf(page).getByText("The key is accepted again from its next request on").waitFor();
+  await dialogOf(page).getByText("Requests with this key are accepted again immediately").waitFor();
   await dialogOf(page).getByRole("button", { name: "Enable key" }).click();
   await page.getByRole("button", { name: "Disable key" }).and(page.locator(":focus")).waitFor();
   await status.waitFor({ state: "detached" });
@@ -329,8 +331,8 @@ test("deletes a key from its page, which then no longer exists", async () => {
   await page.getByText("Key not found").waitFor();
 });
 
-test("pages and filters rejected requests", async () => {
-  const { page, key } = await openKey("rejected", {
+test("pages and filters rejected requests, and keeps page and filter in the URL", async () => {
+  const { page, key, id } = await openKey("rejected", {
     ipRanges: ["203.0.113.0/24"],
     limit: { quota: 1, windowSeconds: 86_400 },
   });
@@ -343,4 +345,37 @@ test("pages and filters rejected requests", async () => {
   expect(await rejected.getByRole("row").count()).toBe(3);
   // With one reason, there is no filter.
   expect(await rejected.getByRole("combobox", { name: "Reason" }).count()).toBe(0);
+
+  // The page is in the URL, so reloading and Back restore it.
+  await page.reload();
+  await rejected.getByText("Page 2 of 2").waitFor();
+  await rejected.getByRole("row").last().getByRole("link").click();
+  await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
+  await page.goBack();
+  await rejected.getByText("Page 2 of 2").waitFor();
+  await page.goBack();
+  await rejected.getByText("Page 1 of 2").waitFor();
+
+  await proceduresOf(page).apiKeys.update.mutate({ id, settings: { isDisabled: true } });
+  await call(key, "/open/me");
+  await rejected.getByRole("button", { name: "Next page" }).click();
+  await rejected.getByText("Page 2 of 2").waitFor();
+  await rejected.getByRole("combobox", { name: "Reason" }).click();
+  await page.getByRole("option", { name: "Disabled" }).click();
+  // A filter shows its first page.
+  await expect.poll(() => rejected.getByRole("row").count()).toBe(2);
+  expect(new URL(page.url()).search).toBe("?reason=disabled");
+  // Another part of the page keeps the filter.
+  await page.getByRole("button", { name: "7 days" }).click();
+  await page.waitForURL("**?reason=disabled&range=7d");
+  await page.reload();
+  await rejected.getByText("The key was disabled.").waitFor();
+  expect(await rejected.getByRole("row").count()).toBe(2);
+  await rejected.getByRole("link").click();
+  await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
+  await page.goBack();
+  await rejected.getByText("The key was disabled.").waitFor();
+  expect(await rejected.getByRole("row").count()).toBe(2);
+  await page.goto(`${environment.baseUrl}/account/api-keys/${id}?reason=expired`);
+  await rejected.getByText("None of the last 100 requests has this reason.").waitFor();
 });

@@ -53,7 +53,7 @@ test("an owner blocks a key, and its owner sees by whom on the key's page", asyn
   await ada.goto(addressOf("api-keys"));
   await ada.getByRole("button", { name: "Block Nightly sync" }).click();
   const dialog = dialogOf(ada);
-  await dialog.getByText("From the next request on").waitFor();
+  await dialog.getByText("immediately rejects this key").waitFor();
   await expectAccessible(ada);
   await dialog.getByRole("button", { name: "Block 1 key" }).click();
   await ada.getByText("1 key was blocked.").waitFor();
@@ -67,7 +67,7 @@ test("an owner blocks a key, and its owner sees by whom on the key's page", asyn
   await expectAccessible(linus);
 });
 
-test("an owner blocks and unblocks several keys at once, and filters by the status", async () => {
+test("an owner blocks and unblocks several keys together, and filters by the status", async () => {
   await ada.goto(addressOf("api-keys"));
   await ada.getByRole("checkbox", { name: "Select Nightly sync" }).check();
   await ada.getByRole("checkbox", { name: "Select Short-lived" }).check();
@@ -89,10 +89,10 @@ test("an owner blocks and unblocks several keys at once, and filters by the stat
 test("an owner previews a policy before saving it, and the key stops with the next request", async () => {
   await ada.goto(addressOf("settings"));
   await ada.getByRole("checkbox", { name: "Require an expiry" }).check();
-  await ada.getByLabel("Idle days").fill("100");
+  await ada.getByLabel("Maximum idle time, in days").fill("100");
   await ada.getByRole("button", { name: "Review and save" }).click();
   await ada.getByText("Enter a whole number of days from 1 to 90, or leave empty for no limit.").waitFor();
-  await ada.getByLabel("Idle days").fill("30");
+  await ada.getByLabel("Maximum idle time, in days").fill("30");
   await ada.getByRole("button", { name: "Review and save" }).click();
   const dialog = dialogOf(ada);
   await dialog.getByText(/1 key would stop working in this workspace, the last used/).waitFor();
@@ -108,9 +108,9 @@ test("an owner previews a policy before saving it, and the key stops with the ne
   expect(await useKey()).toBe(403);
   await expectAccessible(ada);
   await ada.goto(`${addressOf("api-keys")}?status=policy`);
-  await rowOf("Nightly sync").getByText("Against policy").waitFor();
+  await rowOf("Nightly sync").getByText("Violates policy").waitFor();
   await ada.goto(addressOf("audit"));
-  await ada.getByText(/changed the policy for API keys: keys must expire/).waitFor();
+  await ada.getByText(/changed the policy for API keys: expiry required/).waitFor();
 });
 
 test("a member sees the policy, why it rejects the key, and a valid lifetime for a new key", async () => {
@@ -131,7 +131,7 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
 
 test("someone who edited an outdated policy is told so, and then sees the current one", async () => {
   await ada.goto(addressOf("settings"));
-  await ada.getByLabel("Idle days").fill("7");
+  await ada.getByLabel("Maximum idle time, in days").fill("7");
   const procedures = proceduresOf(ada);
   const { version } = await procedures.workspaceKeys.policy.query({ workspaceId: workspace.id });
   await procedures.workspaceKeys.changePolicy.mutate({ workspaceId: workspace.id, maxIdleDays: 14, version });
@@ -140,5 +140,5 @@ test("someone who edited an outdated policy is told so, and then sees the curren
   await dialog.getByRole("button", { name: "Save policy" }).click();
   await dialog.getByText("Someone else changed the policy").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
-  await expect.poll(() => ada.getByLabel("Idle days").inputValue()).toBe("14");
+  await expect.poll(() => ada.getByLabel("Maximum idle time, in days").inputValue()).toBe("14");
 });

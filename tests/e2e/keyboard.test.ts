@@ -64,7 +64,10 @@ test("opens the API keys from the account menu", async () => {
   await page.keyboard.press("ArrowDown");
   await page.getByRole("menuitem", { name: "Security" }).and(page.locator(":focus")).waitFor();
   await page.keyboard.press("ArrowDown");
+  await page.getByRole("menuitem", { name: "Notices" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("ArrowDown");
   await page.getByRole("menuitemradio", { name: "System" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");

@@ -112,7 +112,9 @@ const lists = [
   ["the profile", (): string => "/account/profile", "Current password"],
   ["the security log", (): string => "/account/security", "Rotated the API key"],
   ["the users of the instance", (): string => "/operator/users", "Ada Lovelace"],
-  ["the instance log", (): string => "/operator/log", "member.added"],
+  ["the workspaces of the instance", (): string => "/operator/workspaces", "Ada Lovelace"],
+  ["the health of the instance", (): string => "/operator/instance", "Reachable"],
+  ["the instance log", (): string => "/operator/log", "Member added"],
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
 ] as const;
 
@@ -158,7 +160,8 @@ const findFocus = `(() => {
 test.each([
   ...lists,
   ["a key", (): string => `/account/api-keys/${keyId}`, "Danger zone"],
-  ["the settings", (): string => `/w/${slug}/settings`, "Delete workspace"],
+  // The policy loads last.
+  ["the settings", (): string => `/w/${slug}/settings`, "Review and save"],
 ] as const)(
   "Tab reaches every control in the order of the page, and shows the focus: %s",
   async (_what, path, text) => {

@@ -5,7 +5,7 @@ import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
-// The bell, the notices of a user whose role the operator's command changes, and their settings.
+// The bell, the notices of a user whose role the `latchkey` command changes, and their settings.
 
 const environment = prepareEnvironment();
 
@@ -71,6 +71,20 @@ test("the bell counts unread notices, and they are read one by one and all toget
 test("a notice links to its workspace", async () => {
   await notices().first().getByRole("link", { name: "Open the workspace" }).click();
   await page.waitForURL(/\/w\/[^/]+$/);
+});
+
+test("the account menu and the command palette lead to the notices", async () => {
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByRole("menuitem", { name: "Notices" }).click();
+  await page.waitForURL(/\/account\/notices$/);
+  await page.goto(environment.baseUrl);
+  await page.getByRole("button", { name: "Account menu" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type("notices");
+  await page.getByRole("option", { name: "Notices", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/account\/notices$/);
 });
 
 test("a kind is turned off by keyboard, and no notice appears", async () => {

@@ -110,11 +110,22 @@ test("a person with a password links an identity whose address is another one, a
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
 });
 
+test.each(["https://elsewhere.example/", "//elsewhere.example/", "/\\\\elsewhere.example/"])(
+  "a sign-in doesn't lead to another site: %s",
+  async (next) => {
+    await signOut();
+    await page.goto(`${environment.baseUrl}/sign-in?next=${encodeURIComponent(next)}`);
+    await page.getByRole("button", { name: `Sign in with ${name}` }).click();
+    await page.getByRole("heading", { name: "Quick start" }).waitFor();
+    expect(new URL(page.url()).origin).toBe(environment.baseUrl);
+  },
+);
+
 test("an error of the provider is shown, and the way back", async () => {
   await page.goto(`${environment.baseUrl}/sign-in/openid?error=access_denied&state=x`);
   await page.getByRole("heading", { name: "The sign-in was canceled" }).waitFor();
   await page.goto(`${environment.baseUrl}/sign-in/openid?code=x&state=x`);
-  await page.getByRole("heading", { name: "You couldn’t be signed in" }).waitFor();
+  await page.getByRole("heading", { name: "Couldn’t sign you in" }).waitFor();
   await page
     .getByText("This sign-in has expired, was already completed, or was started in another browser.")
     .waitFor();

@@ -35,6 +35,7 @@ async function signIn(page: Page): Promise<void> {
 }
 
 const dialog = () => ada.getByRole("dialog");
+const log = () => ada.getByRole("table", { name: "Instance log" });
 
 /** Chooses an action in the menu of Grace, and confirms it. */
 async function manage(action: string, button: string): Promise<void> {
@@ -56,9 +57,46 @@ test("lists the users, and finds them by the URL's search", async () => {
   await ada.getByText("2 users").waitFor();
 });
 
+test("lists the workspaces of all users with their sizes, and finds them by the URL's search", async () => {
+  await ada.goto(environment.baseUrl);
+  await ada.getByRole("link", { name: "Workspaces", exact: true }).click();
+  await ada.getByText("2 workspaces").waitFor();
+  // Ada isn't a member of this workspace.
+  const row = ada.getByRole("row").filter({ hasText: "Grace Hopper’s workspace" });
+  await row.getByText("/w/grace-hopper").waitFor();
+  await ada.setViewportSize({ width: 1440, height: 900 }); // Shows all columns.
+  const sizes = ["/w/grace-hoppers-workspace", "1", "0", "0", "1", "0"];
+  await expect
+    .poll(async () => (await row.getByRole("cell").allInnerTexts()).slice(0, sizes.length))
+    .toEqual(sizes);
+  await ada.getByRole("button", { name: "Name" }).click();
+  await ada.waitForURL("**/operator/workspaces?sort=name");
+  await ada.getByRole("searchbox").fill("hopper");
+  await ada.getByText("1 workspace", { exact: true }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?sort=name&q=hopper");
+  await ada.getByRole("searchbox").fill("nothing");
+  await ada.getByRole("heading", { name: "No workspace matches" }).waitFor();
+  await ada.getByRole("button", { name: "Show all workspaces" }).click();
+  await ada.getByText("2 workspaces").waitFor();
+});
+
+test("shows the health of the instance", async () => {
+  await ada.getByRole("link", { name: "Instance health" }).click();
+  await ada.getByText("Reachable").waitFor();
+  for (const text of [
+    "Open: anyone can sign up",
+    "Not configured: links are shown instead",
+    "The schema has every migration of this version.",
+    "On time",
+    environment.baseUrl,
+  ]) {
+    await ada.getByText(text).waitFor();
+  }
+});
+
 test("shows the pages to nobody else", async () => {
   expect(await other.getByRole("link", { name: "Users", exact: true }).count()).toBe(0);
-  for (const path of ["users", "log"]) {
+  for (const path of ["users", "workspaces", "instance", "log"]) {
     await other.goto(`${environment.baseUrl}/operator/${path}`);
     await other.getByRole("heading", { name: "Page not found" }).waitFor();
   }
@@ -109,17 +147,55 @@ test("shows what happened in the instance log, also of one user", async () => {
   await ada.getByRole("button", { name: "Manage Grace Hopper" }).click();
   await ada.getByRole("menuitem", { name: "Show in the instance log" }).click();
   await ada.getByRole("heading", { name: "Instance log" }).waitFor();
-  for (const action of [
-    "operator.revoked",
-    "operator.granted",
-    "user.enabled",
-    "user.disabled",
-    "session.ended",
+  for (const event of [
+    "Operator role revoked",
+    "Operator role granted",
+    "User enabled",
+    "User disabled",
+    "Sessions ended",
   ]) {
-    await ada.getByText(action).first().waitFor();
+    await log().getByText(event).first().waitFor();
   }
   await ada.getByRole("button", { name: "Show all events" }).click();
-  await ada.getByText("registration.changed").waitFor();
+  await log().getByText("Registration changed").waitFor();
+});
+
+test("filters the instance log by event, person, target and day, in the URL", async () => {
+  await ada.goto(`${environment.baseUrl}/operator/log`);
+  await log().getByText("Registration changed").waitFor();
+  await ada.getByRole("combobox", { name: "Event" }).click();
+  await ada.getByRole("option", { name: "User disabled", exact: true }).click();
+  await ada.getByText("1 event", { exact: true }).waitFor();
+  await ada.getByRole("combobox", { name: "Changed by" }).click();
+  await ada.getByRole("option", { name: "Grace Hopper" }).waitFor();
+  await ada.keyboard.press("ControlOrMeta+A");
+  await ada.keyboard.type("lovelace");
+  await ada.getByRole("option", { name: "Grace Hopper" }).waitFor({ state: "detached" });
+  await ada.getByRole("option", { name: `Ada Lovelace (${visitor.email})` }).click();
+  await ada.waitForURL("**/operator/log?action=user.disabled&actor=usr_*");
+  await ada.getByRole("textbox", { name: "To", exact: true }).fill("2020-01-02");
+  await ada.getByRole("heading", { name: "No event matches" }).waitFor();
+  await ada.getByRole("textbox", { name: "To", exact: true }).fill("");
+  await ada.getByRole("textbox", { name: "From", exact: true }).fill("2020-01-02");
+  await log().getByText("User disabled").waitFor();
+  await ada.reload();
+  await log().getByText("User disabled").waitFor();
+  expect(await log().getByRole("row").count()).toBe(2);
+  expect(Object.fromEntries(new URL(ada.url()).searchParams)).toEqual({
+    action: "user.disabled",
+    actor: expect.stringMatching(/^usr_/),
+    from: "2020-01-02",
+  });
+  await ada.getByLabel("User or workspace").fill("grace");
+  await ada.getByText("Enter the ID of a user or a workspace.").waitFor();
+  await ada.goto(`${environment.baseUrl}/operator/workspaces`);
+  await ada.getByRole("link", { name: "Show Grace Hopper’s workspace in the instance log" }).click();
+  await ada.waitForURL("**/operator/log?target=ws_*");
+  await log().getByText("Workspace created").waitFor();
+  expect(await log().getByRole("row").count()).toBeGreaterThan(1);
+  await ada.getByRole("button", { name: "Show all events" }).click();
+  await log().getByText("Registration changed").waitFor();
+  expect(new URL(ada.url()).search).toBe("");
 });
 
 test("has no accessibility problem in the light and the dark theme, also at 375 px", async () => {
@@ -127,7 +203,9 @@ test("has no accessibility problem in the light and the dark theme, also at 375 
     await ada.setViewportSize({ width, height: 800 });
     for (const [path, text] of [
       ["users", "2 users"],
-      ["log", "registration.changed"],
+      ["workspaces", "2 workspaces"],
+      ["instance", "Reachable"],
+      ["log", "Registration changed"],
     ] as const) {
       await ada.goto(`${environment.baseUrl}/operator/${path}`);
       await ada.getByText(text).first().waitFor();

@@ -81,6 +81,12 @@ test("a device has one passkey of an account", async () => {
   await page.keyboard.press("Enter");
   await dialog.getByText("This device already has a passkey of your account.").waitFor();
   await page.keyboard.press("Escape");
+  const question = page.getByRole("dialog", { name: "Discard unsaved changes?" });
+  await question.getByRole("button", { name: "Keep editing" }).click();
+  await question.waitFor({ state: "detached" });
+  expect(await dialog.getByLabel("Name").inputValue()).toBe("Again");
+  await page.keyboard.press("Escape");
+  await question.getByRole("button", { name: "Discard" }).click();
   await dialog.waitFor({ state: "detached" });
 });
 

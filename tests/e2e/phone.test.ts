@@ -74,6 +74,7 @@ test("fits a key's page, its restrictions and its table", async () => {
   await page.getByRole("radio", { name: "Selected permissions" }).check();
   expect(await readOverflow()).toBe(0);
   await page.goBack();
+  await page.getByRole("button", { name: "Discard" }).tap();
   await page.getByRole("listitem").filter({ hasText: longWord }).waitFor();
 });
 

@@ -78,6 +78,25 @@ test("a member without one gets a page that leads to the setup, on a phone too, 
   expect(await grace.getByText("requires a second factor").count()).toBe(0);
 });
 
+test("a member without one leaves from that page", async () => {
+  const { page: joan } = await environment.browser.open();
+  await enter(joan, environment.baseUrl, "joan@example.com");
+  const { id } = await getWorkspace(ada);
+  await environment.command([
+    ...["member", "add", "--workspace", id, "--user", "joan@example.com", "--role", "member"],
+  ]);
+  await joan.goto(`${environment.baseUrl}/w/${slug}/members`);
+  await joan.getByRole("button", { name: "Leave the workspace" }).focus();
+  await joan.keyboard.press("Enter");
+  const dialog = joan.getByRole("dialog");
+  await dialog.getByText("To rejoin, you need an invitation.").waitFor();
+  await joan.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(joan)).toEqual([]);
+  await dialog.getByRole("button", { name: "Leave", exact: true }).click();
+  await joan.getByText("You have left").waitFor();
+  expect((await proceduresOf(joan).session.current.query())?.workspaces).toHaveLength(1);
+});
+
 test("the operator ends the requirement with the command", async () => {
   const { id } = await getWorkspace(ada);
   const edited = await environment.command(["workspace", "edit", id, "--no-requires-second-factor"]);

@@ -120,7 +120,7 @@ test("rotates the secret after asking for the password, and edits the webhook", 
 
 test("disables, enables and deletes the webhook", async () => {
   await page.getByRole("button", { name: "Disable webhook" }).click();
-  await page.getByText("Somebody disabled this webhook.").waitFor();
+  await page.getByText("This webhook was disabled manually.").waitFor();
   expect(await page.getByRole("button", { name: "Send test message" }).isDisabled()).toBe(true);
   // The notification covers the button for a moment.
   await page.getByRole("button", { name: "Enable webhook" }).press("Enter");

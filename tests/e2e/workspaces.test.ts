@@ -93,7 +93,7 @@ test("marks only the current page in the navigation", async () => {
   await navigation.locator(`[aria-current="page"]`).getByText("Members").waitFor();
 });
 
-test("stays on the same kind of page when switching workspaces, also by keyboard", async () => {
+test("stays on the same kind of page when switching workspaces, with the mouse or the keyboard", async () => {
   await switcher("Globex Corporation").focus();
   await page.keyboard.press("Enter");
   const entry = page.getByRole("menuitem", { name: "Ada Lovelace’s workspace" });
@@ -146,7 +146,7 @@ async function dismiss(message: string): Promise<void> {
   await notification.waitFor({ state: "detached" });
 }
 
-test("renames a workspace, also in the header", async () => {
+test("renames a workspace, in the header too", async () => {
   await nameField().fill(" ");
   await nameField().press("Enter");
   await page.getByText("Enter a name, for example your team’s name.").waitFor();

@@ -103,7 +103,7 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
   expectUnnoticed(duringFree);
 });
 
-test("locked rows of keys and their users delay no admission, also of keys that are new to the node", async () => {
+test("locked rows of keys and their users delay no admission, even of keys that are new to the node", async () => {
   const before = await countBoth();
   const { node, account } = environment;
   const fresh = await Promise.all(

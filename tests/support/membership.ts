@@ -43,7 +43,7 @@ export async function openMembershipTable(connection: Connection): Promise<Membe
         on conflict (workspace_id, user_id) do update set role = excluded.role`,
         [uuidOf("workspace", workspaceId), user, role],
       );
-      // Latchkey does the same with every change of a membership.
+      // Latchkey does the same with every change to a membership.
       await client.query(
         "update key_counters set version = version + 1 where key_id in (select id from api_keys where user_id = $1)",
         [user],

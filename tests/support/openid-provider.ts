@@ -18,6 +18,8 @@ export interface TestProvider {
   readonly register: (baseUrl: string) => void;
   /** Defines an identity. Everyone else has no email address. */
   readonly setClaims: (subject: string, claims: Claims) => void;
+  /** How many requests the provider has received. */
+  readonly countRequests: () => number;
   readonly stop: () => Promise<void>;
 }
 
@@ -30,7 +32,12 @@ export async function startProvider(): Promise<TestProvider> {
   const { port } = server.address() as AddressInfo; // It listens on a port.
   const issuer = `http://localhost:${port}`;
   const identities = new Map<string, Claims>();
+  let requests = 0;
+  server.on("request", () => {
+    requests += 1;
+  });
   return {
+    countRequests: () => requests,
     variables: {
       OIDC_ISSUER: issuer,
       OIDC_CLIENT_ID: clientId,
@@ -44,6 +51,34 @@ export async function startProvider(): Promise<TestProvider> {
     setClaims: (subject, claims) => void identities.set(subject, claims),
     stop: () => close(server),
   };
+}
+
+/** A server with the configuration of another issuer, and the paths of the requests to it. */
+interface Impostor {
+  readonly issuer: string;
+  readonly requests: readonly string[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a server on a loopback port whose configuration is well-formed but names another issuer. */
+export async function startImpostor(namedIssuer: string): Promise<Impostor> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url ?? "");
+    const configuration = {
+      issuer: namedIssuer,
+      authorization_endpoint: `${namedIssuer}/authorize`,
+      token_endpoint: `${namedIssuer}/token`,
+      jwks_uri: `${namedIssuer}/jwks`,
+      response_types_supported: ["code"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["RS256"],
+    };
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(configuration));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as AddressInfo; // It listens on a port.
+  return { issuer: `http://localhost:${port}`, requests, stop: () => close(server) };
 }
 
 function createProvider(

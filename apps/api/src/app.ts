@@ -6,7 +6,6 @@ import Koa from "koa";
 import type { Logger } from "pino";
 import type { Instance } from "./domain/instance.ts";
 import type { EventLog } from "./event-log/event-log.ts";
-import { admitFirst, type ServeOpen } from "./http/admit-first.ts";
 import { withCors } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
@@ -19,6 +18,7 @@ import { requireKnownHost } from "./http/known-host.ts";
 import { openApi } from "./http/open-api.ts";
 import { createRoutes } from "./http/open-routes.ts";
 import { assignRequestId, setRequestIdHeader } from "./http/request-id.ts";
+import { createRequestListener, type ServeOpen } from "./http/request-listener.ts";
 import { createRequestLog } from "./http/request-log.ts";
 import { noSniff, securityHeaders } from "./http/security-headers.ts";
 import { readStaticFiles } from "./http/static-files.ts";
@@ -81,7 +81,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(webApp(files));
   const open = openApi({ instance: { ...instance, ...openPools }, recorder });
   const listen = (serve: ServeOpen): RequestListener =>
-    withCors(corsOrigins, admitFirst(gate, { open: serve, app, answerFailure }));
+    withCors(corsOrigins, createRequestListener(gate, { open: serve, app, answerFailure }));
   if (!hasRequestLog) return listen(open);
   const requestLog = createRequestLog(log, gate.findRoute);
   return requestLog.wrapListener(listen(requestLog.wrapOpenApi(open)));

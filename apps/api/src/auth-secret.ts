@@ -52,7 +52,7 @@ async function read(path: string): Promise<string | undefined> {
   }
   if (secret.length >= minSecretLength) return secret;
   throw new StartError(
-    `The secret in ${path} is damaged; put it back, or remove the file for a new one, which signs everybody out.`,
+    `The secret in ${path} is damaged; restore the file, or remove it to generate a new secret, which signs everyone out.`,
   );
 }
 

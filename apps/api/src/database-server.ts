@@ -1,5 +1,5 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
-import { isDatabaseNotUp } from "@latchkey/db/database-failure";
+import { isDatabaseStarting } from "@latchkey/db/database-failure";
 import {
   type EmbeddedPostgresEvent,
   hasEmbeddedPostgres,
@@ -30,7 +30,7 @@ export interface ServerOptions {
   readonly waitMs?: number;
   /** Called with a sentence when the wait begins, and when its reason changes. */
   readonly onWait?: (message: string) => void;
-  /** Ends the wait, also for an embedded Postgres that is starting or recovering. */
+  /** Ends the wait, including the wait for an embedded Postgres that is starting or recovering. */
   readonly signal?: AbortSignal;
 }
 
@@ -102,7 +102,7 @@ async function openExternal(databaseUrl: string, options: ServerOptions): Promis
   } catch (error) {
     if (error instanceof StartError || options.signal?.aborted) throw error;
     const waited =
-      options.waitMs && isDatabaseNotUp(error) ? ` (after waiting for ${options.waitMs / 1_000} s)` : "";
+      options.waitMs && isDatabaseStarting(error) ? ` (after waiting for ${options.waitMs / 1_000} s)` : "";
     throw new StartError(
       `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reasonOf(error)}${waited}.`,
       { cause: error },

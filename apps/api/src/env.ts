@@ -23,7 +23,7 @@ export interface Env {
   readonly registration: "open" | "invite" | "closed";
   /** The server that sends email; undefined if the instance sends none. */
   readonly smtpUrl: string | undefined;
-  /** The sender of emails; undefined for an address at the host of the base URL. */
+  /** The sender of emails; undefined for an email address at the host of the base URL. */
   readonly mailFrom: string | undefined;
   /** The OpenID provider; undefined if people sign in without one. */
   readonly openid: OpenidSettings | undefined;
@@ -31,7 +31,7 @@ export interface Env {
   readonly corsOrigins: readonly string[];
   /** Ranges of IP addresses whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Private or loopback ranges of IP addresses to which webhooks may send messages, also without TLS. */
+  /** Private or loopback ranges of IP addresses to which webhooks may send messages, even without TLS. */
   readonly webhookNetworks: readonly string[];
   /** How long the hourly history of keys is kept, in days. */
   readonly historyDays: number;
@@ -76,10 +76,11 @@ const maxStored = optional(
 );
 
 const portMessage = "must be a number from 0 to 65535";
-const originMessage = "must be an address without a path, such as https://keys.example.com";
+const originMessage = "must be a URL without a path, such as https://keys.example.com";
 
-const smtpMessage = "must be an address such as smtps://user:password@mail.example.com";
-const senderMessage = "must be an email address, or a name and address such as Latchkey <keys@example.com>";
+const smtpMessage = "must be a URL such as smtps://user:password@mail.example.com";
+const senderMessage =
+  "must be an email address, or a name and email address such as Latchkey <keys@example.com>";
 
 const issuerMessage =
   "must be a URL with https, such as https://id.example.com, or with http at a loopback address";

@@ -15,7 +15,7 @@ export function toIssues({ issues }: z.core.$ZodError, input: unknown): Issue[] 
     return issue.keys.map((key) => ({
       path: [...path, key].join("."),
       code: "unknown_member" as const,
-      message: "Unknown member",
+      message: "Unknown field",
     }));
   });
 }

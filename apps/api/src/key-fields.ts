@@ -26,7 +26,7 @@ export const lifetimeSeconds = z
   .min(1, "Use at least 1s.")
   .max(36_500 * 86_400, "Use at most 36500d.");
 
-/** How long the former secret of a key stays valid after a rotation, in seconds: from 0 to 30 days. */
+/** How long the old secret of a key stays valid after a rotation, in seconds: from 0 to 30 days. */
 export const overlapSeconds = z
   .int()
   .min(0, "Use at least 0.")

@@ -42,6 +42,12 @@ export function listQuery<const Orders extends readonly [string, ...string[]]>(o
   return pageQuery.extend({ sort: sort.default(() => orders[0]).meta({ description }) });
 }
 
+/** The page sizes that the web app offers. */
+export const pageSize = z.literal([10, 25, 50, 100]);
+
+/** The order of a log in the web app: newest first by default. */
+export const logOrder = z.literal(["-occurredAt", "occurredAt"]).default("-occurredAt");
+
 /** A part of a name to search for, in any letter case. */
 export const searchFilter = searchText
   .min(1, "must not be empty")

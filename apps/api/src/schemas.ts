@@ -110,6 +110,11 @@ export const deliveryParams = webhookParams.extend({
   deliveryId: fields.deliveryId.meta({ ...describeIds("delivery"), description: "The ID of the delivery." }),
 });
 
+/** The parameters of a path to a notice. */
+export const noticeParams = z.strictObject({
+  noticeId: fields.noticeId.meta({ ...describeIds("notice"), description: "The ID of the notice." }),
+});
+
 /** The parameters of a path to a service account. */
 export const serviceAccountParams = z.strictObject({
   workspaceId,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isDatabaseNotUp } from "@latchkey/db/database-failure";
+import { isDatabaseStarting } from "@latchkey/db/database-failure";
 
 export interface WaitOptions {
   /** How long to try, in milliseconds; 0 tries once. */
@@ -39,7 +39,7 @@ export async function waitForDatabase<Result>(
     try {
       return await connect();
     } catch (error) {
-      if (!isDatabaseNotUp(error) || now() + pauseMs > until) throw error;
+      if (!isDatabaseStarting(error) || now() + pauseMs > until) throw error;
       if (String(error) !== reason) onWait(error);
       reason = String(error);
     }

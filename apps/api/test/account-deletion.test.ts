@@ -173,7 +173,7 @@ test("the last owner of a workspace with other members is refused, with the name
   expect(await call(secret)).toBe(403);
 });
 
-test("needs a recent password and a live session", async () => {
+test("requires recent authentication and a live session", async () => {
   const person = await addPerson();
   await sql`
     update sessions set created_at = created_at - interval '1 hour', authenticated_at = null
@@ -350,7 +350,7 @@ test("accounts are deleted while others are, roles change, keys are edited and u
   expect((await owner.client.members.list.query({ workspaceId: team.id })).total).toBe(1);
 });
 
-test("the operator's command deletes any other user, and the audit log names the command", async () => {
+test("the command deletes any other user, and the audit log names the command", async () => {
   const [owner, member] = [await addPerson(), await addPerson()];
   const team = await addTeam(owner);
   await add(team, member, "viewer");

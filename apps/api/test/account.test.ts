@@ -91,7 +91,7 @@ test("records the last use of a session every five minutes, by the database's cl
   expect((await readLastUse())?.seconds).toBeLessThan(60);
 });
 
-test("ends all other sessions at once", async () => {
+test("ends all other sessions together", async () => {
   const { email } = await app.addUser();
   const [current, ...others] = [await signIn(email), await signIn(email), await signIn(email)];
   expect(await current?.account.endOtherSessions.mutate()).toEqual({ count: 2 });
@@ -128,7 +128,7 @@ test("changes the password, ends the other sessions, and records it", async () =
   ]);
 });
 
-test("of concurrent changes of the password, one succeeds", async () => {
+test("of concurrent changes to the password, one succeeds", async () => {
   const { email } = await app.addUser();
   const clients = [await signIn(email), await signIn(email), await signIn(email)];
   const outcomes = await Promise.allSettled(
@@ -207,7 +207,7 @@ test.each([
   await rejected;
 });
 
-describe("a link for a new password", () => {
+describe("a password reset link", () => {
   const createLink = async (email: string, lifetimeSeconds = 3_600) => {
     const options = { baseUrl: app.baseUrl, lifetimeSeconds, origin: commandOrigin };
     const { url } = await createResetLink(app.instance.db, { email }, options);

@@ -41,7 +41,7 @@ async function addTeam() {
 
 const forbidden = { data: { code: "FORBIDDEN" } };
 
-test("an owner changes it after a recent authentication, and the audit log records the change", async () => {
+test("an owner changes it after recent authentication, and the audit log records the change", async () => {
   const { owner, admin, workspaceId } = await addTeam();
   const change = { workspaceId, auditRetentionDays: 90, version: 1 };
   await expect(admin.client.workspaces.update.mutate(change)).rejects.toMatchObject(forbidden);

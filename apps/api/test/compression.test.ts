@@ -98,6 +98,7 @@ test("short responses, and responses that aren't lists, are never compressed", a
 test("only lists are compressible, and none of them contains a secret", () => {
   const compressible = endpoints.filter(({ isCompressible }) => isCompressible);
   expect(compressible.map(({ operationId }) => operationId)).toEqual([
+    "listNotices",
     "listApiKeys",
     "getApiKeyUsage",
     "listWorkspaces",

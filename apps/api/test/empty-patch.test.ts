@@ -1,7 +1,8 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { encodeId } from "@latchkey/db/ids";
+import { createId, encodeId } from "@latchkey/db/ids";
 import { insertServiceAccount } from "@latchkey/db/service-accounts";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../src/open/endpoints.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -29,9 +30,14 @@ test.each(patches)(
       `${app.baseUrl}/open/workspaces/${encodeId("workspace", workspaceId)}/webhooks`,
       { method: "POST", headers, body: JSON.stringify({ url: "https://example.com" }) },
     );
+    const noticeId = createId("notice");
+    await sql`
+      insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
+      values (${noticeId}, ${userId}, 'new-device', 'Chrome', '{}', true, false)`.execute(app.owner);
     const ids: Record<string, string> = {
       webhookId: ((await webhook.json()) as { id: string }).id, // The API's response.
       keyId: encodeId("key", id),
+      noticeId: encodeId("notice", noticeId),
       userId: encodeId("user", userId),
       workspaceId: encodeId("workspace", workspaceId),
     };
@@ -54,7 +60,10 @@ test.each(patches)(
         [expect.stringMatching(/^(no_changes|required)$/)],
       ]);
     }
-    expect(await readVersion()).toBe(1);
+    // A notice has no version.
+    if (!path.includes(":noticeId")) expect(await readVersion()).toBe(1);
+    const { rows } = await sql`select read_at from notices where id = ${noticeId}`.execute(app.owner);
+    expect(rows).toEqual([{ read_at: null }]);
   },
 );
 

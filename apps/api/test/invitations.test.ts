@@ -332,7 +332,7 @@ describe("the inviter", () => {
     });
   });
 
-  test("needs a recent password to grant a role that manages members", async () => {
+  test("requires recent authentication to grant a role that manages members", async () => {
     const team = await addTeam();
     await sql`
       update sessions set authenticated_at = now() - interval '16 minutes', created_at = now() - interval '16 minutes'
@@ -417,7 +417,7 @@ test("quotas limit the invitations of a workspace, those of a user per hour, and
   }
 });
 
-test("invitations that expired a month ago are deleted when somebody is invited", async () => {
+test("invitations that expired a month ago are deleted when someone is invited", async () => {
   const team = await addTeam();
   await team.invite(newEmail());
   const { id } = await team.invite(newEmail());
@@ -517,4 +517,23 @@ describe("the open API", () => {
     }
     expect(app.readLog()).not.toContain(token);
   });
+});
+
+test("the lists of the web app have pages of the chosen size, with a cursor to the next one", async () => {
+  const team = await addTeam();
+  for (let count = 0; count < 11; count += 1) await team.invite(newEmail());
+  const { client } = team.owner;
+  const input = { workspaceId: team.id, pageSize: 10 } as const;
+  const first = await client.invitations.list.query(input);
+  expect(first).toMatchObject({ items: { length: 10 }, total: 11, nextCursor: expect.any(String) });
+  const cursor = first.nextCursor ?? "";
+  const second = await client.invitations.list.query({ ...input, cursor });
+  expect(second).toMatchObject({ items: { length: 1 }, nextCursor: null });
+  expect((await client.audit.list.query(input)).items).toHaveLength(10);
+  expect((await client.members.list.query(input)).items).toHaveLength(1);
+  expect((await client.securityLog.list.query({ pageSize: 10 })).nextCursor).toBeNull();
+  const wrong = { ...input, pageSize: 7 as 10 };
+  for (const { list: page } of [client.invitations, client.audit, client.members]) {
+    await expect(page.query(wrong)).rejects.toMatchObject(failsWith("BAD_REQUEST"));
+  }
 });

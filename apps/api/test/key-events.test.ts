@@ -1,4 +1,4 @@
-// Changes of API keys in the audit logs of workspaces and in the security logs of key owners.
+// Changes to API keys in the audit logs of workspaces and in the security logs of key owners.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
@@ -50,7 +50,7 @@ async function readAuditEvents(workspaceId: WorkspaceId) {
   return rows;
 }
 
-test("every change of a key is in the logs of the workspaces that it can reach, and in its owner's security log", async () => {
+test("every change to a key is in the logs of the workspaces that it can reach, and in its owner's security log", async () => {
   const { client, userId } = await signIn();
   const [first, second] = [await addWorkspace(userId, "First"), await addWorkspace(userId, "Second")];
   const foreign = await addWorkspace((await app.addUser()).userId, "Foreign");
@@ -208,7 +208,7 @@ test("a change that is rolled back is in no log", async () => {
   expect(await events.execute()).toEqual([{ action: "key.created" }]);
 });
 
-test("concurrent changes of keys and the deletion of a workspace they can reach all succeed", async () => {
+test("concurrent changes to keys and the deletion of a workspace they can reach all succeed", async () => {
   for (let round = 0; round < 10; round += 1) {
     const { userId } = await app.addUser();
     const [kept, deleted] = [await addWorkspace(userId, "Kept"), await addWorkspace(userId, "Deleted")];

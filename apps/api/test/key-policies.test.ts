@@ -284,7 +284,7 @@ test("a preview lists exactly the keys that the policy then rejects, last used f
   const after = await Promise.all(Object.values(reached).map(admits));
   for (const [index, key] of Object.values(reached).entries())
     expect(stopped.has(key.id)).toBe(before[index] === true && after[index] === false);
-  // They are rejected already, so a stricter policy stops only the others.
+  // They are already rejected, so a stricter policy stops only the others.
   const stricter = await client.workspaceKeys.previewPolicy.query({
     workspaceId: id,
     areIpRangesRequired: true,
@@ -306,7 +306,7 @@ test("the open API previews a policy by its query", async () => {
     expect((await preview(query)).status).toBe(400);
 });
 
-test("blocking and a stricter policy need no recent password; unblocking and a looser policy do", async () => {
+test("blocking and a stricter policy don't require recent authentication; unblocking and a looser policy do", async () => {
   const { keys, owner, id } = await addTeam();
   const client = await signIn(owner);
   await age(owner.userId);
@@ -344,7 +344,7 @@ test("blocking and a stricter policy need no recent password; unblocking and a l
   await client.workspaceKeys.changePolicy.mutate({ workspaceId: id, maxIdleDays: 30, version: 3 });
 });
 
-test("several keys are blocked and unblocked at once, all or none", async () => {
+test("several keys are blocked and unblocked together, all or none", async () => {
   const { keys, owner, member, id, path } = await addTeam();
   const second = await addKey(member.userId);
   const stranger = await addKey((await app.addUser()).userId);

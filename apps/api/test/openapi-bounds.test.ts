@@ -161,6 +161,7 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     requestBody ? [[operationId, requestBody.content["application/json"].example]] : [],
   );
   expect(Object.fromEntries(examples)).toEqual({
+    markNoticeRead: { isRead: true },
     updateApiKey: { name: "CI deploys", description: "Used by the deploy job." },
     rotateApiKey: { overlapSeconds: 86_400 },
     rotateWebhookSecret: { overlapSeconds: 86_400 },

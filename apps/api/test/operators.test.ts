@@ -92,7 +92,7 @@ test("two operators who give up the role at the same time leave one", async () =
   }
 });
 
-test("a disabled user can't become an operator; giving power needs a recent password, and every change the role", async () => {
+test("a disabled user can't become an operator; giving power requires recent authentication, and every change the role", async () => {
   await app.disableUser(grace);
   await expect(change(grantOperator, grace)).rejects.toMatchObject({ code: "CONFLICT" });
   await change(enableAccount, grace);
@@ -234,7 +234,7 @@ test("an operator disables, enables and signs out a user, and creates a reset li
   }
 });
 
-test("what gives power needs a recent password; what takes it away doesn't", async () => {
+test("what gives power requires recent authentication; what takes it away doesn't", async () => {
   const { client } = await signIn("ada@example.com");
   await sql`update sessions set created_at = now() - interval '16 minutes'`.execute(app.owner);
   const input = { userId: encodeId("user", grace) };

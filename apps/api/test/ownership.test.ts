@@ -1,4 +1,4 @@
-// Transferring the ownership of a workspace.
+// Transferring ownership of a workspace.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
@@ -158,7 +158,7 @@ test("nothing can be offered to an owner or a disabled member", async () => {
   await expect(offer()).rejects.toMatchObject(failsWith("CONFLICT"));
 });
 
-test("offering and accepting need a recent password; declining and withdrawing don't", async () => {
+test("offering and accepting require recent authentication; declining and withdrawing don't", async () => {
   const { owner, member, offer, accept, end } = await addTeam();
   const expire = ({ userId }: Person) =>
     sql`
@@ -232,7 +232,7 @@ test("of concurrent attempts to accept, decline and withdraw, exactly one wins",
     const outcomes = await Promise.allSettled([accept(), end(), end(member), accept(), end()]);
     const won = outcomes.filter(({ status }) => status === "fulfilled");
     expect(won).toHaveLength(1);
-    // A former owner who is an admin can't withdraw anything anymore.
+    // A former owner who is an admin can no longer withdraw an offer.
     for (const outcome of outcomes)
       if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(failsWith("NOT_FOUND"));
     const [, ended, ...others] = await events();
@@ -245,7 +245,7 @@ test("of concurrent attempts to accept, decline and withdraw, exactly one wins",
   }
 });
 
-test("while the ownership is accepted, other owners leave and roles change without a deadlock", async () => {
+test("while ownership is accepted, other owners leave and roles change without a deadlock", async () => {
   for (let round = 0; round < 5; round += 1) {
     const { owner, member, add, offer, accept, remove, setRole, roles } = await addTeam();
     const coOwner = await add(await addPerson(), "owner");
@@ -309,7 +309,7 @@ test("accepting counts against the quota of owned workspaces", async () => {
   }
 });
 
-test("the operator transfers the ownership directly, also from a disabled owner", async () => {
+test("the operator transfers ownership directly, even from a disabled owner", async () => {
   const { owner, member, add, transfer, roles, events } = await addTeam();
   const viewer = await add(await addPerson(), "viewer");
   await transfer(member);

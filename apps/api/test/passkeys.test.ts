@@ -125,7 +125,7 @@ describe("a registration is rejected", () => {
     await expect(add(createSoftwarePasskey(origin).register(used))).rejects.toMatchObject(invalid);
   });
 
-  test("for a passkey that is registered already, and beyond 20 passkeys", async () => {
+  test("for a passkey that is already registered, and beyond 20 passkeys", async () => {
     const { userId, passkey, client } = await addPasskeyUser();
     const again = passkey.register(await client.factors.startPasskey.mutate());
     await expect(client.factors.addPasskey.mutate({ name: "Copy", response: again })).rejects.toMatchObject({
@@ -154,7 +154,7 @@ describe("a sign-in with a passkey", () => {
     expect(Date.parse(listed?.lastUsedAt ?? "")).toBeGreaterThan(0);
     const { items } = await client.securityLog.list.query({});
     expect(items[0]).toMatchObject({ action: "sign-in.succeeded", after: { factor: "passkey" } });
-    await client.apiKeys.create.mutate({ name: "A passkey is a fresh authentication" });
+    await client.apiKeys.create.mutate({ name: "A passkey counts as recent authentication" });
   });
 
   test.each([

@@ -231,7 +231,7 @@ test("50 concurrent additions to a workspace add exactly the quota of members", 
   await db.transaction().execute((trx) => remove(trx, edit));
 });
 
-test("50 concurrent changes make exactly the allowed changes of keys per hour, and access can still be taken away", async () => {
+test("50 concurrent changes make exactly the allowed changes to keys per hour, and access can still be taken away", async () => {
   const { email, userId } = await app.addUser();
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
@@ -274,7 +274,7 @@ test("50 concurrent changes make exactly the allowed changes of keys per hour, a
   expect(await rejected.json()).toMatchObject({
     error: {
       code: "TOO_MANY_REQUESTS",
-      message: `You have made 20 changes to API keys within an hour, which is the limit. Try again in ${Math.ceil(retryAfter / 60)} minutes. You can still disable and delete keys, and revoke former secrets.`,
+      message: `You have made 20 changes to API keys within an hour, which is the limit. Try again in ${Math.ceil(retryAfter / 60)} minutes. You can still disable and delete keys, and revoke old secrets.`,
     },
   });
   for (const send of [

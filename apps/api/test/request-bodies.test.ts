@@ -179,7 +179,7 @@ describe.each(endpoints.filter(({ request }) => !request.body))("$operationId ha
     const { status, body } = await send(method, path(), '{"a":1,"b":{"c":2}}');
     expect([status, body.error.issues]).toEqual([
       400,
-      ["a", "b"].map((name) => ({ path: name, code: "unknown_member", message: "Unknown member" })),
+      ["a", "b"].map((name) => ({ path: name, code: "unknown_member", message: "Unknown field" })),
     ]);
     if (method !== "GET") expect((await send("GET", "/open/me", undefined)).status).toBe(200);
   });

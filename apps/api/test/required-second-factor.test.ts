@@ -1,6 +1,6 @@
 // A workspace that requires a second factor from its members in the web app.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
 import { sql } from "kysely";
 import { TOTP } from "otpauth";
@@ -85,6 +85,41 @@ test("applies to members without a second factor on the next request, until they
   expect((await member.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
 });
 
+test("a member without one can leave, and do nothing else in the workspace", async () => {
+  const { owner, admin, member, workspaceId } = await addTeam();
+  await requireFactor(owner, workspaceId);
+  const { client } = admin;
+  const memberId = encodeId("user", member.userId);
+  for (const attempt of [
+    () => client.members.remove.mutate({ workspaceId, userId: memberId }),
+    () => client.members.changeRole.mutate({ workspaceId, userId: memberId, role: "viewer", version: 1 }),
+    () => client.invitations.create.mutate({ workspaceId, email: "new@example.com", role: "viewer" }),
+    () => client.ownership.end.mutate({ workspaceId }),
+    () => client.workspaces.update.mutate({ workspaceId, name: "Changed", version: 2 }),
+  ])
+    await expect(attempt()).rejects.toMatchObject(blocked);
+  await client.members.leave.mutate({ workspaceId });
+  await expect(client.workspaces.get.query({ workspaceId })).rejects.toMatchObject({
+    message: "Insufficient access",
+  });
+  const left = (await client.session.current.query())?.workspaces.map(({ id }) => id);
+  expect(left).not.toContain(workspaceId);
+  expect((await owner.client.members.list.query({ workspaceId })).total).toBe(2);
+  const { items } = await owner.client.audit.list.query({ workspaceId });
+  expect(items[0]).toMatchObject({ action: "member.removed" });
+});
+
+test("the last owner can't leave without one either", async () => {
+  const { owner, workspaceId } = await addTeam();
+  await requireFactor(owner, workspaceId);
+  await resetSecondFactors(app.instance.db, { id: owner.userId }, commandOrigin);
+  const opened = openClient(app.baseUrl);
+  await opened.client.session.signIn.mutate({ email: owner.email, password });
+  await expect(opened.client.members.leave.mutate({ workspaceId })).rejects.toMatchObject({
+    data: { code: "CONFLICT" },
+  });
+});
+
 test("a session without the second factor doesn't count", async () => {
   const { owner, member, workspaceId } = await addTeam();
   await requireFactor(owner, workspaceId);
@@ -113,7 +148,7 @@ test("strangers get the same response as for any other workspace", async () => {
   expect((error as { data: object }).data).not.toHaveProperty("issues");
 });
 
-test("is changed by owners and admins who have a second factor, after a fresh authentication", async () => {
+test("is changed by owners and admins who have a second factor, after recent authentication", async () => {
   const { owner, admin, member, workspaceId } = await addTeam();
   await expect(requireFactor(admin, workspaceId)).rejects.toMatchObject({ data: { code: "CONFLICT" } });
   await expect(requireFactor(member, workspaceId)).rejects.toMatchObject({ message: "Insufficient access" });

@@ -43,7 +43,7 @@ test("the path of an issue is shortened if a member has a long name", async () =
   const { status, body } = await send("POST", "/workspaces", { name: "Payments", ["x".repeat(50_000)]: 1 });
   expect(status).toBe(400);
   expect(body.error.issues).toEqual([
-    { path: `${"x".repeat(maxPathLength - 1)}…`, code: "unknown_member", message: "Unknown member" },
+    { path: `${"x".repeat(maxPathLength - 1)}…`, code: "unknown_member", message: "Unknown field" },
   ]);
 });
 

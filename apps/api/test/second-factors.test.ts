@@ -110,7 +110,7 @@ describe("setting up an authenticator app", () => {
     }
   });
 
-  test("needs a fresh authentication, as every other change of factors does", async () => {
+  test("requires recent authentication, as every other change of factors does", async () => {
     const { userId, client } = await addTotpUser();
     const age = (seconds: number) =>
       sql`
@@ -162,7 +162,7 @@ describe("a sign-in with an authenticator app", () => {
     expect(jar.size).toBe(0);
   });
 
-  test("accepts a code once, also of 20 concurrent sign-ins", async () => {
+  test("accepts a code once, even in 20 concurrent sign-ins", async () => {
     const { userId, email, secret } = await addTotpUser();
     const attempts: Opened[] = [];
     for (let index = 0; index < 20; index += 1) attempts.push(await signIn(email));

@@ -306,7 +306,7 @@ test("a key that can't grant the role of a service account can't change or delet
   expect((await send(secret, ["POST", path], { name: "Member", role: "member" })).status).toBe(201);
 });
 
-test("secrets of service accounts need a recent password", async () => {
+test("secrets of service accounts require recent authentication", async () => {
   const team = await addTeam();
   const { userId, keyId } = await addServiceAccount(team);
   const { client } = team.owner;
@@ -388,4 +388,31 @@ test("an owner whose workspace has only service accounts besides them can be dis
   await app.disableUser(team.owner.userId);
   // The integration keeps working.
   expect((await send(secret, ["GET", team.path])).status).toBe(200);
+});
+
+test("rejected requests are explained in terms of the service account", async () => {
+  const team = await addTeam();
+  const { userId, secret, keyId } = await addServiceAccount(team, "viewer");
+  const { client } = team.owner;
+  const evaluate = async (method: "GET" | "PATCH", path: string) =>
+    (await client.keyHistory.evaluate.mutate({ id: keyId, method, path })).explanation;
+  expect(await evaluate("PATCH", `/open${team.path}`)).toBe(
+    "The role of the service account did not have the required permission.",
+  );
+  expect(await evaluate("GET", "/open/workspaces/ws_01h455vb4pex5vsknk084sn02q")).toMatch(
+    /^The service account belongs to another workspace/,
+  );
+  await client.apiKeys.update.mutate({ id: keyId, settings: { permissions: ["members:read"] }, version: 1 });
+  expect(await evaluate("GET", `/open${team.path}`)).toMatch(
+    /^The role of the service account had the required/,
+  );
+  await client.serviceAccounts.change.mutate({ workspaceId: team.id, userId, isDisabled: true, version: 1 });
+  expect(await send(secret, ["GET", "/me"])).toMatchObject({ status: 403 });
+  const explanation = "The service account was disabled, so all of its keys were rejected.";
+  expect(await evaluate("GET", "/open/me")).toBe(explanation);
+  await expect
+    .poll(() => client.keyHistory.refusals.query({ id: keyId }))
+    .toMatchObject([{ reason: "user-disabled", explanation }]);
+  for (const text of await Promise.all([evaluate("GET", "/open/me"), evaluate("PATCH", `/open${team.path}`)]))
+    expect(text).not.toMatch(/\byour?\b/i);
 });

@@ -9,9 +9,10 @@ import { insertMember } from "@latchkey/db/members";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { sql } from "kysely";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createMessageSender } from "../src/webhooks/message-sender.ts";
 import { createWebhookTasks, DeliveryFailedError } from "../src/webhooks/webhook-tasks.ts";
+import { countWaiting, holdLocks } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 interface Received {
@@ -296,25 +297,67 @@ describe("a webhook that fails", () => {
       app.owner,
     );
 
+  /** The events of webhooks that were disabled. */
+  const listDisablings = async (team: Team) => {
+    const { body } = await team.send(["GET", "/audit-events?action=webhook.disabled"]);
+    return body.data;
+  };
+
   test("is disabled after three days without a success, and not before", async () => {
     const team = await addTeam();
-    const { path } = await addWebhook(team);
+    const { path, id } = await addWebhook(team);
+    const { path: otherPath } = await addWebhook(team, { actions: ["webhook.disabled"] });
     responseStatus = 500;
     await rename(team);
     await team.deliver();
     await shiftFailures(team, "71 hours");
     await team.deliver();
     expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
+    expect(await listDisablings(team)).toEqual([]);
     await shiftFailures(team, "2 hours");
     await team.deliver();
     expect((await team.send(["GET", path])).body).toMatchObject({
       isDisabled: true,
       disabledReason: "failures",
     });
+    expect(await listDisablings(team)).toEqual([
+      {
+        id: expect.any(String),
+        occurredAt: expect.any(String),
+        action: "webhook.disabled",
+        actor: { kind: "system", userId: null, name: null, userKind: null, keyId: null },
+        target: { kind: "webhook", id, name: null, userKind: null },
+        before: null,
+        after: { reason: "failures", host: new URL(receiverUrl).host },
+        address: null,
+        requestId: null,
+      },
+    ]);
+    // Other webhooks get the event.
+    expect(await listDeliveries(team, otherPath)).toMatchObject([{ action: "webhook.disabled" }]);
     await rename(team, "Once more");
     expect(await listDeliveries(team, path)).toHaveLength(1);
     const enabled = await team.send(["PATCH", path], { isDisabled: false });
     expect(enabled.body).toMatchObject({ isDisabled: false, disabledReason: null, failingSince: null });
+  });
+
+  test("doesn't deadlock with the deletion of its workspace, which locks the workspace before the webhook", async () => {
+    const team = await addTeam();
+    await addWebhook(team);
+    responseStatus = 410;
+    await rename(team);
+    const release = await holdLocks(app.database, "select from workspaces where id = $1 for update", [
+      team.workspaceId,
+    ]);
+    const delivered = team.deliver();
+    await vi.waitFor(async () => expect(await countWaiting(app.owner)).toBe(1));
+    // Fails if the delivery has locked the webhook before it waits for the workspace.
+    await sql`select from webhooks where workspace_id = ${team.workspaceId} for update nowait`.execute(
+      app.owner,
+    );
+    await release();
+    await delivered;
+    expect(await listDisablings(team)).toHaveLength(1);
   });
 
   test("starts counting again after a success", async () => {
@@ -341,6 +384,9 @@ describe("a webhook that fails", () => {
     await team.deliver();
     expect(received).toHaveLength(1);
     expect((await team.send(["GET", path])).body).toMatchObject({ disabledReason: "gone" });
+    expect(await listDisablings(team)).toMatchObject([
+      { actor: { kind: "system" }, after: { reason: "gone", host: new URL(receiverUrl).host } },
+    ]);
     expect(await listDeliveries(team, path)).toMatchObject([{ status: "failed" }, { status: "failed" }]);
     expect(await team.send(["POST", `${path}/test`])).toMatchObject({ status: 409 });
   });

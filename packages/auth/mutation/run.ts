@@ -41,7 +41,7 @@ for (const [file, ofFile] of Map.groupBy(mutants, ({ fileName }) => fileName)) {
   const percent = (100 * detected) / (detected + missed);
   if (percent >= minPercent) continue;
   process.stderr.write(
-    `${relative(process.cwd(), file)}: ${percent.toFixed(1)} % of the mutants were detected. The minimum is ${minPercent} %.\n`,
+    `${relative(process.cwd(), file)}: ${percent.toFixed(1)}% of the mutants were detected. The minimum is ${minPercent}%.\n`,
   );
   process.exitCode = 1;
 }

@@ -28,7 +28,7 @@ export class FactorSecrets {
       return this.#totpSecrets.open(userId, sealed);
     } catch (cause) {
       const message =
-        "This instance can't check codes of your authenticator app anymore. Ask its operator to reset your second factors.";
+        "This instance can no longer check the codes of your authenticator app. Ask its operator to reset your second factors.";
       throw new AppError("CONFLICT", { message, cause });
     }
   }

@@ -80,7 +80,7 @@ export class FairSemaphore<Key> {
     this.#running += 1;
   }
 
-  /** Settles when `#end` has started the task, which therefore counts as running already. */
+  /** Settles when `#end` has started the task, which therefore already counts as running. */
   #wait(key: Key, line: Line, deadline: number): Promise<void> {
     if (this.#waiting >= this.#maxWaiting || line.waiting.size >= this.#maxWaitingPerKey) throw overloaded();
     this.#lines.set(key, line);

@@ -34,7 +34,7 @@ test("discards random bytes that would make some characters more likely", () => 
   expect(secret.slice(3, 33)).toMatch(/^(0z0z)+(0z)?$/);
 });
 
-test("every change of one character invalidates the checksum", () => {
+test("every change to one character invalidates the checksum", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 38 }), fc.constantFrom(..."09AZaz_-.~ é"), (place, character) => {
       const { secret } = createApiKey();

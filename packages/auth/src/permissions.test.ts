@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { isHigherRole, listPermissions, permissionCatalog, permissions, roles } from "./permissions.ts";
+import {
+  expandPermissions,
+  isHigherRole,
+  listPermissions,
+  permissionCatalog,
+  permissions,
+  roleCatalog,
+  roles,
+} from "./permissions.ts";
 
 test("each role has exactly its documented permissions", () => {
   expect(Object.fromEntries(roles.map((role) => [role, listPermissions(role)]))).toEqual({
@@ -8,13 +16,14 @@ test("each role has exactly its documented permissions", () => {
       "workspace:read",
       "workspace:update",
       "members:read",
+      "members:invite",
       "members:manage",
       "audit:read",
       "keys:read",
       "keys:manage",
       "webhooks:manage",
     ],
-    member: ["workspace:read", "members:read"],
+    member: ["workspace:read", "members:read", "members:invite"],
     viewer: ["workspace:read", "members:read"],
   });
 });
@@ -41,4 +50,17 @@ test("each permission is named noun:verb and has a description", () => {
     expect(name).toMatch(/^[a-z-]+:[a-z]+$/);
     expect(words).toMatch(/^[A-Z].*\.$/);
   }
+});
+
+test("each role has a description of what it may change", () => {
+  expect(Object.keys(roleCatalog)).toEqual(roles);
+  for (const words of Object.values(roleCatalog)) expect(words).toMatch(/^[A-Z].*\.$/);
+});
+
+test("the permission to manage members includes inviting them, and no other permission includes any", () => {
+  for (const permission of permissions) {
+    const expected = permission === "members:manage" ? [permission, "members:invite"] : [permission];
+    expect([...expandPermissions([permission])]).toEqual(expected);
+  }
+  expect([...expandPermissions(["unknown:read", "constructor"])]).toEqual(["unknown:read", "constructor"]);
 });

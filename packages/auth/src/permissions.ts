@@ -6,8 +6,9 @@ export const permissionCatalog = {
   "workspace:update": "Edit the name and description.",
   "workspace:delete": "Delete the workspace with everything in it.",
   "members:read": "See the members and their roles.",
+  "members:invite": "Invite people with a role up to your own, and manage the invitations that you sent.",
   "members:manage":
-    "Invite and remove members, change their roles, and manage service accounts and their API keys.",
+    "Invite and remove members, change their roles, and manage all invitations, and service accounts and their API keys.",
   "audit:read": "See who changed what in the workspace.",
   "keys:read": "See every API key that can reach the workspace.",
   "keys:manage": "Block API keys from the workspace, and set its policy for them.",
@@ -26,18 +27,43 @@ const permissionsByRole = {
     "workspace:read",
     "workspace:update",
     "members:read",
+    "members:invite",
     "members:manage",
     "audit:read",
     "keys:read",
     "keys:manage",
     "webhooks:manage",
   ]),
-  member: new Set(["workspace:read", "members:read"]),
+  member: new Set(["workspace:read", "members:read", "members:invite"]),
   viewer: new Set(["workspace:read", "members:read"]),
 } satisfies Record<Role, ReadonlySet<Permission>>;
 
 /** From most to least powerful. */
 export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The table's keys.
+
+/** What each role may change, for people who choose one. Every role reads the workspace and its members. */
+export const roleCatalog = {
+  owner: "Manages everything, and can delete the workspace and transfer its ownership.",
+  admin: "Manages the workspace, its members, service accounts, API keys and webhooks.",
+  member: "Reads, and manages what they created: the invitations that they sent.",
+  viewer: "Only reads.",
+} as const satisfies Record<Role, string>;
+
+/**
+ * The permissions that another one includes. A key that is restricted to permissions has them too, so that keys from
+ * before a permission was split can do what they could.
+ */
+const includedPermissions: { readonly [Name in Permission]?: readonly Permission[] } = {
+  "members:manage": ["members:invite"],
+};
+
+/** The permissions of a list, which may contain unknown names, and those that they include. */
+export function expandPermissions(names: readonly string[]): ReadonlySet<string> {
+  const included: Readonly<Record<string, readonly string[]>> = includedPermissions;
+  return new Set(
+    names.flatMap((name) => [name, ...(Object.hasOwn(included, name) ? (included[name] ?? []) : [])]),
+  );
+}
 
 /** Whether a role is more powerful than another. */
 export function isHigherRole(role: Role, other: Role): boolean {
@@ -45,12 +71,12 @@ export function isHigherRole(role: Role, other: Role): boolean {
 }
 
 /** Whether a role has a permission. */
-export function roleHolds(role: Role, permission: Permission): boolean {
+export function roleHasPermission(role: Role, permission: Permission): boolean {
   const held: ReadonlySet<Permission> = permissionsByRole[role];
   return held.has(permission);
 }
 
 /** The permissions of a role, in the order of the catalog. */
 export function listPermissions(role: Role): readonly Permission[] {
-  return permissions.filter((permission) => roleHolds(role, permission));
+  return permissions.filter((permission) => roleHasPermission(role, permission));
 }

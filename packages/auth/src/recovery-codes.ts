@@ -16,7 +16,7 @@ export function createRecoveryCodes(): string[] {
 }
 
 /**
- * Reads a recovery code that somebody typed: in any letter case, with or without hyphens and spaces. Returns undefined if
+ * Reads a recovery code that someone typed: in any letter case, with or without hyphens and spaces. Returns undefined if
  * it can't be one.
  */
 export function parseRecoveryCode(text: string): string | undefined {

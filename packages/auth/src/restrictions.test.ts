@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { listPermissions, permissions, roles } from "./permissions.ts";
 import {
   canGrantRole,
+  canInviteAs,
   compileRestrictions,
   isRestricted,
   listExpanded,
@@ -28,10 +29,38 @@ test("a user can't give or take a role with more permissions than their own", ()
   });
 });
 
+test("a user can't invite someone with more permissions than their own", () => {
+  const listInvited = (restrictions: Restrictions | undefined) =>
+    Object.fromEntries(
+      roles.map((role) => [role, roles.filter((granted) => canInviteAs(role, restrictions, granted))]),
+    );
+  expect(listInvited(undefined)).toEqual({
+    owner: ["owner", "admin", "member", "viewer"],
+    admin: ["admin", "member", "viewer"],
+    member: ["member", "viewer"],
+    viewer: [],
+  });
+  const few = restrict({ permissions: ["members:invite", "members:read", "workspace:read"] });
+  const some = {
+    owner: ["member", "viewer"],
+    admin: ["member", "viewer"],
+    member: ["member", "viewer"],
+    viewer: [],
+  };
+  expect(listInvited(few)).toEqual(some);
+  // A key from before members could invite.
+  expect(
+    listInvited(restrict({ permissions: ["members:manage", "members:read", "workspace:read"] })),
+  ).toEqual(some);
+  expect(listInvited(restrict({ permissions: ["members:invite"] })).owner).toEqual([]);
+  expect(listInvited(restrict({ isReadOnly: true })).owner).toEqual([]);
+});
+
 test("a key needs every permission of a role to give or take it", () => {
   const permissions = listPermissions("admin");
   expect(listGrants(restrict({ permissions }))).toMatchObject({ admin: ["admin", "member", "viewer"] });
-  for (const missing of permissions) {
+  // Managing members includes inviting them.
+  for (const missing of permissions.filter((permission) => permission !== "members:invite")) {
     const others = permissions.filter((permission) => permission !== missing);
     expect(listGrants(restrict({ permissions: others })).admin).not.toContain("admin");
   }

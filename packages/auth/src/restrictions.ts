@@ -2,7 +2,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import type { Role } from "@latchkey/db/schema";
 import { areContained, createIpMatcher } from "./ip-ranges.ts";
-import { listPermissions, type Permission, roleHolds } from "./permissions.ts";
+import { expandPermissions, listPermissions, type Permission, roleHasPermission } from "./permissions.ts";
 
 /** The checks of one restriction of a key. A check that is absent allows everything. */
 interface CompiledRule {
@@ -36,7 +36,7 @@ const rules: { readonly [Name in SettingName]: Rule<KeySettings[Name]> } = {
   permissions: {
     expands: hasMore,
     compile: (names) => {
-      const allowed: ReadonlySet<string> = new Set(names);
+      const allowed = expandPermissions(names);
       return { permits: (permission) => allowed.has(permission) };
     },
   },
@@ -143,12 +143,28 @@ export function readableWorkspaces(
   return restrictions?.find(({ workspaces }) => workspaces)?.workspaces;
 }
 
+/** Whether a user has a permission, both by their role and by the restrictions of the key in use. */
+export function hasPermission(
+  role: Role,
+  restrictions: Restrictions | undefined,
+  permission: Permission,
+): boolean {
+  return roleHasPermission(role, permission) && allowsPermission(restrictions, permission);
+}
+
 /**
  * Whether a user may give or take the role `granted`. This requires every permission of that role, and the permission
  * to manage members, both by the user's own role and by the restrictions of the key in use.
  */
 export function canGrantRole(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
-  return [...listPermissions(granted), "members:manage" as const].every(
-    (permission) => roleHolds(role, permission) && allowsPermission(restrictions, permission),
+  return [...listPermissions(granted), "members:manage" as const].every((permission) =>
+    hasPermission(role, restrictions, permission),
+  );
+}
+
+/** Whether a user may invite people with the role `granted`. This requires every permission of that role, as above. */
+export function canInviteAs(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
+  return [...listPermissions(granted), "members:invite" as const].every((permission) =>
+    hasPermission(role, restrictions, permission),
   );
 }

@@ -4,7 +4,7 @@ import { SealedSecrets } from "./sealed-secrets.ts";
 const authSecret = "a secret of at least 32 characters";
 const secrets = new SealedSecrets(authSecret, "test");
 
-test("opens what it sealed, also on another node with the same secret", () => {
+test("opens what it sealed, even on another node with the same secret", () => {
   const sealed = secrets.seal("owner", "whsec_ä");
   expect(sealed.includes("whsec")).toBe(false);
   expect(new SealedSecrets(authSecret, "test").open("owner", sealed)).toBe("whsec_ä");

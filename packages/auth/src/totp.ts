@@ -16,7 +16,7 @@ export function totpUrl(
   return new TOTP({ ...parameters, issuer, label: account, secret }).toString();
 }
 
-/** Reads a code that somebody typed. Returns undefined if it can't be one. */
+/** Reads a code that someone typed. Returns undefined if it can't be one. */
 export function parseTotpCode(text: string): string | undefined {
   const code = text.replace(/\s/g, "");
   return /^[0-9]{6}$/.test(code) ? code : undefined;

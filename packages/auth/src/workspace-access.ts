@@ -5,7 +5,7 @@ import { findVerification } from "@latchkey/db/verifications";
 import { asUser, enterAsUser, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { findMembership, listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
-import { type Permission, roleHolds } from "./permissions.ts";
+import { type Permission, roleHasPermission } from "./permissions.ts";
 
 /**
  * The result of a membership check: the user, the user's role in the workspace, and the scope that proves the check.
@@ -39,6 +39,8 @@ export interface MembershipClaim {
   readonly workspaceId: WorkspaceId;
   /** Whether the session proved a second factor. */
   readonly hasSecondFactor: boolean;
+  /** Whether the access is allowed without a second factor that the workspace requires; false by default. */
+  readonly mayLackSecondFactor?: boolean;
 }
 
 /**
@@ -47,13 +49,13 @@ export interface MembershipClaim {
  */
 export async function findWorkspaceAccess(
   db: Db,
-  { userId, workspaceId, hasSecondFactor }: MembershipClaim,
+  { userId, workspaceId, hasSecondFactor, mayLackSecondFactor = false }: MembershipClaim,
   permission: Permission,
 ): Promise<WorkspaceAccess | undefined> {
   const membership = await asUser(db, userId, (trx) => findMembership(trx, { userId, workspaceId }));
-  if (!membership || !roleHolds(membership.role, permission)) return undefined;
+  if (!membership || !roleHasPermission(membership.role, permission)) return undefined;
   const { role, requiresSecondFactor } = membership;
-  if (requiresSecondFactor && !hasSecondFactor) {
+  if (requiresSecondFactor && !hasSecondFactor && !mayLackSecondFactor) {
     const message = "This workspace requires a second factor. Set one up for your account.";
     throw new AppError("FORBIDDEN", {
       message,
@@ -83,7 +85,7 @@ export function invitationSubject(scope: WorkspaceScope, id: InvitationId): stri
 }
 
 /**
- * Opens the workspace of an invitation for somebody who has its link. They may see and accept the invitation, and
+ * Opens the workspace of an invitation for someone who has its link. They may see and accept the invitation, and
  * nothing else in the workspace.
  * @param digest SHA-256 of the link's token.
  * @returns undefined if the link was replaced, used or revoked, or has expired.

@@ -8,7 +8,7 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
  * Locks a user against every other change, including new rows that refer to the user, until the transaction ends. Unlike
- * `lockUsers`, it takes the strongest lock at once: a transaction that upgraded its lock for the deletion could deadlock
+ * `lockUsers`, it takes the strongest lock immediately: a transaction that upgraded its lock for the deletion could deadlock
  * with one that has just added such a row. Returns false if the user no longer exists.
  */
 export async function lockUserForDeletion(trx: Trx, id: UserId): Promise<boolean> {

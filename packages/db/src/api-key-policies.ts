@@ -94,7 +94,7 @@ export interface RejectingWorkspace extends KeyRejectedHere {
   readonly slug: string;
   readonly policy: ApiKeyPolicy;
   readonly blockedAt: Date | null;
-  /** Null for the operator's command and a deleted user. */
+  /** Null for the `latchkey` command and a deleted user. */
   readonly blockedByName: string | null;
 }
 

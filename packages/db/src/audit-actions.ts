@@ -1,10 +1,12 @@
-import type { KeyId, UserId } from "./ids.ts";
+import type { KeyId, SessionId, UserId } from "./ids.ts";
 
 /** Who made a change: a signed-in user, an API key on behalf of its owner, or the `latchkey` command. */
 export type Actor =
   | {
       readonly kind: "session";
       readonly userId: UserId;
+      /** The session, which must still be live when the change is made; absent while it is being opened. */
+      readonly sessionId?: SessionId;
       /** Whether the user has entered the password recently. Sensitive changes require it. */
       readonly isFresh: boolean;
       /** Whether the user acts as an operator of the instance, and not on their own account or as a member. */
@@ -19,6 +21,11 @@ export type Actor =
     }
   | { readonly kind: "command" };
 
+/** Latchkey itself, which disables a webhook that fails. It makes no other changes that are logged. */
+export interface SystemActor {
+  readonly kind: "system";
+}
+
 /** Whether the instance log records the changes of an actor. */
 export function isOperatorActing(actor: Actor): boolean {
   return actor.kind === "command" || (actor.kind === "session" && actor.asOperator === true);
@@ -32,8 +39,11 @@ export interface Origin {
   readonly requestId: string | null;
 }
 
+/** The origin of an event in the audit log of a workspace. */
+export type AuditOrigin = Omit<Origin, "actor"> & { readonly actor: Actor | SystemActor };
+
 /**
- * The changes of an API key that are logged. Each one adds an audit event to every workspace that the key can access
+ * The changes to an API key that are logged. Each one adds an audit event to every workspace that the key can access
  * before or after the change, and an event to the security log of the key's owner.
  */
 export const keyActions = {

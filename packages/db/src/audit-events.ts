@@ -2,11 +2,12 @@ import { sql } from "kysely";
 import {
   type Actor,
   type AuditAction,
+  type AuditOrigin,
   auditActions,
   type Change,
   type Details,
   isOperatorActing,
-  type Origin,
+  type SystemActor,
 } from "./audit-actions.ts";
 import { type AuditEventId, createId, type KeyId, type UserId } from "./ids.ts";
 import { appendInstanceEvent } from "./instance-events.ts";
@@ -20,9 +21,9 @@ export interface AuditEvent {
   readonly id: AuditEventId;
   readonly occurredAt: Date;
   readonly action: AuditAction;
-  readonly actorKind: Actor["kind"];
+  readonly actorKind: (Actor | SystemActor)["kind"];
   readonly actorUserId: UserId | null;
-  /** The current name of that user, or the last one of a deleted user; null for the command. */
+  /** The current name of that user, or the last one of a deleted user; null for the command and the system. */
   readonly actorName: string | null;
   readonly actorUserKind: UserKind | null;
   readonly actorKeyId: KeyId | null;
@@ -49,7 +50,7 @@ export interface AuditEvent {
 export async function appendAudit(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  origin: Origin,
+  origin: AuditOrigin,
   change: Change,
 ): Promise<void> {
   const { actor, address, requestId } = origin;
@@ -61,7 +62,7 @@ export async function appendAudit(
       id,
       action: change.action,
       actor_kind: actor.kind,
-      actor_user_id: actor.kind === "command" ? null : actor.userId,
+      actor_user_id: "userId" in actor ? actor.userId : null,
       actor_key_id: actor.kind === "key" ? actor.keyId : null,
       target_kind: auditActions[change.action],
       target_id: change.targetId,
@@ -74,23 +75,23 @@ export async function appendAudit(
   await addDeliveries(trx, scope, { id, action: change.action });
   if (change.action === "member.role-changed") await noticeRoleChange(trx, scope, origin, { ...change, id });
   const targetKind = auditActions[change.action];
-  if (!isOperatorActing(actor) || targetKind === "key") return;
+  if (actor.kind === "system" || !isOperatorActing(actor) || targetKind === "key") return;
   const { workspaceId } = scope;
   const { action, before, after } = change;
   const userId = targetKind === "member" ? (change.targetId as UserId) : undefined; // The target of this kind.
-  await appendInstanceEvent(trx, origin, { action, workspaceId, userId, before, after });
+  await appendInstanceEvent(trx, { ...origin, actor }, { action, workspaceId, userId, before, after });
 }
 
-/** Gives notice to a member whose role somebody else changed. */
+/** Gives notice to a member whose role someone else changed. */
 async function noticeRoleChange(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { actor }: Origin,
+  { actor }: AuditOrigin,
   { id: eventId, targetId, before, after }: Change & { readonly id: AuditEventId },
 ): Promise<void> {
   const { workspaceId } = scope;
   const userId = targetId as UserId; // The target of this action is a member.
-  if (actor.kind !== "command" && actor.userId === userId) return;
+  if ("userId" in actor && actor.userId === userId) return;
   const { name: workspaceName } = await trx
     .selectFrom("workspaces")
     .select("name")

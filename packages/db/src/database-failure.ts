@@ -23,7 +23,7 @@ export function isDatabaseOutage(error: unknown): boolean {
 }
 
 /** Whether the database may still be starting: nothing listens, or the server does not accept connections yet. */
-export function isDatabaseNotUp(error: unknown): boolean {
+export function isDatabaseStarting(error: unknown): boolean {
   return isConnectionFailure(error) || isNotAcceptingConnections(error);
 }
 

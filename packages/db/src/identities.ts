@@ -42,7 +42,7 @@ export async function findIdentity(db: Db, userId: UserId, issuer: string): Prom
 
 /**
  * Links an identity with a user.
- * @returns false if the identity is linked with a user already, or the user has another identity at this provider.
+ * @returns false if the identity is already linked with a user, or the user has another identity at this provider.
  */
 export async function insertIdentity(
   trx: Trx,

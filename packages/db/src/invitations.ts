@@ -16,7 +16,7 @@ export interface Invitation {
   readonly expiresAt: Date;
   /** By the database's clock. */
   readonly isExpired: boolean;
-  /** Null for the operator's command. */
+  /** Null for the `latchkey` command. */
   readonly inviter: Inviter | null;
 }
 
@@ -125,21 +125,38 @@ export const invitationOrders = {
   email: { column: "invitations.email", type: "text", id: "invitations.id" },
 } as const satisfies Record<string, Order>;
 
+export interface InvitationFilter {
+  /** The user who sent the invitation last; all invitations if it is undefined. */
+  readonly invitedBy?: UserId;
+}
+
 /** Returns a page of a workspace's invitations. */
 export async function listInvitations(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { sort, ...page }: Page & { readonly sort: keyof typeof invitationOrders },
+  {
+    sort,
+    filter: { invitedBy } = {},
+    ...page
+  }: Page & { readonly sort: keyof typeof invitationOrders; readonly filter?: InvitationFilter },
 ): Promise<(Invitation & { position: string })[]> {
-  const rows = await cutPage(selectInvitations(trx, scope), invitationOrders[sort], page).execute();
+  const query = selectInvitations(trx, scope).$if(invitedBy !== undefined, (all) =>
+    all.where("invitations.invited_by", "=", invitedBy ?? null),
+  );
+  const rows = await cutPage(query, invitationOrders[sort], page).execute();
   return rows.map(({ position, ...row }) => ({ ...toInvitation(row), position }));
 }
 
-export async function countInvitations(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<number> {
+export async function countInvitations(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { invitedBy }: InvitationFilter = {},
+): Promise<number> {
   const { count } = await trx
     .selectFrom("invitations")
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .where("workspace_id", "=", scope.workspaceId)
+    .$if(invitedBy !== undefined, (all) => all.where("invited_by", "=", invitedBy ?? null))
     .executeTakeFirstOrThrow();
   return count;
 }

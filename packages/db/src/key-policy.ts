@@ -60,7 +60,7 @@ function latestExpiry({ key, policy }: Rows): string {
 }
 
 /**
- * SQL for when a key becomes idle in a workspace if it isn't used there before; null without idle days. They count from the
+ * SQL for when a key becomes idle in a workspace if it isn't used there before; null without a maximum idle time. It counts from the
  * latest of these: the end of the hour of the last use in the workspace, because uses are counted by hour; the creation of
  * the key; the day on which its owner joined; and when an admin last unblocked it. A rotation doesn't count, because a key
  * can rotate itself: anyone who found a forgotten key could use it again.

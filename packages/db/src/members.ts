@@ -19,7 +19,7 @@ export interface Member {
   readonly role: Role;
   readonly joinedAt: Date;
   readonly isDisabled: boolean;
-  /** Incremented with every change of the role, and of a service account. */
+  /** Incremented with every change to the role, and to a service account. */
   readonly version: number;
 }
 
@@ -183,7 +183,7 @@ export async function hasOtherMember(
 }
 
 /**
- * Adds a member. Returns false if the user is a member already. Versions of keys need no change, because nodes never
+ * Adds a member. Returns false if the user is already a member. Versions of keys need no change, because nodes never
  * remember rejections.
  */
 export async function insertMember(

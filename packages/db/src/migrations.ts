@@ -25,6 +25,8 @@ import * as identities from "./migrations/0025-identities.ts";
 import * as notices from "./migrations/0026-notices.ts";
 import * as webhooks from "./migrations/0027-webhooks.ts";
 import * as auditRetention from "./migrations/0028-audit-retention.ts";
+import * as operatorInspection from "./migrations/0029-operator-inspection.ts";
+import * as systemActor from "./migrations/0030-system-actor.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -66,4 +68,6 @@ export const migrations: Migrations = {
   "0026-notices": notices,
   "0027-webhooks": webhooks,
   "0028-audit-retention": auditRetention,
+  "0029-operator-inspection": operatorInspection,
+  "0030-system-actor": systemActor,
 };

@@ -102,7 +102,7 @@ async function noticeFormerSecrets(db: Db): Promise<number> {
   });
 }
 
-/** The first network that a key is used from is no news. */
+/** Excludes the first network of a key, which is not a change. */
 async function noticeNetworks(db: Db): Promise<number> {
   return await db.transaction().execute(async (trx) => {
     const { rows: found } = await sql<{ readonly keyId: KeyId; readonly network: string }>`

@@ -70,7 +70,7 @@ export interface ClaimedNotice {
 
 /**
  * Claims the oldest notice of a user that is to be emailed, for three minutes, so that no other job sends it. Notices
- * that are older than a day, or of a kind that the user doesn't want by email anymore, are not emailed.
+ * that are older than a day, or of a kind that the user no longer wants by email, are not emailed.
  */
 export async function claimNotice(db: Db, userId: UserId): Promise<ClaimedNotice | undefined> {
   await sql`
@@ -173,6 +173,14 @@ export const noticeOrders = {
   createdAt: { column: "notices.created_at", type: "timestamptz", id: "notices.id" },
 } as const satisfies Record<string, Order>;
 
+const columns = [
+  "notices.id",
+  "notices.kind",
+  "notices.facts",
+  "notices.created_at as createdAt",
+  "notices.read_at as readAt",
+] as const;
+
 /** Returns a page of the notices that the app shows to a user. */
 export async function listNotices(
   db: Db,
@@ -181,16 +189,15 @@ export async function listNotices(
     sort,
     isUnread,
     ...page
-  }: Page & { readonly sort: keyof typeof noticeOrders; readonly isUnread: boolean },
+  }: Page & {
+    readonly sort: keyof typeof noticeOrders;
+    /** Only unread notices, or only read ones; both if it is undefined. */
+    readonly isUnread: boolean | undefined;
+  },
 ): Promise<(Notice & { position: string })[]> {
-  let query = shownTo(db, userId).select([
-    "notices.id",
-    "notices.kind",
-    "notices.facts",
-    "notices.created_at as createdAt",
-    "notices.read_at as readAt",
-  ]);
-  if (isUnread) query = query.where("read_at", "is", null);
+  const query = shownTo(db, userId)
+    .select(columns)
+    .$if(isUnread !== undefined, (all) => all.where("read_at", isUnread ? "is" : "is not", null));
   // The facts of a row belong to its kind.
   return (await cutPage(query, noticeOrders[sort], page).execute()) as (Notice & { position: string })[];
 }
@@ -209,16 +216,17 @@ export async function countUnreadNotices(db: Db, userId: UserId): Promise<number
   return count;
 }
 
-/** Marks one notice of a user as read. Returns false if there is none with this ID. */
-export async function markNoticeRead(db: Db, userId: UserId, id: NoticeId): Promise<boolean> {
-  const { numUpdatedRows } = await db
+/** Marks one notice of a user as read, and returns it. Returns undefined if there is none with this ID. */
+export async function markNoticeRead(db: Db, userId: UserId, id: NoticeId): Promise<Notice | undefined> {
+  const row = await db
     .updateTable("notices")
     .set({ read_at: sql<Date>`coalesce(read_at, clock_timestamp())` })
     .where("user_id", "=", userId)
     .where("id", "=", id)
     .where("is_shown", "=", true)
+    .returning(columns)
     .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  return row as Notice | undefined; // The facts of a row belong to its kind.
 }
 
 export async function markAllNoticesRead(db: Db, userId: UserId): Promise<void> {

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { UserId } from "./ids.ts";
 import type { Db, Trx } from "./schema.ts";
 
-/** The IDs of the operators, also of those who are disabled. */
+/** The IDs of the operators, including disabled ones. */
 export async function listOperatorIds(db: Db): Promise<UserId[]> {
   const rows = await db
     .selectFrom("users")

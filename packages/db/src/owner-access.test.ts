@@ -12,7 +12,7 @@ import { requireTenantIsolation } from "./tenant-isolation.ts";
 // The conditions of a dump: an owner of the database who is not a superuser, an empty search_path, and row-level
 // security.
 
-const tables = ["workspaces", "members", "audit_events", "key_usage_hours"];
+const tables = ["workspaces", "members", "audit_events", "invitations", "key_usage_hours"];
 const schema = "Keys of 2026";
 
 /** A database with an ordinary owner and Latchkey's tables in a schema other than `public`. */
@@ -49,6 +49,9 @@ async function addTenant(db: Db): Promise<string> {
     await sql`
       insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
       values (${workspace}, ${user}, 'workspace.created', 'command', 'workspace', ${workspace})`.execute(trx);
+    await sql`
+      insert into invitations (workspace_id, id, email, role, is_emailed, expires_at)
+      values (${workspace}, ${user}, 'grace@example.com', 'member', false, now())`.execute(trx);
     await sql`
       insert into api_keys (id, user_id, name, start, hash) values (${key}, ${user}, 'CI', 'lk_', ${hash})`.execute(
       trx,
@@ -101,9 +104,9 @@ test("an owner that inherits from the product's roles sees all rows or gets an e
     expect(await countRows(table, owner, { "latchkey.backup": "on" }), table).toBe(1);
   // Admission's policies show all rows of these tables. The other tables show the rows that the session names, and then
   // fail.
-  for (const table of ["workspaces", "members", "key_usage_hours"])
+  for (const table of ["workspaces", "members", "audit_events", "key_usage_hours"])
     expect(await countRows(table, owner, {}), table).toBe(1);
-  await expect(countRows("audit_events", owner, {})).rejects.toMatchObject(rejection);
+  await expect(countRows("invitations", owner, {})).rejects.toMatchObject(rejection);
   await superuser.transaction().execute(async (trx) => {
     await sql`set local search_path = ${sql.id(schema)}`.execute(trx);
     await sql`insert into workspaces (id, name, slug) values (gen_random_uuid(), 'Of nobody', 'nobody')`.execute(

@@ -21,7 +21,7 @@ export interface Passkey {
   readonly lastUsedAt: Date | null;
 }
 
-/** Adds a passkey. Returns false if the credential is registered already. */
+/** Adds a passkey. Returns false if the credential is already registered. */
 export async function insertPasskey(
   trx: Trx,
   userId: UserId,

@@ -13,7 +13,7 @@ export type PastRow<Table extends keyof Database> = {
 const rowsPerStatement = 5_000;
 
 /**
- * Inserts rows with times in the past, for the data of a demonstration. Nothing is appended to a log, and nothing is
+ * Inserts rows with times in the past, for the data of a demo. Nothing is appended to a log, and nothing is
  * checked but the constraints of the table. All rows have the columns of the first one.
  */
 export async function insertPastRows<Table extends keyof Database>(

@@ -327,7 +327,7 @@ test("the tenant role can neither count uses nor read the table of migrations", 
   await expect(sql`select from migrations`.execute(database.db)).rejects.toThrow("permission denied");
 });
 
-test("the admission role sees only the columns that decide about keys, of all tenants, and can't change versions", async () => {
+test("the admission role sees only the columns that decide about keys or that operators see, of all tenants, and can't change versions", async () => {
   const client = new pg.Client({
     ...clientConfig(database.connection, "test"),
     options: startupOptions("latchkey_admission"),
@@ -338,11 +338,22 @@ test("the admission role sees only the columns that decide about keys, of all te
       "select workspace_id, user_id, role from members",
     );
     expect(rows.map(({ user_id }) => user_id)).toEqual(expect.arrayContaining([ours.userId, theirs.userId]));
+    // Operators see how many events each workspace has.
+    const counts = await client.query<{ workspace_id: WorkspaceId }>(
+      "select workspace_id, count(*) from audit_events group by 1",
+    );
+    expect(counts.rows.map(({ workspace_id }) => workspace_id)).toEqual(
+      expect.arrayContaining([ours.scope.workspaceId, theirs.scope.workspaceId]),
+    );
     for (const rejected of [
       "select name from api_keys",
       "select email from users",
-      "select name from workspaces",
-      "select from audit_events",
+      "select description from workspaces",
+      "select action from audit_events",
+      "select * from audit_events",
+      "delete from audit_events",
+      "select checksum from migrations",
+      "select from graphile_worker.jobs",
       "select from sessions",
       "select password from accounts",
       "update members set role = 'owner'",

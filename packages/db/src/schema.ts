@@ -1,5 +1,13 @@
 import type { ColumnType, Generated, Kysely, Transaction } from "kysely";
-import type { AccountAction, Actor, AuditAction, auditActions, Details, KeyAction } from "./audit-actions.ts";
+import type {
+  AccountAction,
+  Actor,
+  AuditAction,
+  auditActions,
+  Details,
+  KeyAction,
+  SystemActor,
+} from "./audit-actions.ts";
 import type {
   AccountId,
   AuditEventId,
@@ -160,7 +168,7 @@ export interface WorkspaceTable {
   slug: string;
   created_at: CreatedAt;
   updated_at: Generated<Date>;
-  /** Incremented with every change of the settings. */
+  /** Incremented with every change to the settings. */
   version: Generated<number>;
   requires_second_factor: Generated<boolean>;
   /** Null keeps the audit log forever. */
@@ -172,7 +180,7 @@ export interface MemberTable {
   user_id: UserId;
   role: Role;
   created_at: CreatedAt;
-  /** Incremented with every change of the role. */
+  /** Incremented with every change to the role. */
   version: Generated<number>;
 }
 
@@ -183,7 +191,7 @@ export interface InvitationTable {
   /** In lower case. One invitation per address and workspace. */
   email: string;
   role: Role;
-  /** The user who sent it last; null for the operator's command. */
+  /** The user who sent it last; null for the `latchkey` command. */
   invited_by: UserId | null;
   /** Whether the link was emailed, rather than shown to the inviter. */
   is_emailed: boolean;
@@ -191,7 +199,7 @@ export interface InvitationTable {
   expires_at: Date;
 }
 
-/** An offer of an owner to transfer the ownership of a workspace. At most one per workspace. */
+/** An offer of an owner to transfer ownership of a workspace. At most one per workspace. */
 export interface OwnershipTransferTable {
   workspace_id: WorkspaceId;
   from_user_id: UserId;
@@ -227,7 +235,7 @@ export interface WebhookTable {
   /** When the first attempt since the last successful one failed; null if the last one succeeded. */
   failing_since: Date | null;
   created_at: CreatedAt;
-  /** Incremented with every change of the settings. */
+  /** Incremented with every change to the settings. */
   version: Generated<number>;
 }
 
@@ -278,7 +286,7 @@ export interface AuditEventTable {
   id: AuditEventId;
   occurred_at: ColumnType<Date, never, never>;
   action: AuditAction;
-  actor_kind: Actor["kind"];
+  actor_kind: (Actor | SystemActor)["kind"];
   actor_user_id: UserId | null;
   actor_key_id: KeyId | null;
   target_kind: (typeof auditActions)[AuditAction];
@@ -393,9 +401,9 @@ export interface WorkspaceKeyAccessTable {
   key_id: KeyId;
   /** Null for a key that isn't blocked. */
   blocked_at: Date | null;
-  /** The user who blocked it; null for the operator's command and a deleted user. */
+  /** The user who blocked it; null for the `latchkey` command and a deleted user. */
   blocked_by: UserId | null;
-  /** When an admin last unblocked it, which restarts its idle days. */
+  /** When an admin last unblocked it, which restarts its idle time. */
   allowed_at: Date | null;
 }
 

@@ -58,7 +58,7 @@ export async function findTotp(db: Db, userId: UserId): Promise<TotpFactor | und
     .executeTakeFirst();
 }
 
-/** Stores a secret that has no effect until its first code is entered. Returns false if the user has an app already. */
+/** Stores a secret that has no effect until its first code is entered. Returns false if the user already has an app. */
 export async function replaceUnconfirmedTotp(trx: Trx, userId: UserId, secret: Buffer): Promise<boolean> {
   const { numInsertedOrUpdatedRows = 0n } = await trx
     .insertInto("totp_factors")
@@ -87,7 +87,7 @@ export async function confirmTotp(
 }
 
 /**
- * Uses the code of a time step up, so that no node accepts it again. Of concurrent calls, one returns true. Codes of
+ * Uses up the code of a time step, so that no node accepts it again. Of concurrent calls, one returns true. Codes of
  * earlier steps become invalid too.
  */
 export async function takeTotpStep(db: Db, userId: UserId, step: number): Promise<boolean> {
@@ -132,7 +132,7 @@ export async function replaceRecoveryCodes(
     .execute();
 }
 
-/** Uses a recovery code up. Of concurrent calls, one returns true. */
+/** Uses up a recovery code. Of concurrent calls, one returns true. */
 export async function takeRecoveryCode(trx: Trx, userId: UserId, digest: Buffer): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom("recovery_codes")

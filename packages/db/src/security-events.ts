@@ -98,8 +98,8 @@ export async function appendFailedSignIn(
 }
 
 /**
- * Returns in how many seconds, rounded up, a user will have made fewer than `max` changes of API keys within an hour; 0
- * if that holds already. Changes by the command don't count.
+ * Returns in how many seconds, rounded up, a user will have made fewer than `max` changes to API keys within an hour; 0
+ * if that is already true. Changes by the command don't count.
  */
 export async function findKeyChangeWait(trx: Trx, userId: UserId, max: number): Promise<number> {
   const now = sql<Date>`statement_timestamp()`;

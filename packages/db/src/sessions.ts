@@ -161,6 +161,23 @@ export async function isSessionLive(db: Db, id: SessionId): Promise<boolean> {
 }
 
 /**
+ * Whether a session has not ended. If so, it can't end before the transaction does: sign-out waits for the change. Lock
+ * the user first, as transactions that end sessions do. A session without a second factor has ended if its user has one
+ * now, as in {@link findLiveSession}.
+ */
+export async function lockLiveSession(trx: Trx, id: SessionId): Promise<boolean> {
+  const session = await trx
+    .selectFrom("sessions")
+    .select("id")
+    .where("id", "=", id)
+    .where(sql<boolean>`expires_at > clock_timestamp()`)
+    .where(sql<boolean>`(has_second_factor or not ${hasFactors(sql.ref("sessions.user_id"))})`)
+    .forKeyShare()
+    .executeTakeFirst();
+  return session !== undefined;
+}
+
+/**
  * Ends sessions of a user, which no node accepts once this is committed.
  * @param which one session, all of them except one, or all.
  * @returns how many ended.

@@ -48,6 +48,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
       "select (are_ip_ranges_required, is_expiry_required, max_idle_days, max_lifetime_days, workspace_id)",
     api_keys:
       "select (created_at, deleted_at, disabled_at, expires_at, hash, id, ip_ranges, is_read_only, limit_quota, limit_window_seconds, permissions, user_id, workspace_ids)",
+    audit_events: "select (workspace_id)",
     key_addresses: allRows,
     key_counters:
       "select, update (has_unused_secret, last_granted, last_used_at, use_count, window_ends_at, window_spent)",
@@ -55,13 +56,14 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_refusals: allRows,
     key_usage_hours: allRows,
     members: "select (created_at, role, user_id, workspace_id)",
+    migrations: "select (name)",
     retired_secrets:
       "select (good_until, hash, key_id, last_used_at, refused_at, retired_at), update (last_used_at, refused_address, refused_at)",
-    users: "select (disabled_at, id)",
+    users: "select (disabled_at, id, service_workspace_id)",
     workspace_key_access: "select (allowed_at, blocked_at, key_id, workspace_id)",
     workspace_key_days: allRows,
     workspace_usage_hours: allRows,
-    workspaces: "select (audit_retention_days, id)",
+    workspaces: "select (audit_retention_days, created_at, id, name, slug)",
   },
 };
 
@@ -139,6 +141,14 @@ export const policies: readonly PolicyRule[] = [
     role: "latchkey_tenant",
     command: "select",
     using: "is_own_workspace(workspace_id)",
+  },
+  {
+    // For operators, who see how many events there are: the role can read no column but the workspace.
+    table: "audit_events",
+    name: "admission",
+    role: "latchkey_admission",
+    command: "select",
+    using: "true",
   },
   {
     table: "audit_events",
@@ -291,6 +301,7 @@ export const functions: Readonly<Record<string, string>> = {
   "add_workspace_usage(uuid[],timestamp with time zone[],uuid[],text[],bigint[])":
     "7feee4200380ac426edc2c445c2e76db9c1ab02484d1dfce2f6455a9b4805635",
   "check_service_account_member()": "ce7a4bab7b76b464248e34b0a12c89ea73cb833d28ef2dfa67d4b4eeaedd35c8",
+  "count_jobs()": "b8f538f6f6fb415bc0d615ede811f1361af93bd430856f8a218776a11f216b44",
   "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
   "is_own_key(uuid)": "5341cecfb9a35cfd0922434de1283ffff72e8c7cd1a77b5ec4b10a79b0ae7299",
   "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",

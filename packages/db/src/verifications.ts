@@ -55,7 +55,7 @@ export async function findVerification(db: Db, name: VerificationName): Promise<
   return row?.value;
 }
 
-/** Uses a token up. Of concurrent calls, one returns true. */
+/** Uses up a token. Of concurrent calls, one returns true. */
 export async function takeVerification(trx: Trx, name: VerificationName): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom("verifications")

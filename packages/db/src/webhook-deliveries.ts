@@ -162,7 +162,7 @@ export async function findDelivery(
 /**
  * Adds an attempt to a delivery that is pending, and decides whether there will be another one.
  * @param isFinal whether there is no further attempt, whatever the outcome and the number of attempts.
- * @returns the status; undefined if the delivery isn't pending anymore.
+ * @returns the status; undefined if the delivery is no longer pending.
  */
 export async function recordAttempt(
   trx: WorkspaceTrx,

@@ -32,7 +32,7 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
   /** Whether an admin blocked the key from this workspace. */
   readonly isBlocked: boolean;
   readonly blockedAt: Date | null;
-  /** Null for a key that isn't blocked, and if the operator's command or a deleted user blocked it. */
+  /** Null for a key that isn't blocked, and if the `latchkey` command or a deleted user blocked it. */
   readonly blockedByName: string | null;
   /** The rule of the workspace's policy that the key violates, so that it is rejected here. */
   readonly violation: PolicyRule | null;
@@ -219,7 +219,7 @@ export async function findWorkspaceKeys(
 /**
  * Blocks keys from a workspace. A key that is blocked already keeps the user who blocked it. Lock the workspace first,
  * and call `bumpKeyVersions` last in the transaction.
- * @param block.by null for the operator's command.
+ * @param block.by null for the `latchkey` command.
  */
 export async function blockKeys(
   trx: WorkspaceTrx,
@@ -235,7 +235,7 @@ export async function blockKeys(
 }
 
 /**
- * Unblocks keys, and restarts their idle days in the workspace. Lock the workspace first, and call `bumpKeyVersions` last in
+ * Unblocks keys, and restarts their idle time in the workspace. Lock the workspace first, and call `bumpKeyVersions` last in
  * the transaction.
  */
 export async function allowKeys(

@@ -15,7 +15,7 @@ export interface Workspace extends WorkspaceFields {
   readonly id: WorkspaceId;
   readonly slug: string;
   readonly createdAt: Date;
-  /** Incremented with every change of the settings. */
+  /** Incremented with every change to the settings. */
   readonly version: number;
 }
 

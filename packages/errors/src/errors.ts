@@ -73,9 +73,9 @@ export type ErrorCode = keyof typeof errorCatalog;
 
 /** Every issue code and its meaning. Clients may depend on a code, so codes are added and never removed. */
 export const issueCatalog = {
-  required: "A required member, parameter or option is missing.",
-  unknown_member: "The request has a member or query parameter that the endpoint doesn't define.",
-  duplicate_member: "The JSON object has two members with the same name.",
+  required: "A required field, parameter or option is missing.",
+  unknown_member: "The request has a field or query parameter that the endpoint doesn't define.",
+  duplicate_member: "The JSON object has two fields with the same name.",
   invalid_type: "The value has the wrong JSON type, such as a number where a string is expected.",
   invalid_format: "The string isn't in the expected format, such as an ID, a time or an email address.",
   invalid_characters: "The string contains characters that aren't allowed, such as control characters.",
@@ -102,7 +102,7 @@ export const issueCatalog = {
 /** Why part of a request is rejected: a code in {@link issueCatalog}. */
 export type IssueCode = keyof typeof issueCatalog;
 
-/** One problem with one member of a request. */
+/** One problem with one field of a request. */
 export interface Issue {
   /** Members and indexes joined with dots (`name`, `items.0.id`), or the name of a header; empty for the whole body. */
   readonly path: string;

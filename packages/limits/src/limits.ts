@@ -16,6 +16,10 @@ export const maxLength = {
   webhookUrl: 2_048,
   webhookDescription: 500,
   search: 100,
+  /** The title of a notice, which contains at most one name. */
+  noticeTitle: 200,
+  /** The message of a notice, which contains at most two names. */
+  noticeMessage: 1_000,
   /** An `X-Request-Id`. */
   requestId: 128,
   /** 45 characters of an IPv6 address, a percent sign, and 15 characters of a network interface. */

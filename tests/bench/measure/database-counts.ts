@@ -19,7 +19,7 @@ export interface LoadTotals {
   readonly maxConnections: number;
 }
 
-/** Reads a subject's counts when no client is connected to its database anymore; undefined without a database. */
+/** Reads a subject's counts when no client is still connected to its database; undefined without a database. */
 export async function readCounts(
   cluster: BenchCluster,
   { store }: Subject,

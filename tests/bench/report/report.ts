@@ -60,8 +60,8 @@ ${memory ? describeMemory(memory) : "Not measured in this run."}
 
 ${listOf([...machine.hardware, ...machine.versions])}
 
-During the measurements, other programs, and other machines on the same hardware, took ${median(lost).toFixed(1)} % of the \
-processor time (median; ${Math.max(...lost).toFixed(1)} % in the worst measurement).
+During the measurements, other programs, and other machines on the same hardware, took ${median(lost).toFixed(1)}% of the \
+processor time (median; ${Math.max(...lost).toFixed(1)}% in the worst measurement).
 
 These settings were read from the running Postgres. They are the settings of Latchkey's embedded Postgres:
 

@@ -95,8 +95,8 @@ interface Cost {
 function rowOfCost(rounds: readonly Round[], { what, of, to, connections, maxLoss }: Cost): string[] {
   const ratios = throughputRatios(rounds, { subject: of, connections }, { subject: to, connections });
   const costs = ratios.map((ratio) => 1 - ratio);
-  const measured = spread(costs, (cost) => `${(cost * 100).toFixed(1)} %`);
-  return [what, `< ${maxLoss * 100} %`, "–", measured, verdictOf(costs, (value) => value < maxLoss)];
+  const measured = spread(costs, (cost) => `${(cost * 100).toFixed(1)}%`);
+  return [what, `< ${maxLoss * 100}%`, "–", measured, verdictOf(costs, (value) => value < maxLoss)];
 }
 
 function rowOfAdded(rounds: readonly Round[], subject: Kind): string[] {

@@ -69,7 +69,7 @@ export function describeMeasurement(measurement: Measurement): string {
     measurement.walBytes && `WAL ${count(measurement.walBytes)} bytes`,
     measurement.requestsPerFlush && `${fixed(measurement.requestsPerFlush, 1)} requests per flush`,
     measurement.lostShare > disturbed &&
-      `disturbed: ${fixed(measurement.lostShare * 100, 0)} % lost to others`,
+      `disturbed: ${fixed(measurement.lostShare * 100, 0)}% lost to others`,
   ];
   return parts.filter(Boolean).join("  ");
 }

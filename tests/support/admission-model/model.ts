@@ -143,7 +143,7 @@ export class AdmissionModel {
   }
 
   /**
-   * Begins a change of a key's restriction. Such changes must not be concurrent with each other or with rotations.
+   * Begins a change to a key's restriction. Such changes must not be concurrent with each other or with rotations.
    */
   beginRestriction(session: SessionModel, key: KeyModel, to: SettingsModel): (outcome: EditOutcome) => void {
     return this.#beginEdit({ session, key, values: [[key.settings, to]], what: "restriction" });
@@ -204,7 +204,7 @@ export class AdmissionModel {
   }
 
   /**
-   * Begins a change of a user's role in the workspace, including to or from none. A user's changes must not be
+   * Begins a change to a user's role in the workspace, including to or from none. A user's changes must not be
    * concurrent.
    */
   beginRoleChange(user: UserModel, from: RoleModel, to: RoleModel): () => void {
@@ -217,7 +217,7 @@ export class AdmissionModel {
     };
   }
 
-  /** Begins a change of the workspace's policy. Such changes must not be concurrent with each other. */
+  /** Begins a change to the workspace's policy. Such changes must not be concurrent with each other. */
   beginPolicy(to: PolicyModel): () => void {
     const change = this.#begin(this.policy, to);
     this.#note(`the policy is about to be ${to}`);

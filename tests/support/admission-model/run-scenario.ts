@@ -68,7 +68,7 @@ interface Key {
   /** Whether the workspace blocks the key. */
   isBlocked: boolean;
   isIdle: boolean;
-  /** Whether it was unblocked, so that its idle days started over, or created long ago. */
+  /** Whether it was unblocked, so that its idle time started over, or created long ago. */
   wasUnblocked: boolean;
   isOld: boolean;
 }
@@ -264,7 +264,7 @@ class Scenario {
     return { workspaceId, ownerKey: key, cookie: owner.cookie };
   }
 
-  /** Adds a member like the operator's command does; changes and removes members through the open API. */
+  /** Adds a member as the `latchkey` command does; changes and removes members through the open API. */
   async #setRole(baseUrl: string, person: Person, role: RoleModel): Promise<readonly Key[]> {
     const from = person.role;
     person.role = role;
@@ -302,7 +302,7 @@ class Scenario {
     };
     const change = role ? { method: "PATCH", body: JSON.stringify({ role }) } : { method: "DELETE" };
     const { status } = await fetch(baseUrl + path, { headers, ...change });
-    if (status !== (role ? 200 : 204)) throw new Error(`A change of a role returned ${status}.`);
+    if (status !== (role ? 200 : 204)) throw new Error(`A change to a role returned ${status}.`);
   }
 
   async #create(baseUrl: string, person: Person): Promise<readonly Key[]> {
@@ -457,7 +457,7 @@ class Scenario {
       };
       const input = { workspaceId, ...policy, version };
       const outcome = editOutcomeOf(await call(baseUrl, cookie, "workspaceKeys.changePolicy", input));
-      if (outcome !== "done") throw new Error(`A change of the policy was ${outcome}.`);
+      if (outcome !== "done") throw new Error(`A change to the policy was ${outcome}.`);
       this.#policy = to;
       end();
     });
@@ -535,7 +535,7 @@ class Scenario {
     await attempt(person.session);
   }
 
-  /** Does the same as the operator's command, without starting a process. */
+  /** Does the same as the `latchkey` command, without starting a process. */
   async #switch({ model }: Person, change: "disable" | "enable"): Promise<readonly Key[]> {
     const { db } = this.#stage;
     const user = await findUserByEmail(db, model.email);

@@ -27,7 +27,7 @@ export interface ScenarioCounts {
   /** Uses that the role decided. */
   admittedByRole: number;
   rejectedByRole: number;
-  /** Changes of the workspace's policy, blocks of keys and their ends, and keys that were made idle. */
+  /** Changes to the workspace's policy, blocks of keys and their ends, and keys that were made idle. */
   policies: number;
   blocks: number;
   unblocks: number;

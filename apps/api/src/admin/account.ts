@@ -22,7 +22,7 @@ import {
 } from "../domain/linked-identity.ts";
 import { startOpenid } from "../domain/openid-attempts.ts";
 import { confirmWithPasskey, startPasskeyConfirmation } from "../domain/passkeys.ts";
-import { requireFresh } from "../domain/require-fresh.ts";
+import { requireRecentAuthentication } from "../domain/require-recent-authentication.ts";
 import { email, factorCode, newPassword, personName, sessionId } from "../fields.ts";
 import { openidResponse } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
@@ -154,7 +154,7 @@ export const accountRouter = createRouter({
     .input(z.strictObject({ use: z.enum(["link", "confirmation"]) }))
     .mutation(async ({ ctx, input: { use: kind } }) => {
       const use = { kind, sessionId: ctx.sessionId } as const;
-      if (kind === "link") requireFresh(ctx.edit.origin);
+      if (kind === "link") requireRecentAuthentication(ctx.edit.origin);
       const access = { ...ctx.instance, transact: ctx.transact };
       const { url, token } = await startOpenid(access, use, visitorOf(ctx));
       setOpenidCookie(ctx, token);

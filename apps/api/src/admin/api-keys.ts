@@ -16,6 +16,7 @@ import {
 import { findViolatedPolicies } from "../domain/key-policies.ts";
 import { keyDescription, keyName, searchText } from "../fields.ts";
 import { overlapSeconds, requestedSettings } from "../key-fields.ts";
+import { pageSize } from "../lists.ts";
 import { presentListedKey, presentManagedKey } from "../presenters/api-key.ts";
 import { keyInput, managedKeyProcedure, readableKeyProcedure } from "./key-procedures.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
@@ -29,7 +30,7 @@ export const apiKeysRouter = createRouter({
       z.strictObject({
         search: searchText.default(""),
         page: z.int().min(1).max(maxPage).default(1),
-        pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
+        pageSize: pageSize.default(25),
         status: z.enum(keyStatuses).optional(),
         sort: z.enum(ownKeySorts).optional(),
         direction: z.enum(["asc", "desc"]).optional(),

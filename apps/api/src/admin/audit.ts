@@ -4,12 +4,9 @@ import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { auditRetentionDays } from "@latchkey/limits";
 import { z } from "zod";
 import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
-import { listQuery, readPage, toPage } from "../lists.ts";
+import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { presentAuditEvent } from "../presenters/audit-event.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
-
-/** The number of events per page. */
-const pageSize = 50;
 
 export const auditRouter = createRouter({
   /** How many events a shorter retention would delete, and since when.  */
@@ -25,17 +22,19 @@ export const auditRouter = createRouter({
       };
     }),
 
-  /** A page of the workspace's audit log, newest first. */
+  /** A page of the workspace's audit log. */
   list: workspaceProcedure("audit:read")
     .input(
       workspaceInput({
         ...auditFilterInput,
         cursor: listQuery(["occurredAt"]).shape.cursor,
+        sort: logOrder,
+        pageSize: pageSize.default(50),
       }),
     )
-    .query(async ({ ctx: { read, access }, input: { cursor, ...filter } }) => {
+    .query(async ({ ctx: { read, access }, input: { cursor, sort, pageSize: limit, ...filter } }) => {
       const { scope } = access;
-      const query = { limit: pageSize, sort: "-occurredAt", cursor } as const;
+      const query = { limit, sort, cursor };
       const page = { ...readPage(query), filter: toAuditFilter(filter) };
       const rows = await read((db) => inWorkspace(db, scope, (trx) => listAuditEvents(trx, scope, page)));
       const { data, nextCursor } = toPage(rows, query, { present: presentAuditEvent, idOf: ({ id }) => id });

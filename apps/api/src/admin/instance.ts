@@ -1,4 +1,10 @@
-import { permissionCatalog, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
+import {
+  permissionCatalog,
+  permissions,
+  roleCatalog,
+  roleHasPermission,
+  roles,
+} from "@latchkey/auth/permissions";
 import { hasAccounts } from "../domain/instance.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
@@ -29,7 +35,10 @@ export const instanceRouter = createRouter({
     permissions.map((permission) => ({
       name: permission,
       description: permissionCatalog[permission],
-      roles: roles.filter((role) => roleHolds(role, permission)),
+      roles: roles.filter((role) => roleHasPermission(role, permission)),
     })),
   ),
+
+  /** The roles, from most to least powerful, with what each of them may change. */
+  roles: publicProcedure.query(() => roles.map((role) => ({ name: role, description: roleCatalog[role] }))),
 });

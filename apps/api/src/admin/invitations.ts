@@ -1,5 +1,5 @@
 import { roles } from "@latchkey/auth/permissions";
-import { canGrantRole } from "@latchkey/auth/restrictions";
+import { canInviteAs } from "@latchkey/auth/restrictions";
 import { encodeId } from "@latchkey/db/ids";
 import { countInvitations, listInvitations } from "@latchkey/db/invitations";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
@@ -11,8 +11,9 @@ import {
   resendInvitation,
   revokeInvitation,
 } from "../domain/invitations.ts";
+import { managedInvitations } from "../domain/inviting-workspace.ts";
 import { email, invitationId, linkToken, role } from "../fields.ts";
-import { listQuery, readPage, toPage } from "../lists.ts";
+import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentInvitation, presentSentInvitation } from "../presenters/invitation.ts";
 import {
   createRouter,
@@ -22,33 +23,32 @@ import {
   workspaceProcedure,
 } from "./trpc.ts";
 
-/** The number of invitations per page. */
-const pageSize = 50;
 const order = listQuery(["createdAt", "email"]).shape;
 
 export const invitationsRouter = createRouter({
-  /** A page of the invitations, their number, and the roles that the user may grant. */
-  list: workspaceProcedure("members:manage")
-    .input(workspaceInput({ sort: order.sort, cursor: order.cursor }))
+  /** A page of the invitations that the user manages, their number, and the roles with which the user may invite people. */
+  list: workspaceProcedure("members:invite")
+    .input(workspaceInput({ sort: order.sort, cursor: order.cursor, pageSize: pageSize.default(50) }))
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
+      const filter = managedInvitations(access);
       return await read((db) =>
         inWorkspace(db, scope, async (trx) => {
-          const rows = await listInvitations(trx, scope, readPage(query));
+          const rows = await listInvitations(trx, scope, { ...readPage(query), filter });
           const page = toPage(rows, query, { present: presentInvitation, idOf: ({ id }) => id });
           return {
             items: page.data,
             nextCursor: page.nextCursor,
-            total: await countInvitations(trx, scope),
-            grantableRoles: roles.filter((granted) => canGrantRole(access.role, undefined, granted)),
+            total: await countInvitations(trx, scope, filter),
+            grantableRoles: roles.filter((granted) => canInviteAs(access.role, undefined, granted)),
           };
         }),
       );
     }),
 
   /** Returns the link, which is shown once. */
-  create: workspaceProcedure("members:manage")
+  create: workspaceProcedure("members:invite")
     .input(workspaceInput({ email, role }))
     .mutation(async ({ ctx, input: { email, role } }) =>
       presentSentInvitation(
@@ -57,13 +57,13 @@ export const invitationsRouter = createRouter({
     ),
 
   /** Returns a new link, which is shown once. */
-  resend: workspaceProcedure("members:manage")
+  resend: workspaceProcedure("members:invite")
     .input(workspaceInput({ id: invitationId }))
     .mutation(async ({ ctx, input: { id } }) =>
       presentSentInvitation(await ctx.transact((trx) => resendInvitation(trx, ctx.edit, id, ctx.instance))),
     ),
 
-  revoke: workspaceProcedure("members:manage")
+  revoke: workspaceProcedure("members:invite")
     .input(workspaceInput({ id: invitationId }))
     .mutation(async ({ ctx, input: { id } }) => {
       await ctx.transact((trx) => revokeInvitation(trx, ctx.edit, id));
@@ -77,9 +77,9 @@ export const invitationsRouter = createRouter({
 
   /** Joins the workspace, with the account of the session. */
   accept: sessionProcedure.input(z.strictObject({ token: linkToken })).mutation(async ({ ctx, input }) => {
-    const { address, requestId, instance } = ctx;
+    const { address, requestId, instance, sessionId } = ctx;
     const { id: userId, email } = ctx.user;
-    const invitee = { userId, email, address, requestId };
+    const invitee = { userId, email, sessionId, address, requestId };
     const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, instance.quotas));
     return { ...joined, id: encodeId("workspace", joined.id) };
   }),

@@ -8,11 +8,13 @@ import {
   listKeyRejections,
   readKeyUsageInBuckets,
 } from "@latchkey/db/key-history";
+import type { UserKind } from "@latchkey/db/user-kind";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
 import { readOwnKeyUsage } from "../domain/key-usage.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
+import type { ManagedOwner } from "../domain/service-accounts.ts";
 import type { Explanation } from "../http/explain-request.ts";
 import { customIssue } from "../issues.ts";
 import {
@@ -76,7 +78,8 @@ export const keyHistoryRouter = createRouter({
   /** The last 100 rejected requests, newest first. */
   refusals: keyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
     const rejections = await ctx.read((db) => listKeyRejections(db, ctx.keyId));
-    return rejections.map(presentRejection);
+    const kind = kindOf(ctx.owner);
+    return rejections.map((rejection) => presentRejection(rejection, kind));
   }),
 
   /** The last five distinct addresses, newest first, with times accurate to a minute. */
@@ -91,7 +94,7 @@ export const keyHistoryRouter = createRouter({
     .query(async ({ ctx, input: { requestId } }) => {
       const rejections = await ctx.read((db) => findOwnRejections(db, ctx.user.id, requestId));
       return rejections.map((rejection) => ({
-        ...presentRejection(rejection),
+        ...presentRejection(rejection, "person"),
         key: {
           id: encodeId("key", rejection.keyId),
           name: rejection.keyName,
@@ -107,12 +110,13 @@ export const keyHistoryRouter = createRouter({
       return presentVerdict(await ctx.explain(toTriedRequest(ctx, { token: key }, request)));
     }),
 
-  /** Evaluates a request with the current secret of one of the user's own keys, without needing the secret. */
+  /** Evaluates a request with the current secret of a key that the user may see, without needing the secret. */
   evaluate: keyProcedure
     .input(z.strictObject({ id: z.string(), ...triedRequest }))
     .mutation(async ({ ctx, input: { id: _id, ...request } }) => {
       const tried = toTriedRequest(ctx, { keyId: ctx.keyId }, request);
-      return presentVerdict(await ctx.explain(tried, ctx.owner.userId));
+      const owner = { userId: ctx.owner.userId, kind: kindOf(ctx.owner) };
+      return presentVerdict(await ctx.explain(tried, owner));
     }),
 });
 
@@ -132,7 +136,14 @@ function presentVerdict({ keyId, ...verdict }: Explanation) {
   return { ...verdict, keyId: keyId ? encodeId("key", keyId) : null };
 }
 
-function presentRejection({ id, occurredAt, address, method, path, requestId, reason }: KeyRejection) {
+function kindOf({ serviceAccount }: ManagedOwner): UserKind {
+  return serviceAccount ? "service_account" : "person";
+}
+
+function presentRejection(
+  { id, occurredAt, address, method, path, requestId, reason }: KeyRejection,
+  ownerKind: UserKind,
+) {
   return {
     id: encodeId("keyRejection", id),
     occurredAt: occurredAt.toISOString(),
@@ -141,6 +152,6 @@ function presentRejection({ id, occurredAt, address, method, path, requestId, re
     path,
     requestId,
     reason,
-    explanation: explainOutcome(reason),
+    explanation: explainOutcome(reason, ownerKind),
   };
 }

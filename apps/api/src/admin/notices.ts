@@ -4,15 +4,13 @@ import {
   countUnreadNotices,
   listNoticeSettings,
   listNotices,
-  markAllNoticesRead,
-  markNoticeRead,
 } from "@latchkey/db/notices";
-import { AppError } from "@latchkey/errors";
 import { z } from "zod";
+import { readAllNotices, readNotice } from "../domain/notices.ts";
 import { noticeId } from "../fields.ts";
 import { listQuery, readPage, toPage } from "../lists.ts";
-import { presentNotice } from "../presenters/notice.ts";
-import { createRouter, sessionProcedure } from "./trpc.ts";
+import { presentLinkedNotice } from "../presenters/notice.ts";
+import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 const pageSize = 25;
 
@@ -28,8 +26,9 @@ export const noticesRouter = createRouter({
     )
     .query(async ({ ctx, input: { isUnread, cursor } }) => {
       const query = { limit: pageSize, sort: "-createdAt", cursor } as const;
-      const rows = await ctx.read((db) => listNotices(db, ctx.user.id, { ...readPage(query), isUnread }));
-      const page = toPage(rows, query, { present: presentNotice, idOf: ({ id }) => id });
+      const filter = { isUnread: isUnread || undefined };
+      const rows = await ctx.read((db) => listNotices(db, ctx.user.id, { ...readPage(query), ...filter }));
+      const page = toPage(rows, query, { present: presentLinkedNotice, idOf: ({ id }) => id });
       return { items: page.data, nextCursor: page.nextCursor };
     }),
 
@@ -37,13 +36,14 @@ export const noticesRouter = createRouter({
   unreadCount: sessionProcedure.query(({ ctx }) => ctx.read((db) => countUnreadNotices(db, ctx.user.id))),
 
   markRead: sessionProcedure.input(z.strictObject({ id: noticeId })).mutation(async ({ ctx, input }) => {
-    const isFound = await ctx.transact((trx) => markNoticeRead(trx, ctx.user.id, input.id));
-    if (!isFound) throw new AppError("NOT_FOUND", { message: "There is no such notice." });
+    const { id: userId } = ctx.user;
+    await ctx.transact((trx) => readNotice(trx, { userId, origin: originOf(ctx, userId) }, input.id));
   }),
 
-  markAllRead: sessionProcedure.mutation(({ ctx }) =>
-    ctx.transact((trx) => markAllNoticesRead(trx, ctx.user.id)),
-  ),
+  markAllRead: sessionProcedure.mutation(async ({ ctx }) => {
+    const { id: userId } = ctx.user;
+    await ctx.transact((trx) => readAllNotices(trx, { userId, origin: originOf(ctx, userId) }));
+  }),
 
   /** For each kind, whether the user gets notices in the app and by email. */
   settings: sessionProcedure.query(async ({ ctx }) => ({

@@ -1,7 +1,9 @@
 import type { Origin } from "@latchkey/db/audit-actions";
 import { decodeId, type UserId } from "@latchkey/db/ids";
 import { listInstanceEvents } from "@latchkey/db/instance-events";
+import { readInstanceState } from "@latchkey/db/instance-state";
 import { countMemberships, countOperatedUsers, listOperatedUsers } from "@latchkey/db/operator-users";
+import { countOperatedWorkspaces, listOperatedWorkspaces } from "@latchkey/db/operator-workspaces";
 import { isOperator } from "@latchkey/db/operators";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
@@ -16,23 +18,26 @@ import {
 import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
 import { instant, searchText, userId, workspaceId } from "../fields.ts";
-import { listQuery, readPage, toPage } from "../lists.ts";
+import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
+import { presentInstanceState } from "../presenters/instance-state.ts";
 import { presentOperatedUser } from "../presenters/operated-user.ts";
+import { presentOperatedWorkspace } from "../presenters/operated-workspace.ts";
 import { createRouter, sessionProcedure, startWithinMs } from "./trpc.ts";
 
-const pageSize = 50;
+const pageSizeInput = pageSize.default(50);
 const userList = listQuery(["createdAt", "name", "email"]).shape;
+const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 
 /**
  * Needs the operator role, which is checked in the database.
- * @throws {AppError} UNAUTHORIZED without a live session; NOT_FOUND for anybody else, as for a procedure that doesn't exist.
+ * @throws {AppError} UNAUTHORIZED without a live session; NOT_FOUND for anyone else, as for a procedure that doesn't exist.
  */
 export const operatorProcedure = sessionProcedure.use(async ({ ctx, next }) => {
   const { id } = ctx.user;
   if (!(await ctx.read((db) => isOperator(db, id)))) throw new AppError("NOT_FOUND");
-  const { address, requestId, isFresh } = ctx;
-  const actor = { kind: "session", userId: id, isFresh, asOperator: true } as const;
+  const { address, requestId, isFresh, sessionId } = ctx;
+  const actor = { kind: "session", userId: id, sessionId, isFresh, asOperator: true } as const;
   const origin: Origin = { actor, address, requestId };
   /** Counts rows of all tenants, within the user's limit of concurrent reads. */
   const inspect = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
@@ -54,15 +59,25 @@ async function change<Result>(
 
 const userInput = z.strictObject({ userId });
 
-/** What operators see and do. They are not members of the workspaces of tenants, and see no data of tenants here. */
+/**
+ * What operators see and do. They are not members of the workspaces of tenants, and see only names and sizes of tenants
+ * here.
+ */
 export const operatorRouter = createRouter({
   /** A page of the users of the instance, and the number of matches. The search can be an ID. */
   users: operatorProcedure
-    .input(z.strictObject({ search: searchText.default(""), sort: userList.sort, cursor: userList.cursor }))
+    .input(
+      z.strictObject({
+        search: searchText.default(""),
+        sort: userList.sort,
+        cursor: userList.cursor,
+        pageSize: pageSizeInput,
+      }),
+    )
     .query(async ({ ctx, input }) => {
       const { search } = input;
       const filter = { search, id: decodeId("user", search) };
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
       const { rows, total } = await ctx.read(async (db) => ({
         rows: await listOperatedUsers(db, { ...readPage(query), filter }),
         total: await countOperatedUsers(db, filter),
@@ -72,6 +87,31 @@ export const operatorRouter = createRouter({
       const { data, nextCursor } = toPage(rows, query, {
         present: (user) =>
           presentOperatedUser({ ...user, workspaceCount: workspaceCounts.get(user.id) ?? 0 }),
+        idOf: ({ id }) => id,
+      });
+      return { items: data, nextCursor, total };
+    }),
+
+  /** A page of the workspaces of the instance with their sizes, and the number of matches. The search can be an ID. */
+  workspaces: operatorProcedure
+    .input(
+      z.strictObject({
+        search: searchText.default(""),
+        sort: workspaceList.sort,
+        cursor: workspaceList.cursor,
+        pageSize: pageSizeInput,
+      }),
+    )
+    .query(async ({ ctx, input }) => {
+      const { search } = input;
+      const filter = { search, id: decodeId("workspace", search) };
+      const query = { ...input, limit: input.pageSize };
+      const { rows, total } = await ctx.inspect(async (db) => ({
+        rows: await listOperatedWorkspaces(db, { ...readPage(query), filter }),
+        total: await countOperatedWorkspaces(db, filter),
+      }));
+      const { data, nextCursor } = toPage(rows, query, {
+        present: presentOperatedWorkspace,
         idOf: ({ id }) => id,
       });
       return { items: data, nextCursor, total };
@@ -94,7 +134,7 @@ export const operatorRouter = createRouter({
     return { count };
   }),
 
-  /** Creates a link with which a user can choose a new password. It is shown once. */
+  /** Creates a password reset link. It is shown once. */
   createResetLink: operatorProcedure.input(userInput).mutation(async ({ ctx, input }) => {
     const { baseUrl } = ctx.instance;
     const { url, expiresAt } = await change(ctx, input.userId, (trx) =>
@@ -113,7 +153,17 @@ export const operatorRouter = createRouter({
     return null;
   }),
 
-  /** A page of the instance log, newest first. */
+  /** The configuration of this node that concerns users, and the state of the database and of the job queue. */
+  instance: operatorProcedure.query(async ({ ctx }) => {
+    const { state, responseMs } = await ctx.inspect(async (db) => {
+      const startedAt = performance.now();
+      const result = await readInstanceState(db);
+      return { state: result, responseMs: Math.round(performance.now() - startedAt) };
+    });
+    return presentInstanceState(ctx.instance, state, responseMs);
+  }),
+
+  /** A page of the instance log. */
   log: operatorProcedure
     .input(
       z.strictObject({
@@ -124,11 +174,14 @@ export const operatorRouter = createRouter({
         from: instant.optional(),
         to: instant.optional(),
         cursor: listQuery(["occurredAt"]).shape.cursor,
+        sort: logOrder,
+        pageSize: pageSizeInput,
       }),
     )
-    .query(async ({ ctx, input: { cursor, targetUserId, targetWorkspaceId, ...others } }) => {
+    .query(async ({ ctx, input }) => {
+      const { cursor, sort, pageSize: limit, targetUserId, targetWorkspaceId, ...others } = input;
       const filter = { ...others, userId: targetUserId, workspaceId: targetWorkspaceId };
-      const query = { limit: pageSize, sort: "-occurredAt", cursor } as const;
+      const query = { limit, sort, cursor };
       const rows = await ctx.read((db) => listInstanceEvents(db, { ...readPage(query), filter }));
       const { data, nextCursor } = toPage(rows, query, {
         present: presentInstanceEvent,

@@ -120,13 +120,13 @@ export const sessionRouter = createRouter({
       return askForFactor(ctx, result);
     }),
 
-  /** Emails a link for a new password, if the address has an account. */
+  /** Emails a password reset link, if the email address has an account. */
   requestResetLink: publicInputProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
     await requestResetLink(ctx.instance, input.email, ctx);
     return null;
   }),
 
-  /** The account of a link for a new password. A mutation, because the URL of a query can be in the log of a proxy. */
+  /** The account of a password reset link. A mutation, because the URL of a query can be in the log of a proxy. */
   resetAccount: publicInputProcedure
     .input(z.strictObject({ token: linkToken }))
     .mutation(async ({ ctx, input: { token } }) => await findResetAccount(ctx.instance.readDb, token)),

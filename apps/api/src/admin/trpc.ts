@@ -2,7 +2,7 @@ import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { Permission } from "@latchkey/auth/permissions";
 import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
-import type { UserId } from "@latchkey/db/ids";
+import type { SessionId, UserId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { AppError, type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
@@ -125,7 +125,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   // since.
   const input = await getRawInput();
   const session = await ctx.instance.sessions.find(ctx);
-  if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
+  if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
   ctx.setCookies(session.cookies);
   requireNoNul(input);
   const { user, id: sessionId, isFresh, hasSecondFactor } = session;
@@ -137,10 +137,12 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
       instance.db.transaction().execute(work),
     );
   };
-  const explain = (request: Omit<TriedRequest, "userId">, ownerId: UserId = user.id): Promise<Explanation> =>
-    ctx.reads.run(user.id, performance.now() + startWithinMs, () =>
-      ctx.explain({ ...request, userId: ownerId }),
-    );
+  const own = { userId: user.id, kind: "person" } as const;
+  const explain = (
+    request: Omit<TriedRequest, "owner">,
+    owner: TriedRequest["owner"] = own,
+  ): Promise<Explanation> =>
+    ctx.reads.run(user.id, performance.now() + startWithinMs, () => ctx.explain({ ...request, owner }));
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
   return await next({
@@ -151,12 +153,17 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
 /**
  * Needs a permission in a workspace, which is checked in the database. The input, created by {@link workspaceInput},
  * names the workspace.
+ * @param options.mayLackSecondFactor whether a member may do it without a second factor that the workspace requires.
  * @throws {AppError} UNAUTHORIZED without a live session, FORBIDDEN
  */
-export function workspaceProcedure(permission: Permission) {
+export function workspaceProcedure(
+  permission: Permission,
+  { mayLackSecondFactor = false }: { readonly mayLackSecondFactor?: boolean } = {},
+) {
   return sessionProcedure.input(z.object({ workspaceId })).use(async ({ ctx, input, next }) => {
     const userId = ctx.user.id;
-    const who = { userId, workspaceId: input.workspaceId, hasSecondFactor: ctx.hasSecondFactor };
+    const { hasSecondFactor } = ctx;
+    const who = { userId, workspaceId: input.workspaceId, hasSecondFactor, mayLackSecondFactor };
     const access = await ctx.read((db) => requireWorkspaceAccess(db, who, permission));
     return await next({
       ctx: { ...ctx, access, edit: { scope: access.scope, origin: originOf(ctx, userId) } },
@@ -174,8 +181,13 @@ export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape
 
 /** The origin of a change in the web app. */
 export function originOf(
-  { address, requestId, isFresh }: Pick<Context, "address" | "requestId"> & { readonly isFresh: boolean },
+  {
+    address,
+    requestId,
+    isFresh,
+    sessionId,
+  }: Pick<Context, "address" | "requestId"> & { readonly isFresh: boolean; readonly sessionId: SessionId },
   userId: UserId,
 ): Origin {
-  return { actor: { kind: "session", userId, isFresh }, address, requestId };
+  return { actor: { kind: "session", userId, sessionId, isFresh }, address, requestId };
 }

@@ -1,4 +1,4 @@
-import { roleHolds } from "@latchkey/auth/permissions";
+import { roleHasPermission } from "@latchkey/auth/permissions";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import { getPolicy, previewPolicy } from "@latchkey/db/api-key-policies";
 import type { UserId } from "@latchkey/db/ids";
@@ -12,6 +12,7 @@ import {
   unblockWorkspaceKeys,
 } from "../domain/key-policies.ts";
 import { keyId, searchText, userId } from "../fields.ts";
+import { pageSize } from "../lists.ts";
 import { policyChanges } from "../policy-fields.ts";
 import { maxStoppedKeys, presentPolicy, presentPreview } from "../presenters/api-key-policy.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
@@ -23,7 +24,7 @@ const changedKeys = z.array(keyId).min(1).max(100);
 
 /** Members without the permission to see all keys see their own keys. */
 export function ownerFilter({ role, userId }: WorkspaceAccess): UserId | undefined {
-  return roleHolds(role, "keys:read") ? undefined : userId;
+  return roleHasPermission(role, "keys:read") ? undefined : userId;
 }
 
 /** The API keys that can reach a workspace. */
@@ -38,7 +39,7 @@ export const workspaceKeysRouter = createRouter({
         sort: z.enum(workspaceKeySorts).default("createdAt"),
         direction: z.enum(["asc", "desc"]).default("desc"),
         page: z.int().min(1).max(maxPage).default(1),
-        pageSize: z.union([z.literal(10), z.literal(25), z.literal(50), z.literal(100)]).default(25),
+        pageSize: pageSize.default(25),
       }),
     )
     .query(async ({ ctx: { read, access }, input }) => {
@@ -68,7 +69,7 @@ export const workspaceKeysRouter = createRouter({
       return null;
     }),
 
-  /** Unblocks keys, all or none, and restarts their idle days. */
+  /** Unblocks keys, all or none, and restarts their idle time. */
   unblock: workspaceProcedure("keys:manage")
     .input(workspaceInput({ keyIds: changedKeys }))
     .mutation(async ({ ctx, input: { keyIds } }) => {

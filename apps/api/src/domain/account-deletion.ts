@@ -29,7 +29,7 @@ import {
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
 /** A workspace of the user, and what happens to it if the user is deleted. */
 interface AffectedWorkspace {
@@ -74,7 +74,7 @@ export async function previewDeletion(trx: Trx, userId: UserId): Promise<Deletio
 
 interface Deletion {
   readonly userId: UserId;
-  /** The session of the user who deletes their account; undefined for the operator's command. */
+  /** The session of the user who deletes their account; undefined for the `latchkey` command. */
   readonly sessionId?: SessionId;
   readonly origin: Origin;
   readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
@@ -88,10 +88,10 @@ const attempts = 20;
  * the user sent, and the workspaces of which the user is the only member. Once this returns, every node rejects the
  * keys, and the email address can be registered again.
  * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, or the only operator of
- *   an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without a recent password.
+ *   an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without recent authentication.
  */
 export async function deleteAccount(deletion: Deletion): Promise<void> {
-  requireFresh(deletion.origin);
+  requireRecentAuthentication(deletion.origin);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     if (await deletion.transact((trx) => deleteIfMembershipsUnchanged(trx, deletion))) return;
   }
@@ -197,7 +197,7 @@ function ownershipIsNeeded(workspaces: readonly Workspace[]): AppError {
   const names = workspaces.slice(0, maxNames).map(({ name }) => `“${name}”`);
   const omitted = workspaces.length - names.length;
   const list = new Intl.ListFormat("en").format(omitted > 0 ? [...names, `${omitted} more`] : names);
-  const message = `The last owner of a workspace that has other members or service accounts can’t be deleted. Transfer the ownership, or delete the workspace, first: ${list}.`;
+  const message = `The last owner of a workspace that has other members or service accounts can’t be deleted. Transfer ownership, or delete the workspace, first: ${list}.`;
   return new AppError("CONFLICT", { message });
 }
 
@@ -211,7 +211,7 @@ function operatorIsNeeded(): AppError {
 }
 
 function sessionEnded(): AppError {
-  return new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
+  return new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
 }
 
 function userNotFound(): AppError {

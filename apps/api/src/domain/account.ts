@@ -15,10 +15,10 @@ import { AppError } from "@latchkey/errors";
 import { requireStrongPassword } from "./accounts.ts";
 import { checkCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { takeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
 
-/** Changes of a user's own account. */
+/** Changes to a user's own account. */
 
 /** The session of a user who changes their account. */
 export interface AccountEdit {
@@ -39,7 +39,7 @@ export async function lockAccount(
   if (!(await isSessionLive(trx, sessionId))) throw new AppError("UNAUTHORIZED", { message: signInAgain });
 }
 
-const signInAgain = "Sign in to go on.";
+const signInAgain = "Sign in to continue.";
 
 /** Changes the user's name, which other members of their workspaces see. */
 export async function changeOwnName(trx: Trx, edit: AccountEdit, name: string): Promise<void> {
@@ -51,7 +51,7 @@ export async function changeOwnName(trx: Trx, edit: AccountEdit, name: string): 
   await appendSecurityEvent(trx, origin, { userId, action: "account.renamed", ...change });
 }
 
-/** A change of a user's own password. It reads and changes within the user's limits. */
+/** A change to a user's own password. It reads and changes within the user's limits. */
 interface PasswordEdit extends Pick<AccountEdit, "sessionId" | "origin"> {
   readonly user: SessionUser;
   readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
@@ -59,7 +59,7 @@ interface PasswordEdit extends Pick<AccountEdit, "sessionId" | "origin"> {
 }
 
 /**
- * Checks the user's current password, and replaces it. All other sessions end, and links for a new password become
+ * Checks the user's current password, and replaces it. All other sessions end, and password reset links become
  * invalid.
  * @throws {AppError} BAD_REQUEST with an issue for `currentPassword` if it is wrong, or for `newPassword` if it is easy
  *   to guess; TOO_MANY_REQUESTS after too many wrong ones, which count like failed sign-ins; CONFLICT if another request
@@ -85,7 +85,7 @@ export async function changePassword(
   });
 }
 
-/** Ends other sessions, links for a new password, and pending sign-ins. */
+/** Ends other sessions, password reset links, and pending sign-ins. */
 async function endOtherAccess(trx: Trx, userId: UserId, sessionId: SessionId): Promise<void> {
   await endSessions(trx, userId, { except: sessionId });
   await deleteVerifications(trx, { purpose: "password-reset", subject: userId });
@@ -102,7 +102,7 @@ export async function setFirstPassword(
   newPassword: string,
   { address }: Visitor,
 ): Promise<void> {
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await requireStrongPassword(newPassword, user, "newPassword");
   const source = { network: networkOf(address), knownOrigin: undefined };
   const hash = await queuePassword(source, () => hashPassword(newPassword));

@@ -23,7 +23,7 @@ import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { defaultQuotas } from "./quotas.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { createWorkspace } from "./workspaces.ts";
 
 export interface NewAccount {
@@ -35,7 +35,7 @@ export interface NewAccount {
   readonly workspaceName?: string | undefined;
 }
 
-/** The origin of a new account: a sign-up in the web app, or the operator's command. */
+/** The origin of a new account: a sign-up in the web app, or the `latchkey` command. */
 export interface NewAccountOrigin extends Omit<Origin, "actor"> {
   readonly kind: "session" | "command";
 }
@@ -151,7 +151,7 @@ async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly W
     if (await hasOtherOwner(workspaceTrx, scope, userId)) continue;
     if (!(await hasOtherMember(workspaceTrx, scope, userId))) continue;
     const message =
-      "This user is the last owner of a workspace that has other members. Transfer the ownership to another member first.";
+      "This user is the last owner of a workspace that has other members. Transfer ownership to another member first.";
     throw new AppError("CONFLICT", { message });
   }
   return owned;
@@ -159,10 +159,10 @@ async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly W
 
 /**
  * Enables a user again. Once this is committed, they can sign in and their keys are admitted. Earlier sessions stay ended.
- * @throws {AppError} FORBIDDEN without a recent password.
+ * @throws {AppError} FORBIDDEN without recent authentication.
  */
 export async function enableAccount(trx: Trx, id: UserId, origin: Origin): Promise<void> {
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockWithOperators(trx, [id], origin);
   if (await enableUser(trx, id))
     await appendInstanceEvent(trx, origin, { action: "user.enabled", userId: id });

@@ -26,7 +26,6 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings, type KeySettings, pickSettings } from "@latchkey/db/key-settings";
-import { lockUsers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -38,7 +37,7 @@ import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota 
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
 
 /** The key to change, its owner, and the origin of the change. */
@@ -52,8 +51,9 @@ export interface KeyEdit {
 
 /**
  * Creates a key for a user. The secret is only in the result; the database has its hash.
- * @throws {AppError} FORBIDDEN if the user is disabled; BAD_REQUEST for a workspace that isn't one of theirs, or an
- *   expiry in the past; UNPROCESSABLE_CONTENT at the quota of keys; TOO_MANY_REQUESTS at that of changes.
+ * @throws {AppError} FORBIDDEN if the user is disabled; UNAUTHORIZED if the actor's session has ended; BAD_REQUEST for a
+ *   workspace that isn't one of theirs, or an expiry in the past; UNPROCESSABLE_CONTENT at the quota of keys;
+ *   TOO_MANY_REQUESTS at that of changes.
  */
 export async function createKey(
   trx: Trx,
@@ -66,10 +66,10 @@ export async function createKey(
   },
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
-  requireFresh(key.origin);
+  requireRecentAuthentication(key.origin);
   const { secret, start, hash } = createApiKey();
-  // Serializes creations of the same user, so that each one counts the keys of the others.
-  await lockUsers(trx, [key.userId]);
+  // The lock serializes creations of the same user, so that each one counts the keys of the others.
+  await requireStillActing(trx, key.origin, { others: [key.userId] });
   const count = await countApiKeys(trx, key.userId, quotas.keysPerUser);
   requireQuota(quotas, "keysPerUser", count);
   await requireKeyChangeQuota(trx, key, quotas);
@@ -221,7 +221,7 @@ export async function rotateKey(
   overlapSeconds: number,
   quotas: Quotas,
 ): Promise<{ id: KeyId; secret: string }> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   const { workspaceIds } = await lockForEdit(trx, edit);
   await requireKeyChangeQuota(trx, edit, quotas);
   const { secret, start, hash } = createApiKey();
@@ -333,7 +333,7 @@ function requireStillManageable(acting: ActingKey | undefined, id: KeyId): void 
 /** @throws {AppError} UNPROCESSABLE_CONTENT */
 /**
  * @throws {AppError} UNPROCESSABLE_CONTENT if the edit expands the key's access and may not, and the errors of
- *   {@link requireFresh} if it may.
+ *   {@link requireRecentAuthentication} if it may.
  */
 function requireExpandable(
   before: KeySettings,
@@ -343,7 +343,7 @@ function requireExpandable(
   const expanded = listExpanded(before, after);
   if (expanded.length === 0) return;
   if (mayExpand) {
-    requireFresh(origin);
+    requireRecentAuthentication(origin);
     return;
   }
   const issues = expanded.map((path) => ({

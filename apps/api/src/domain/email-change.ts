@@ -18,7 +18,7 @@ import { lockAccount } from "./account.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
 const purpose = "email-change";
 
@@ -29,7 +29,7 @@ const lifetimeSeconds = 3_600;
  * Adds a job that emails a link to a user's new email address. The address changes when the link is opened. The
  * response doesn't tell whether the new address has an account.
  * @param email the new address, in lower case.
- * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without a recent password; BAD_REQUEST for the
+ * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for the
  *   current address; TOO_MANY_REQUESTS after too many requests from this network.
  */
 export async function requestEmailChange(
@@ -48,7 +48,7 @@ export async function requestEmailChange(
     const message = "This instance does not send email. Ask its operator to change your email address.";
     throw new AppError("CONFLICT", { message });
   }
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   if (email === user.email) {
     const message = "This is your current email address.";
     throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
@@ -99,9 +99,9 @@ export async function previewEmailChange(db: Db, token: string): Promise<{ reado
 }
 
 /**
- * Changes the email address of the user who requested it. Links for a new password, which were sent to the former
- * address, become invalid. The former address gets a notice. Sessions stay.
- * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; CONFLICT if the address has another account.
+ * Changes the email address of the user who requested it. Password reset links, which were sent to the old email
+ * address, become invalid. The old email address gets a notice. Sessions stay.
+ * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; CONFLICT if the email address has another account.
  */
 export async function confirmEmailChange(
   db: Db,
@@ -121,7 +121,7 @@ export async function confirmEmailChange(
 /**
  * Changes the email address of a user, for the operator.
  * @param email the new address, in lower case.
- * @throws {AppError} NOT_FOUND; CONFLICT if the address has another account.
+ * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */
 export async function changeAccountEmail(
   db: Db,

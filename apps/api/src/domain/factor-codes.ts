@@ -21,7 +21,7 @@ export interface CodeCheck {
 }
 
 /**
- * Checks a code and uses it up, in the same transaction as `complete`. A wrong code is recorded in the security log of
+ * Checks and uses up a code, in the same transaction as `complete`. A wrong code is recorded in the security log of
  * the user.
  * @throws {AppError} BAD_REQUEST with an issue for `code` if it is wrong or was used before; TOO_MANY_REQUESTS after too
  *   many wrong ones; what `complete` throws, and the code then stays valid.
@@ -66,7 +66,7 @@ export function wrongCode(): AppError {
   return new AppError("BAD_REQUEST", { issues: [{ path: "code", code: "invalid_value", message }] });
 }
 
-/** Uses a code up, if it is one of the user's. */
+/** Uses up a code if it is one of the user's. */
 async function takeCode(
   trx: Trx,
   secrets: FactorSecrets,

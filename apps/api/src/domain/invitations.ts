@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { canGrantRole } from "@latchkey/auth/restrictions";
+import { canInviteAs } from "@latchkey/auth/restrictions";
 import { invitationSubject, openAsOperator, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
-import { isUserActing } from "@latchkey/db/acting";
 import { addJob } from "@latchkey/db/add-job";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import type { InvitationId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { InvitationId, SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import {
   countInvitations,
   deleteOldInvitations,
@@ -16,7 +15,7 @@ import {
   renewInvitation,
 } from "@latchkey/db/invitations";
 import type { JobPayloads } from "@latchkey/db/job";
-import { insertMember, isMember, lockUsers } from "@latchkey/db/members";
+import { insertMember, isMember } from "@latchkey/db/members";
 import { addNotices, hasTurnedOffInvitations } from "@latchkey/db/notices";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
@@ -32,11 +31,11 @@ import {
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
-import { enterToGrant } from "./enter-to-grant.ts";
+import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-workspace.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
-import { type Edit, getWorkspace } from "./workspaces.ts";
+import { type Edit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
 const purpose = "invitation";
 
@@ -44,15 +43,15 @@ const purpose = "invitation";
 export const invitationLifetimeSeconds = 604_800;
 
 /**
- * `invalid`: the user who sent the invitation is disabled, is no longer a member, or can no longer grant the role.
+ * `invalid`: the user who sent the invitation is disabled, is no longer a member, or can no longer invite people with the role.
  * Another user can send it again.
  */
 export type InvitationStatus = "pending" | "expired" | "invalid";
 
 export function statusOf({ isExpired, inviter, role }: Invitation): InvitationStatus {
   if (isExpired) return "expired";
-  if (inviter === null) return "pending"; // The operator's command can grant every role.
-  const isValid = !inviter.isDisabled && inviter.role && canGrantRole(inviter.role, undefined, role);
+  if (inviter === null) return "pending"; // The `latchkey` command can grant every role.
+  const isValid = !inviter.isDisabled && inviter.role && canInviteAs(inviter.role, undefined, role);
   return isValid ? "pending" : "invalid";
 }
 
@@ -71,7 +70,7 @@ interface InvitationTerms {
 }
 
 /**
- * Invites somebody to a workspace.
+ * Invites someone to a workspace.
  * @param invited.email in lower case.
  * @throws {AppError} FORBIDDEN if the role has permissions that the actor's role doesn't have; CONFLICT if the address
  *   belongs to a member or has an invitation; UNPROCESSABLE_CONTENT at the quota; TOO_MANY_REQUESTS.
@@ -83,8 +82,8 @@ export async function createInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireGrant } = await enterToGrant(trx, edit);
-  requireGrant(role);
+  const { workspaceTrx, manages, requireInvite } = await enterInvitingWorkspace(trx, edit);
+  requireInvite(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
     throw new AppError("CONFLICT", { message: "This person is already a member." });
@@ -95,7 +94,11 @@ export async function createInvitation(
   const sending = { invitedBy, isEmailed: terms.sendsEmail, lifetimeSeconds };
   const id = await insertInvitation(workspaceTrx, scope, { email, role, ...sending });
   if (!id) {
-    const message = "This person already has an invitation. Send it again, or revoke it first.";
+    const other = await findInvitation(workspaceTrx, scope, { email });
+    const message =
+      other && manages(other)
+        ? "This person already has an invitation. Send it again, or revoke it first."
+        : "Another member has already invited this person. Ask an owner or admin to send the invitation again.";
     throw new AppError("CONFLICT", { message });
   }
   // The lock on the workspace prevents concurrent additions between the insert and the count.
@@ -122,7 +125,7 @@ async function noticeInvitation(
 }
 
 /**
- * Sends an invitation again: it is valid for its whole lifetime again, and the former link is not valid anymore.
+ * Sends an invitation again: it is valid for its whole lifetime again, and the former link is no longer valid.
  * @throws {AppError} NOT_FOUND, and as {@link createInvitation}.
  */
 export async function resendInvitation(
@@ -132,9 +135,9 @@ export async function resendInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireGrant } = await enterToGrant(trx, edit);
-  const { email, role } = await getInvitation(workspaceTrx, scope, id);
-  requireGrant(role);
+  const { workspaceTrx, requireInvite, manages } = await enterInvitingWorkspace(trx, edit);
+  const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
+  requireInvite(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
@@ -180,12 +183,12 @@ export async function* listEveryInvitation(db: Db, scope: WorkspaceScope): Async
   } while (after);
 }
 
-/** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't grant the role. */
+/** @throws {AppError} NOT_FOUND; FORBIDDEN if the actor can't invite people with the role. */
 export async function revokeInvitation(trx: Trx, edit: Edit, id: InvitationId): Promise<void> {
   const { scope, origin } = edit;
-  const { workspaceTrx, canGrant } = await enterToGrant(trx, edit);
-  const { email, role } = await getInvitation(workspaceTrx, scope, id);
-  if (!canGrant(role)) throw new AppError("FORBIDDEN");
+  const { workspaceTrx, canInvite, manages } = await enterInvitingWorkspace(trx, edit);
+  const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
+  if (!canInvite(role)) throw new AppError("FORBIDDEN");
   await endInvitation(workspaceTrx, scope, id);
   const before = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.revoked", targetId: id, before });
@@ -218,6 +221,8 @@ export async function previewInvitation(db: Db, token: string): Promise<Invitati
 interface Invitee {
   readonly userId: UserId;
   readonly email: string;
+  /** The session of a user who is signed in already. */
+  readonly sessionId?: SessionId;
 }
 
 /** A workspace that a user has just joined. */
@@ -232,12 +237,12 @@ export interface JoinedWorkspace {
  * Makes a user a member of the workspace that they are invited to. The link becomes invalid: of concurrent attempts,
  * one succeeds.
  * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address; CONFLICT
- *   for a member; UNPROCESSABLE_CONTENT at a quota.
+ *   for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
  */
 export async function acceptInvitation(
   trx: Trx,
   token: string,
-  { userId, email, ...from }: Invitee & Omit<Origin, "actor">,
+  { userId, email, sessionId, ...from }: Invitee & Omit<Origin, "actor">,
   quotas: Quotas,
 ): Promise<JoinedWorkspace> {
   const digest = digestLinkToken(token);
@@ -247,10 +252,11 @@ export async function acceptInvitation(
   const workspaceTrx = await enterWorkspace(trx, scope);
   if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
   const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  await lockUsers(workspaceTrx, [userId, ...(inviter ? [inviter.userId] : [])]);
+  const actor = { kind: "session", userId, isFresh: true, ...(sessionId && { sessionId }) } as const;
+  const origin = { ...from, actor };
+  await requireStillActing(workspaceTrx, origin, { others: inviter ? [inviter.userId] : [] });
   // The inviter may have been disabled before the lock.
   const invitation = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  if (!(await isUserActing(workspaceTrx, userId))) throw new AppError("FORBIDDEN");
   if (invitation.email !== email) {
     const message = `This invitation is for ${invitation.email}. Sign in with that email address to accept it.`;
     throw new AppError("FORBIDDEN", { message });
@@ -264,7 +270,6 @@ export async function acceptInvitation(
   await requireMemberQuota(workspaceTrx, scope, quotas);
   if (role === "owner") await requireOwnershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (invitation.isEmailed) await markEmailVerified(workspaceTrx, userId);
-  const origin = { ...from, actor: { kind: "session", userId, isFresh: true } } as const;
   const after = { role, invitedBy: inviter?.name ?? null };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
   const { name, slug } = await getWorkspace(workspaceTrx, scope);
@@ -278,8 +283,24 @@ export async function getInvitation(
   id: InvitationId,
 ): Promise<Invitation> {
   const invitation = await findInvitation(trx, scope, { id });
-  if (!invitation) throw new AppError("NOT_FOUND", { message: "There is no such invitation." });
-  return invitation;
+  return invitation ?? invitationNotFound();
+}
+
+/** @throws {AppError} NOT_FOUND, including for another member's invitation that the actor doesn't manage. */
+async function getManagedInvitation(
+  trx: WorkspaceTrx,
+  {
+    scope,
+    id,
+    manages,
+  }: Pick<InvitingWorkspace, "manages"> & { readonly scope: WorkspaceScope; readonly id: InvitationId },
+): Promise<Invitation> {
+  const invitation = await getInvitation(trx, scope, id);
+  return manages(invitation) ? invitation : invitationNotFound();
+}
+
+function invitationNotFound(): never {
+  throw new AppError("NOT_FOUND", { message: "There is no such invitation." });
 }
 
 function inviterOf({ actor }: Origin): UserId | null {
@@ -354,7 +375,7 @@ export function digestLink(url: string): Buffer {
   return digestLinkToken(url.slice(url.indexOf("#") + 1));
 }
 
-/** @throws {AppError} TOO_MANY_REQUESTS, so that nobody can send mail to any number of addresses. */
+/** @throws {AppError} TOO_MANY_REQUESTS, so that no one can send email to an unlimited number of people. */
 async function takeInvitationRate(
   trx: Trx,
   { actor }: Origin,

@@ -74,13 +74,13 @@ export async function requireKeyChangeQuota(
   const limit = keyChangesPerHour.toLocaleString("en-US");
   const minutes = Math.ceil(retryAfterSeconds / 60);
   throw new AppError("TOO_MANY_REQUESTS", {
-    message: `You have made ${limit} changes to API keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still disable and delete keys, and revoke former secrets.`,
+    message: `You have made ${limit} changes to API keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still disable and delete keys, and revoke old secrets.`,
     retryAfterSeconds,
   });
 }
 
 /**
- * Records changes of a key in the security log of its owner and in the audit log of each workspace that the key can
+ * Records changes to a key in the security log of its owner and in the audit log of each workspace that the key can
  * reach. Call it before `bumpKeyVersions`, which locks rows that the deletion of a workspace locks after the
  * workspace.
  * @param key.reach the workspaces of the key before and after the change; null for all of its owner's.

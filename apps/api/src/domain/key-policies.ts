@@ -26,7 +26,7 @@ import { listMemberIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { requireChange } from "./require-change.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** An edit of a policy: the members that are present replace the stored ones. */
@@ -49,7 +49,7 @@ export function applyChanges(policy: ApiKeyPolicy, changes: PolicyChanges): ApiK
 /**
  * Changes the policy of a workspace for the API keys that reach it. Once this is committed, every node applies it.
  * @throws {AppError} BAD_REQUEST without a member, PRECONDITION_FAILED at another version, the errors of
- *   {@link enterForEdit}, and those of {@link requireFresh} if the policy would allow more keys.
+ *   {@link enterForEdit}, and those of {@link requireRecentAuthentication} if the policy would allow more keys.
  */
 export async function changePolicy(
   trx: Trx,
@@ -68,7 +68,7 @@ export async function changePolicy(
   const policy = applyChanges(before, changes);
   const changed = policyFields.filter((name) => before[name] !== policy[name]);
   if (changed.length === 0) return before;
-  if (loosensPolicy(before, policy)) requireFresh(origin);
+  if (loosensPolicy(before, policy)) requireRecentAuthentication(origin);
   const stored = await putPolicy(workspaceTrx, scope, policy);
   await appendAudit(workspaceTrx, scope, origin, {
     action: "api-key-policy.changed",
@@ -145,14 +145,14 @@ export async function blockWorkspaceKeys(trx: Trx, edit: Edit, ids: readonly Key
 }
 
 /**
- * Unblocks keys in a workspace, all or none, and restarts their idle days. Does nothing to a key that is neither blocked nor
+ * Unblocks keys in a workspace, all or none, and restarts their idle time. Does nothing to a key that is neither blocked nor
  * idle.
  * @throws {AppError} NOT_FOUND if a key can't reach the workspace, and the errors of {@link enterForEdit} and
- *   {@link requireFresh}.
+ *   {@link requireRecentAuthentication}.
  */
 export async function unblockWorkspaceKeys(trx: Trx, edit: Edit, ids: readonly KeyId[]): Promise<void> {
   const { scope, origin } = edit;
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const { workspaceTrx, keys } = await lockWorkspaceKeys(trx, edit, ids);
   const rejected = keys.filter(({ isBlocked, violation }) => isBlocked || violation === "idle");
   if (rejected.length === 0) return;

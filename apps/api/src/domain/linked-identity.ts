@@ -18,7 +18,7 @@ import { checkCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidResponse, requireOpenid } from "./openid-provider.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
 /** The identity at the OpenID provider that a user has linked with their account. */
@@ -68,7 +68,7 @@ export async function linkIdentity(
   visitor: Visitor,
 ): Promise<void> {
   const { userId, sessionId, origin } = edit;
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const { name } = requireOpenid(instance);
   const use = { kind: "link", sessionId } as const;
   const claims = await completeOpenid({ ...instance, read, transact }, use, attempt, visitor);
@@ -87,7 +87,7 @@ export async function linkIdentity(
 /**
  * Unlinks the identity of the signed-in user. Only a user with a password can, who then still can sign in: a passkey alone
  * could be lost.
- * @throws {AppError} CONFLICT without a password; NOT_FOUND without an identity; FORBIDDEN without a recent authentication.
+ * @throws {AppError} CONFLICT without a password; NOT_FOUND without an identity; FORBIDDEN without recent authentication.
  */
 export async function unlinkIdentity(
   trx: Trx,
@@ -96,7 +96,7 @@ export async function unlinkIdentity(
 ): Promise<void> {
   const { userId, origin } = edit;
   const { name, issuer } = requireOpenid(instance);
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockAccount(trx, edit);
   if ((await findPasswordHash(trx, userId)) === undefined) {
     const message = `You have no password, so you couldn’t sign in without ${name}. Set a password first.`;

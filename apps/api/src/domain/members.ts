@@ -29,7 +29,7 @@ import {
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { retireServiceAccount } from "./retire-service-account.ts";
 import { type Edit, enterForEdit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
@@ -78,7 +78,7 @@ export async function changeMemberRole(
   if (role === "owner" && member.kind === "service_account") {
     throw new AppError("CONFLICT", { message: "A service account can’t own a workspace." });
   }
-  if (isHigherRole(role, member.role)) requireFresh(origin);
+  if (isHigherRole(role, member.role)) requireRecentAuthentication(origin);
   if (member.role === role && (versions?.includes(member.version) ?? true)) return member;
   if (!(await updateMemberRole(workspaceTrx, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
@@ -151,7 +151,7 @@ export async function addMember(
 }
 
 /**
- * Locks and reads everything that decides on a change of a member, including the actor's role, which may have changed
+ * Locks and reads everything that decides on a change to a member, including the actor's role, which may have changed
  * since admission.
  */
 async function lockMember(trx: Trx, edit: Edit, userId: UserId) {
@@ -206,6 +206,6 @@ export async function requireOwnershipQuota(
 async function requireOtherOwner(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<void> {
   if (await hasOtherOwner(trx, scope, userId)) return;
   throw new AppError("CONFLICT", {
-    message: "This is the workspace’s last owner. Transfer the ownership to another member first.",
+    message: "This is the workspace’s last owner. Transfer ownership to another member first.",
   });
 }

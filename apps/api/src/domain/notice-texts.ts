@@ -38,8 +38,8 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
     }
     case "former-secret-used":
       return {
-        title: `Former secret of “${facts.keyName}” used`,
-        message: `A request${fromAddress(facts.address)} with a former secret of the API key “${facts.keyName}” was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+        title: `Old secret of “${facts.keyName}” used`,
+        message: `A request${fromAddress(facts.address)} with an old secret of the API key “${facts.keyName}” was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
       };
     case "new-network":
       return {
@@ -49,7 +49,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
     case "new-device":
       return {
         title: "Sign-in from a new device",
-        message: `Somebody signed in to your account with ${facts.device}${fromAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
+        message: `Someone signed in to your account with ${facts.device}${fromAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
       };
     case "quota-nearly-reached": {
       const { subject, remedy } = quotaTexts[facts.quota];

@@ -1,4 +1,9 @@
-import { listPermissions, type Permission, roleHolds } from "@latchkey/auth/permissions";
+import {
+  expandPermissions,
+  listPermissions,
+  type Permission,
+  roleHasPermission,
+} from "@latchkey/auth/permissions";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Role, Trx } from "@latchkey/db/schema";
 import type { ServiceAccountRole } from "@latchkey/db/service-accounts";
@@ -38,7 +43,9 @@ export async function previewOffboarding(
   const member = await getMember(trx, scope, userId);
   const page = { sort: "recentUses", direction: "desc", offset: 0, limit: maxOffboardedKeys } as const;
   const { items, total } = await listWorkspaceKeys(trx, scope, { ...page, ownerId: userId });
-  const lost = listPermissions(member.role).filter((permission) => !role || !roleHolds(role, permission));
+  const lost = listPermissions(member.role).filter(
+    (permission) => !role || !roleHasPermission(role, permission),
+  );
   const keys = items.map((key) => ({
     ...key,
     stoppedPermissions: lost.filter((permission) => isAllowedByKey(key, permission)),
@@ -47,7 +54,10 @@ export async function previewOffboarding(
 }
 
 function isAllowedByKey({ permissions, isReadOnly }: WorkspaceKey, permission: Permission): boolean {
-  return (permissions?.includes(permission) ?? true) && (!isReadOnly || permission.endsWith(":read"));
+  return (
+    (!permissions || expandPermissions(permissions).has(permission)) &&
+    (!isReadOnly || permission.endsWith(":read"))
+  );
 }
 
 /** The role of a service account that replaces a member. A service account can't be an owner. */

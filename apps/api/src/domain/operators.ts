@@ -5,13 +5,14 @@ import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { lockUsers } from "@latchkey/db/members";
 import { hasOtherOperator, isOperator, listOperatorIds, setOperator } from "@latchkey/db/operators";
 import type { Trx } from "@latchkey/db/schema";
+import { isSessionLive } from "@latchkey/db/sessions";
 import { AppError } from "@latchkey/errors";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
 /**
  * Locks users whom an operator changes together with all operators, so that two concurrent changes can't leave the
- * instance without an operator. Under the lock, checks that a person who makes the change is still an operator.
- * @throws {AppError} FORBIDDEN
+ * instance without an operator. Under the lock, checks that a person who makes the change is still an operator and signed in.
+ * @throws {AppError} FORBIDDEN; UNAUTHORIZED if the session has ended.
  */
 export async function lockWithOperators(
   trx: Trx,
@@ -19,7 +20,12 @@ export async function lockWithOperators(
   { actor }: Pick<Origin, "actor">,
 ): Promise<void> {
   await lockUsers(trx, [...userIds, ...(await listOperatorIds(trx))]);
-  if (actor.kind !== "command" && !(await isOperator(trx, actor.userId))) throw new AppError("FORBIDDEN");
+  if (actor.kind === "command") return;
+  if (!(await isOperator(trx, actor.userId))) throw new AppError("FORBIDDEN");
+  // Not locked: the change can end this session together with others, which could deadlock.
+  const sessionId = actor.kind === "session" ? actor.sessionId : undefined;
+  if (sessionId && !(await isSessionLive(trx, sessionId)))
+    throw new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
 }
 
 /**
@@ -35,10 +41,10 @@ export async function requireOtherOperator(trx: Trx, id: UserId): Promise<void> 
 
 /**
  * Makes a user an operator. Can be repeated.
- * @throws {AppError} CONFLICT for a disabled user; FORBIDDEN without a recent password.
+ * @throws {AppError} CONFLICT for a disabled user; FORBIDDEN without recent authentication.
  */
 export async function grantOperator(trx: Trx, id: UserId, origin: Origin): Promise<void> {
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockWithOperators(trx, [id], origin);
   if (!(await isUserActing(trx, id))) {
     throw new AppError("CONFLICT", { message: "This user is disabled. Enable the user first." });

@@ -1,6 +1,7 @@
 import type { Outcome } from "@latchkey/auth/outcome";
+import type { UserKind } from "@latchkey/db/user-kind";
 
-/** The reasons, for the owner of the key. Callers of the API never see them. */
+/** The reasons, for a person who owns the key. Callers of the API never see them. */
 const explanations: Record<Outcome, string> = {
   admitted: "The key was valid for this request.",
   limited: "The key exceeded its rate limit. Requests are allowed again when the window resets.",
@@ -22,7 +23,21 @@ const explanations: Record<Outcome, string> = {
     "Your role had the required permission, but the key is restricted to other permissions.",
 };
 
-/** @param the recorded outcome, which may be one that only another version has. */
-export function explainOutcome(outcome: string): string {
-  return explanations[outcome as Outcome] ?? "The key was rejected.";
+/** The explanations that differ for a key of a service account, which admins read. */
+const serviceAccountExplanations: Partial<Record<Outcome, string>> = {
+  "user-disabled": "The service account was disabled, so all of its keys were rejected.",
+  "no-member": "The service account belongs to another workspace, or the workspace did not exist.",
+  "no-permission": "The role of the service account did not have the required permission.",
+  "permission-not-in-key":
+    "The role of the service account had the required permission, but the key is restricted to other permissions.",
+};
+
+/**
+ * Explains an outcome to those who manage the key.
+ * @param outcome as recorded, which may be one that only another version has.
+ * @param ownerKind who the key belongs to.
+ */
+export function explainOutcome(outcome: string, ownerKind: UserKind): string {
+  const specific = ownerKind === "service_account" ? serviceAccountExplanations : {};
+  return specific[outcome as Outcome] ?? explanations[outcome as Outcome] ?? "The key was rejected.";
 }

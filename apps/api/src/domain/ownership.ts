@@ -14,7 +14,7 @@ import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope"
 import { AppError } from "@latchkey/errors";
 import { getMember, requireOwnershipQuota } from "./members.ts";
 import type { Quotas } from "./quotas.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type ActingKey, type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 const permission = "members:read";
@@ -56,7 +56,7 @@ export async function getPendingTransfer(
 }
 
 /**
- * Offers the ownership of a workspace to another member. Nothing else changes until the member accepts.
+ * Offers ownership of a workspace to another member. Nothing else changes until the member accepts.
  * @throws {AppError} FORBIDDEN unless the actor is an owner whose key may grant the role of an owner; NOT_FOUND;
  *   CONFLICT if a transfer is pending, or the member is an owner or disabled.
  */
@@ -65,7 +65,7 @@ export async function offerOwnership(trx: Trx, edit: Edit, to: UserId): Promise<
   const from = requireUser(origin);
   const { workspaceTrx, key, role } = await enter(trx, edit, [to]);
   if (!canGrantRole(role, key?.restrictions, "owner")) throw new AppError("FORBIDDEN");
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const member = await getMember(workspaceTrx, scope, to);
   requireReceiver(member);
   if (await findPendingTransfer(workspaceTrx, scope)) {
@@ -91,7 +91,7 @@ export async function acceptOwnership(trx: Trx, edit: Edit, quotas: Quotas): Pro
   if (!isActor(origin, to.userId) || !canGrantRole("owner", key?.restrictions, "owner")) {
     throw new AppError("FORBIDDEN");
   }
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const details = { targetId: to.userId, before: { owner: from.name }, after: { owner: to.name } };
   await appendAudit(workspaceTrx, scope, origin, { action: "ownership.accepted", ...details });
   return await swapRoles(workspaceTrx, edit, { from, to }, quotas);
@@ -116,7 +116,7 @@ export async function endTransfer(trx: Trx, edit: Edit): Promise<void> {
 }
 
 /**
- * Makes a member the owner of a workspace instead of another one, without an offer. For the operator's command, for
+ * Makes a member the owner of a workspace instead of another one, without an offer. For the `latchkey` command, for
  * example if the only owner can no longer sign in.
  * @param change.from the owner who becomes an admin; by default, the only owner.
  * @throws {AppError} NOT_FOUND; CONFLICT if the member is an owner or disabled, `from` is not an owner, or there are
@@ -200,7 +200,7 @@ function requireReceiver({ kind, role, isDisabled }: Member): void {
   if (isDisabled) throw new AppError("CONFLICT", { message: "This member is disabled and can't sign in." });
 }
 
-/** The user who acts. The operator's command transfers ownership without an offer. */
+/** The user who acts. The `latchkey` command transfers ownership without an offer. */
 function requireUser({ actor }: Origin): UserId {
   if (actor.kind === "command") throw new Error("The command makes no offers.");
   return actor.userId;

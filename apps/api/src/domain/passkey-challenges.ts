@@ -21,7 +21,7 @@ export async function createChallenge(trx: Trx, context: ChallengeContext): Prom
   return challenge;
 }
 
-/** Uses a challenge up. Of concurrent calls, one returns true. @param challenge in base64url */
+/** Uses up a challenge. Of concurrent calls, one returns true. @param challenge in base64url */
 export async function takeChallenge(
   trx: Trx,
   context: ChallengeContext,

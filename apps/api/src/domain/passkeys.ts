@@ -26,7 +26,7 @@ import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
 import type { Instance } from "./instance.ts";
 import { type ChallengeContext, createChallenge, takeChallenge } from "./passkey-challenges.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { completeAddition, completeRemoval } from "./second-factors.ts";
 
 /** How many passkeys a user can have. */
@@ -49,14 +49,14 @@ export function requireRelyingParty({ relyingParty }: PasskeyInstance): RelyingP
 
 /**
  * Creates what the user's browser needs to create a passkey.
- * @throws {AppError} FORBIDDEN without a fresh authentication; CONFLICT if the user has as many passkeys as allowed.
+ * @throws {AppError} FORBIDDEN without recent authentication; CONFLICT if the user has as many passkeys as allowed.
  */
 export async function startPasskeyRegistration(
   instance: PasskeyInstance,
   { user, sessionId, origin, read, transact }: PasskeyCaller,
 ): Promise<RegistrationOptions> {
   const relyingParty = requireRelyingParty(instance);
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const existing = await read((reader) => listPasskeyCredentials(reader, user.id));
   requireRoom(existing.length);
   const context: ChallengeContext = { use: "registration", binding: sessionId };
@@ -75,8 +75,8 @@ function requireRoom(count: number): void {
 /**
  * Adds a passkey. All other sessions end.
  * @returns recovery codes, if this is the user's first second factor.
- * @throws {AppError} FORBIDDEN without a fresh authentication; BAD_REQUEST if the browser's response isn't valid;
- *   CONFLICT if the passkey is registered already, or the user has as many as allowed.
+ * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST if the browser's response isn't valid;
+ *   CONFLICT if the passkey is already registered, or the user has as many as allowed.
  */
 export async function addPasskey(
   instance: PasskeyInstance & Pick<Instance, "factorSecrets">,
@@ -84,7 +84,7 @@ export async function addPasskey(
   { name, response }: { readonly name: string; readonly response: RegistrationResponse },
 ): Promise<readonly string[] | undefined> {
   const relyingParty = requireRelyingParty(instance);
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const context: ChallengeContext = { use: "registration", binding: sessionId };
   const credential = await verifyRegistration(relyingParty, response, (challenge) =>
     transact((trx) => takeChallenge(trx, context, challenge)),
@@ -97,7 +97,7 @@ export async function addPasskey(
     await lockAccount(trx, edit);
     requireRoom((await listPasskeyCredentials(trx, userId)).length);
     if (!(await insertPasskey(trx, userId, { ...credential, name }))) {
-      throw new AppError("CONFLICT", { message: "This passkey is registered already." });
+      throw new AppError("CONFLICT", { message: "This passkey is already registered." });
     }
     await appendSecurityEvent(trx, origin, { userId, action: "passkey.added", after: { name } });
     return await completeAddition(trx, instance, edit);
@@ -121,11 +121,11 @@ export async function changePasskeyName(
 
 /**
  * Removes a passkey. All other sessions end. Without another factor, the recovery codes are deleted too.
- * @throws {AppError} FORBIDDEN without a fresh authentication; NOT_FOUND
+ * @throws {AppError} FORBIDDEN without recent authentication; NOT_FOUND
  */
 export async function removePasskey(trx: Trx, edit: AccountEdit, id: PasskeyId): Promise<void> {
   const { userId, origin } = edit;
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockAccount(trx, edit);
   const name = await deletePasskey(trx, { userId, id });
   if (name === undefined) throw unknownPasskey();
@@ -174,7 +174,7 @@ export interface UsedPasskey {
   readonly signCount: number;
 }
 
-/** Verifies a response, and uses its challenge up. Returns undefined if the response isn't valid. */
+/** Verifies a response, and uses up its challenge. Returns undefined if the response isn't valid. */
 export async function checkPasskey(
   relyingParty: RelyingParty,
   {

@@ -21,7 +21,7 @@ import { getAccount, requireStrongPassword, type UserReference } from "./account
 import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { lockWithOperators } from "./operators.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "password-reset";
@@ -33,7 +33,7 @@ export const resetLifetimeSeconds = 86_400;
 const emailedLifetimeSeconds = 3_600;
 
 /**
- * Creates a link with which a user can choose a new password, once. Earlier links of the user become invalid. The token
+ * Creates a password reset link, which works once. Earlier links of the user become invalid. The token
  * is in the URL's fragment, which browsers don't send, so that it reaches no log of a server or proxy.
  * @throws {AppError} NOT_FOUND
  */
@@ -55,15 +55,15 @@ export async function createResetLink(
 }
 
 /**
- * Creates a link for a new password, for an operator in the web app.
- * @throws {AppError} FORBIDDEN without a recent password: the link gives access to the account.
+ * Creates a password reset link, for an operator in the web app.
+ * @throws {AppError} FORBIDDEN without recent authentication: the link gives access to the account.
  */
 export async function createResetLinkAsOperator(
   trx: Trx,
   userId: UserId,
   { baseUrl, origin }: { readonly baseUrl: string; readonly origin: Origin },
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockWithOperators(trx, [userId], origin);
   const link = await replaceLink(trx, userId, { baseUrl, lifetimeSeconds: resetLifetimeSeconds });
   await appendSecurityEvent(trx, origin, { userId, action: "password.reset-link-created" });
@@ -83,7 +83,7 @@ async function replaceLink(
 }
 
 /**
- * Adds a job that emails a link for a new password to a user who has forgotten theirs. An address without an account
+ * Adds a job that emails a password reset link to a user. An email address without an account
  * gets the same response in the same time.
  * @param email in lower case.
  * @throws {AppError} CONFLICT if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network.
@@ -94,17 +94,16 @@ export async function requestResetLink(
   { address, requestId }: Pick<Visitor, "address" | "requestId">,
 ): Promise<void> {
   if (!sendsEmail) {
-    const message =
-      "This instance does not send email. Ask its operator for a link to choose a new password.";
+    const message = "This instance does not send email. Ask its operator for a password reset link.";
     throw new AppError("CONFLICT", { message });
   }
-  // Somebody who has just got several links needs no further one. The response doesn't say so.
+  // No further link is sent to an email address that has just got several. The response is the same.
   if (!(await signInThrottle.takeEmailedLink(email, address))) return;
   const job = { key: `reset-link ${email}`, maxAttempts: 8 };
   await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, address, requestId }, job));
 }
 
-/** A link for a new password, to email. */
+/** A password reset link, to email. */
 export interface ResetLinkToEmail {
   readonly userId: UserId;
   readonly name: string;

@@ -17,7 +17,7 @@ export interface PendingSignIn {
   readonly token: string;
 }
 
-/** Records that somebody entered the password of a user who has a second factor. */
+/** Records that someone entered the password of a user who has a second factor. */
 export async function createPendingSignIn(db: Db, userId: UserId): Promise<PendingSignIn> {
   const token = createCookieValue();
   const terms = { subject: userId, lifetimeSeconds: pendingSignInSeconds };

@@ -19,7 +19,7 @@ export interface Quotas {
   readonly webhooksPerWorkspace: number;
   /** Invitations that one user sends, in all workspaces, including repeated ones. */
   readonly invitationsPerHour: number;
-  /** Changes of API keys by one user. Disabling, revoking and deleting are always possible. */
+  /** Changes to API keys by one user. Disabling, revoking and deleting are always possible. */
   readonly keyChangesPerHour: number;
 }
 

@@ -6,6 +6,6 @@ import { AppError } from "@latchkey/errors";
  */
 export function requireChange(fields: object): void {
   if (Object.values(fields).some((value) => value !== undefined)) return;
-  const message = "Name at least one member to change.";
+  const message = "Send at least one field to change.";
   throw new AppError("BAD_REQUEST", { message, issues: [{ path: "", code: "no_changes", message }] });
 }

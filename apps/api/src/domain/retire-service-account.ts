@@ -10,7 +10,7 @@ import type { Edit } from "./workspaces.ts";
 
 /**
  * Deletes the keys of a service account that is no longer a member, and revokes the invitations that it sent, which
- * nobody could accept anymore. Call it last in the transaction.
+ * no one can accept. Call it last in the transaction.
  */
 export async function retireServiceAccount(
   trx: WorkspaceTrx,

@@ -23,23 +23,23 @@ import { type AccountEdit, lockAccount } from "./account.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
 import { wrongCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
-/** Changes of a user's own second factors. Every one of them needs a fresh authentication. */
+/** Changes to a user's own second factors. Every one of them requires recent authentication. */
 
 type FactorInstance = Pick<Instance, "factorSecrets" | "baseUrl">;
 
 /**
  * Creates the secret of an authenticator app, which has no effect until {@link enableTotp}. Replaces an earlier secret
  * without effect.
- * @throws {AppError} FORBIDDEN without a fresh authentication; CONFLICT if the user has an authenticator app.
+ * @throws {AppError} FORBIDDEN without recent authentication; CONFLICT if the user has an authenticator app.
  */
 export async function createTotp(
   trx: Trx,
   { factorSecrets, baseUrl }: FactorInstance,
   { email, ...edit }: AccountEdit & { readonly email: string },
 ): Promise<{ readonly secret: string; readonly url: string }> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   await lockAccount(trx, edit);
   const secret = createTotpSecret();
   if (!(await replaceUnconfirmedTotp(trx, edit.userId, factorSecrets.encrypt(edit.userId, secret)))) {
@@ -53,7 +53,7 @@ export async function createTotp(
  * Puts an authenticator app into effect, with its first code, which can't be used again. All other sessions end, because
  * they were opened without it.
  * @returns recovery codes, if this is the user's first second factor.
- * @throws {AppError} FORBIDDEN without a fresh authentication; BAD_REQUEST with an issue for a wrong code; CONFLICT if
+ * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code; CONFLICT if
  *   the secret was replaced since.
  */
 export async function enableTotp(
@@ -63,7 +63,7 @@ export async function enableTotp(
   code: string,
 ): Promise<readonly string[] | undefined> {
   const { userId, origin } = edit;
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockAccount(trx, edit);
   const totp = await findTotp(trx, userId);
   if (!totp || totp.confirmedAt) {
@@ -93,11 +93,11 @@ export async function completeAddition(
 
 /**
  * Removes the authenticator app. All other sessions end. Without another factor, the recovery codes are deleted too.
- * @throws {AppError} FORBIDDEN without a fresh authentication; NOT_FOUND
+ * @throws {AppError} FORBIDDEN without recent authentication; NOT_FOUND
  */
 export async function disableTotp(trx: Trx, edit: AccountEdit): Promise<void> {
   const { userId, origin } = edit;
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   await lockAccount(trx, edit);
   if (!(await deleteTotp(trx, userId))) {
     throw new AppError("NOT_FOUND", { message: "You don't use an authenticator app." });
@@ -115,14 +115,14 @@ export async function completeRemoval(trx: Trx, { userId, sessionId }: AccountEd
 
 /**
  * Replaces the recovery codes.
- * @throws {AppError} FORBIDDEN without a fresh authentication; CONFLICT without a second factor.
+ * @throws {AppError} FORBIDDEN without recent authentication; CONFLICT without a second factor.
  */
 export async function createNewRecoveryCodes(
   trx: Trx,
   instance: Pick<Instance, "factorSecrets">,
   edit: AccountEdit,
 ): Promise<readonly string[]> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   await lockAccount(trx, edit);
   if (!(await hasSecondFactor(trx, edit.userId))) {
     throw new AppError("CONFLICT", { message: "Recovery codes need a second factor. Set one up first." });

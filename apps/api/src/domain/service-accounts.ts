@@ -22,11 +22,11 @@ import { findKeyHolder } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { enterToGrant } from "./enter-to-grant.ts";
+import { enterGrantingWorkspace } from "./granting-workspace.ts";
 import { removeMember } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Edit } from "./workspaces.ts";
 
 /** A member that is not a person. */
@@ -41,7 +41,7 @@ function isServiceAccount(member: Member): member is ServiceAccount {
   return member.kind === kind;
 }
 
-/** @throws {AppError} NOT_FOUND, also for a person. */
+/** @throws {AppError} NOT_FOUND, including for a person. */
 export async function getServiceAccount(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -97,7 +97,7 @@ export async function createServiceAccount(
   quotas: Quotas,
 ): Promise<ServiceAccount> {
   const { scope, origin } = edit;
-  const { workspaceTrx, requireGrant } = await enterToGrant(trx, edit);
+  const { workspaceTrx, requireGrant } = await enterGrantingWorkspace(trx, edit);
   requireGrant(account.role);
   // The lock on the workspace prevents concurrent additions between the count and the insert.
   requireQuota(quotas, "serviceAccountsPerWorkspace", await countMembers(workspaceTrx, scope, { kind }));
@@ -111,7 +111,7 @@ export async function createServiceAccount(
   return await getServiceAccount(workspaceTrx, scope, userId);
 }
 
-/** The changes of a service account. Members that are left out keep their value. */
+/** The changes to a service account. Members that are left out keep their value. */
 export interface ServiceAccountChanges {
   readonly name?: string | undefined;
   readonly role?: ServiceAccountRole | undefined;
@@ -134,11 +134,12 @@ export async function changeServiceAccount(
 ): Promise<ServiceAccount> {
   requireChange(changes);
   const { scope, origin } = edit;
-  const { workspaceTrx, canGrant } = await enterToGrant(trx, edit, [userId]);
+  const { workspaceTrx, canGrant } = await enterGrantingWorkspace(trx, edit, [userId]);
   const before = await getServiceAccount(workspaceTrx, scope, userId);
   const { name = before.name, role = before.role, isDisabled = before.isDisabled } = changes;
   if (!canGrant(before.role) || !canGrant(role)) throw new AppError("FORBIDDEN");
-  if (isHigherRole(role, before.role) || (before.isDisabled && !isDisabled)) requireFresh(origin);
+  if (isHigherRole(role, before.role) || (before.isDisabled && !isDisabled))
+    requireRecentAuthentication(origin);
   const after = { name, role, isDisabled };
   const events = describeChanges(before, after);
   if (events.length === 0 && (versions?.includes(before.version) ?? true)) return before;
@@ -191,7 +192,7 @@ export async function deleteServiceAccount(
   edit: Edit,
   removal: { readonly userId: UserId; readonly versions?: Versions },
 ): Promise<void> {
-  const { workspaceTrx } = await enterToGrant(trx, edit, [removal.userId]);
+  const { workspaceTrx } = await enterGrantingWorkspace(trx, edit, [removal.userId]);
   await getServiceAccount(workspaceTrx, edit.scope, removal.userId);
   await removeMember(trx, edit, removal);
 }
@@ -201,7 +202,7 @@ export async function deleteServiceAccount(
  * @throws {AppError} NOT_FOUND, FORBIDDEN if its role has permissions that the actor's role doesn't have.
  */
 export async function requireKeyManager(trx: Trx, edit: Edit, userId: UserId): Promise<void> {
-  const { workspaceTrx, canGrant } = await enterToGrant(trx, edit, [userId]);
+  const { workspaceTrx, canGrant } = await enterGrantingWorkspace(trx, edit, [userId]);
   const { role } = await getServiceAccount(workspaceTrx, edit.scope, userId);
   if (!canGrant(role)) throw new AppError("FORBIDDEN");
 }
@@ -214,7 +215,7 @@ export interface ManagedOwner {
 
 /**
  * Finds the owner of a key for a user of the web app. It is the user, unless the key belongs to a service account in
- * whose workspace the user has the permission. A query for a key of this owner then finds no key of anybody else.
+ * whose workspace the user has the permission. A query for a key of this owner then finds no key of anyone else.
  */
 export async function findManagedOwner(
   db: Db,

@@ -88,7 +88,7 @@ async function findOrCreateUser(
   const { verifiedEmail: email } = person;
   const { name } = requireOpenid(instance);
   if (email === undefined) {
-    const message = `${name} doesn’t share a verified email address of you. Verify it there, or sign in another way.`;
+    const message = `${name} didn’t provide a verified email address for you. Verify it there, or sign in another way.`;
     throw await rejected(instance, { message, userId: undefined }, visitor);
   }
   const user = await findUserByEmail(db, email);
@@ -117,7 +117,7 @@ async function useIdentity(
 }
 
 /**
- * Links the identity with the user who has its email address. Without a verification here, somebody else may have signed up
+ * Links the identity with the user who has its email address. Without a verification here, someone else may have signed up
  * with the address and know the password.
  */
 async function linkByEmail(

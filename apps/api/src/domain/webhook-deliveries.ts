@@ -1,6 +1,6 @@
 import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { type AuditEvent, findAuditEvent } from "@latchkey/db/audit-events";
+import { type AuditEvent, appendAudit, findAuditEvent } from "@latchkey/db/audit-events";
 import type { WebhookId } from "@latchkey/db/ids";
 import type { JobPayloads } from "@latchkey/db/job";
 import type { Db, DeliveryAttempt, DeliveryStatus } from "@latchkey/db/schema";
@@ -12,7 +12,8 @@ import {
   recordAttempt,
 } from "@latchkey/db/webhook-deliveries";
 import { findWebhook, readWebhookSecrets, recordOutcome } from "@latchkey/db/webhooks";
-import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
 
 type Job = JobPayloads["deliver-to-webhook"];
 
@@ -63,7 +64,8 @@ function openSecrets(
 }
 
 /**
- * Records an attempt in the delivery and in its webhook.
+ * Records an attempt in the delivery and in its webhook. If this disables the webhook, adds an audit event, which other
+ * webhooks of the workspace get.
  * @returns the status of the delivery; undefined if it was deleted or has ended.
  */
 export async function recordDelivery(
@@ -76,10 +78,27 @@ export async function recordDelivery(
   const isGone = attempt.status === 410;
   const scope = openAsOperator(workspaceId);
   return await inWorkspace(db, scope, async (trx) => {
+    // First, as the audit event refers to the workspace: a deletion of the workspace, which holds its lock and waits for
+    // that of the webhook, would otherwise deadlock with this transaction.
+    if (!(await lockWorkspaceAgainstDeletion(trx, scope))) return undefined;
     const delivery = await findDelivery(trx, scope, id);
     if (!delivery) return undefined;
     const outcome = isSuccess ? "succeeded" : isGone ? "gone" : "failed";
-    await recordOutcome(trx, scope, delivery.webhookId, outcome);
+    const isDisabled = await recordOutcome(trx, scope, delivery.webhookId, outcome);
+    if (isDisabled) await recordDisabling(trx, scope, delivery.webhookId);
     return await recordAttempt(trx, scope, id, { attempt, isSuccess, isFinal: isGone });
+  });
+}
+
+/** Nobody made a request for this change, so the event has neither an IP address nor a request ID. */
+const systemOrigin = { actor: { kind: "system" }, address: null, requestId: null } as const;
+
+async function recordDisabling(trx: WorkspaceTrx, scope: WorkspaceScope, id: WebhookId): Promise<void> {
+  const webhook = await findWebhook(trx, scope, id);
+  if (!webhook) return;
+  await appendAudit(trx, scope, systemOrigin, {
+    action: "webhook.disabled",
+    targetId: id,
+    after: { reason: webhook.disabledReason, host: new URL(webhook.url).host },
   });
 }

@@ -24,7 +24,7 @@ import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/d
 import { AppError } from "@latchkey/errors";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 const permission = "webhooks:manage";
@@ -74,7 +74,7 @@ export async function createWebhook(
   fields: WebhookFields,
   terms: WebhookTerms,
 ): Promise<WebhookWithSecret> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   requireTls(fields.url, terms);
   const { scope, origin } = edit;
   const workspaceTrx = await enterToManage(trx, edit);
@@ -93,7 +93,7 @@ export async function createWebhook(
 }
 
 /**
- * Changes a webhook. Changing only the description or disabling it needs no recent password.
+ * Changes a webhook. Changing only the description or disabling it doesn't require recent authentication.
  * @throws {AppError} BAD_REQUEST without a field or without TLS, NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN.
  */
 export async function changeWebhook(
@@ -116,7 +116,7 @@ export async function changeWebhook(
   const changesTarget = fields.url !== undefined && fields.url !== before.url;
   const changesActions =
     fields.actions !== undefined && JSON.stringify(fields.actions) !== JSON.stringify(before.actions);
-  if (isEnabled || changesTarget || changesActions) requireFresh(origin);
+  if (isEnabled || changesTarget || changesActions) requireRecentAuthentication(origin);
   const change = { fields, isDisabled, versions };
   const after = await updateWebhook(workspaceTrx, scope, id, change);
   if (!after) throw new AppError("PRECONDITION_FAILED");
@@ -172,7 +172,7 @@ export async function rotateWebhookSecret(
   rotation: { readonly overlapSeconds: number; readonly versions: Versions },
   { webhookSecrets }: Pick<WebhookTerms, "webhookSecrets">,
 ): Promise<WebhookWithSecret> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   const { scope, origin } = edit;
   const { overlapSeconds, versions } = rotation;
   const workspaceTrx = await enterToManage(trx, edit);

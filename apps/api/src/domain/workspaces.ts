@@ -1,4 +1,4 @@
-import { type Permission, roleHolds } from "@latchkey/auth/permissions";
+import { type Permission, roleHasPermission } from "@latchkey/auth/permissions";
 import {
   allowsAddress,
   allowsPermission,
@@ -19,6 +19,7 @@ import type { KeySettings } from "@latchkey/db/key-settings";
 import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
+import { lockLiveSession } from "@latchkey/db/sessions";
 import { findKeyHolder } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import {
@@ -46,7 +47,7 @@ import {
 import { AppError } from "@latchkey/errors";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
 /** The workspace to change, and the origin of the change. */
@@ -94,7 +95,7 @@ export async function createWorkspace(
     slug = createSlug(fields.name, randomSlugSuffix());
   }
   throw new AppError("CONFLICT", {
-    message: "Every URL that this name could get is taken. Choose another name.",
+    message: "Every URL for this name is taken. Choose another name.",
   });
 }
 
@@ -111,7 +112,7 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
 /**
  * Changes fields of a workspace, but not its slug. The audit log gets one event per field whose value changes.
  * @throws {AppError} BAD_REQUEST without a field, PRECONDITION_FAILED at another version, FORBIDDEN if the workspace
- *   was deleted concurrently, to change without a fresh authentication whether it requires a second factor or how long
+ *   was deleted concurrently, to change without recent authentication whether it requires a second factor or how long
  *   its audit log is kept, or to change the latter without the permission to delete the workspace; CONFLICT if a user
  *   without a second factor requires one.
  */
@@ -128,9 +129,12 @@ export async function update(
   const before = await getWorkspace(workspaceTrx, scope);
   const { requiresSecondFactor, auditRetentionDays } = change.fields;
   if (auditRetentionDays !== undefined && auditRetentionDays !== before.auditRetentionDays) {
-    requireFresh(origin);
+    requireRecentAuthentication(origin);
     // Only those who may delete the workspace with its audit log may let its events be deleted.
-    if (!roleHolds(role, "workspace:delete") || !allowsPermission(key?.restrictions, "workspace:delete"))
+    if (
+      !roleHasPermission(role, "workspace:delete") ||
+      !allowsPermission(key?.restrictions, "workspace:delete")
+    )
       throw new AppError("FORBIDDEN");
   }
   if (requiresSecondFactor !== undefined && requiresSecondFactor !== before.requiresSecondFactor)
@@ -152,7 +156,7 @@ export async function update(
 
 /** Requiring a second factor from others needs one's own, so that nobody locks themselves out. */
 async function requireOwnFactor(trx: WorkspaceTrx, origin: Origin, isRequired: boolean): Promise<void> {
-  requireFresh(origin);
+  requireRecentAuthentication(origin);
   const { actor } = origin;
   if (!isRequired || actor.kind === "command" || (await hasSecondFactor(trx, actor.userId))) return;
   throw new AppError("CONFLICT", {
@@ -165,7 +169,7 @@ async function requireOwnFactor(trx: WorkspaceTrx, origin: Origin, isRequired: b
  * @throws {AppError} PRECONDITION_FAILED at another version, FORBIDDEN if it was deleted concurrently.
  */
 export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise<void> {
-  requireFresh(edit.origin);
+  requireRecentAuthentication(edit.origin);
   const permission = "workspace:delete";
   const { workspaceTrx } = await enterForEdit(trx, edit, permission);
   const memberIds = await listMemberIds(workspaceTrx, edit.scope);
@@ -181,7 +185,7 @@ export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise
  * Enters a workspace in a transaction, and locks it against concurrent changes. Under the lock, checks the role again,
  * because it may have changed since admission. Call {@link requireStillActing} next, which checks the user and the key
  * again.
- * @returns the role of the actor; the operator's command may do everything that an owner may.
+ * @returns the role of the actor; the `latchkey` command may do everything that an owner may.
  * @throws {AppError} FORBIDDEN without the permission, and if the workspace doesn't exist, so that callers can't tell
  *   whether it ever existed; for the operator, NOT_FOUND.
  */
@@ -198,7 +202,7 @@ export async function enterForEdit(
   const role = isFound
     ? await findRole(workspaceTrx, { userId: actor.userId, workspaceId: scope.workspaceId })
     : undefined;
-  if (!role || !roleHolds(role, permission)) throw new AppError("FORBIDDEN");
+  if (!role || !roleHasPermission(role, permission)) throw new AppError("FORBIDDEN");
   return { workspaceTrx, role };
 }
 
@@ -210,6 +214,10 @@ export interface ActingKey {
   readonly isByFormerSecret: boolean;
 }
 
+function sessionEnded(): AppError {
+  return new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
+}
+
 /** What a change needs the actor's key to allow: a permission in the workspace that the transaction has entered, or all access. */
 type EditRequirement = "unrestricted" | { readonly scope: WorkspaceScope; readonly permission: Permission };
 
@@ -217,7 +225,7 @@ type EditRequirement = "unrestricted" | { readonly scope: WorkspaceScope; readon
  * Locks the actor and the other users that a change affects, and checks that the actor may still act.
  * @param requirement what the actor's key must still allow, if the actor uses a key.
  * @returns the actor's key, if any.
- * @throws {AppError} FORBIDDEN
+ * @throws {AppError} FORBIDDEN; UNAUTHORIZED if the actor's session has ended.
  */
 export async function requireStillActing(
   trx: Trx,
@@ -230,7 +238,11 @@ export async function requireStillActing(
   await lockUsers(trx, actor.kind === "command" ? others : [actor.userId, ...others]);
   if (actor.kind === "command") return undefined;
   if (!(await isUserActing(trx, actor.userId))) throw new AppError("FORBIDDEN");
-  if (actor.kind === "session") return undefined;
+  if (actor.kind === "session") {
+    // The session may have ended while the change waited for the locks.
+    if (actor.sessionId && !(await lockLiveSession(trx, actor.sessionId))) throw sessionEnded();
+    return undefined;
+  }
   const key = await lockActingKey(trx, actor);
   if (!key) throw new AppError("FORBIDDEN");
   const { settings, isByFormerSecret } = key;

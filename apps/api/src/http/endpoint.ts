@@ -18,7 +18,7 @@ import { openFile, type StreamedFile } from "./streamed-file.ts";
  */
 export type Access = "key" | "unrestricted-key" | { readonly workspace: Permission };
 
-/** The context that a handler gets besides its input. */
+/** The context that a handler gets in addition to its input. */
 export interface Call {
   /** The instance without its database, which `read` and `transact` provide. */
   readonly instance: Omit<Instance, "db" | "readDb">;
@@ -125,7 +125,7 @@ export interface Endpoint {
   /** Set once clients should use something else (docs/api-changes.md). */
   readonly deprecated?: Deprecation;
   /**
-   * Checks what admission can't check, in the transaction of a change and before the change; also for a retry. Parses
+   * Checks what admission can't check, in the transaction of a change and before the change, including for a retry. Parses
    * the raw parts of the request.
    */
   readonly authorize?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;

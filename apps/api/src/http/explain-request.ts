@@ -2,6 +2,7 @@ import { type InspectedKey, inspectKey } from "@latchkey/auth/inspection";
 import type { Outcome } from "@latchkey/auth/outcome";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
+import type { UserKind } from "@latchkey/db/user-kind";
 import { AppError } from "@latchkey/errors";
 import { explainOutcome } from "../domain/outcomes.ts";
 import { readBearerToken } from "./bearer-token.ts";
@@ -9,7 +10,8 @@ import type { FindRoute } from "./open-routes.ts";
 
 /** A request to evaluate without admitting it. */
 export interface TriedRequest {
-  readonly userId: UserId;
+  /** The owner of the key: the user, or a service account whose keys the user may see. */
+  readonly owner: { readonly userId: UserId; readonly kind: UserKind };
   /** The complete secret, which is neither stored nor logged, or the ID of a key, for its current secret. */
   readonly key: InspectedKey;
   readonly method: string;
@@ -39,7 +41,7 @@ export type ExplainRequest = (request: TriedRequest) => Promise<Explanation>;
 
 /** @param db a connection in the admission role. */
 export function createExplainer(db: Db, findRoute: FindRoute): ExplainRequest {
-  return async ({ userId, key, method, path, address }) => {
+  return async ({ owner, key, method, path, address }) => {
     const route = findRoute(method, path);
     const requirement = route instanceof AppError ? undefined : route.requirement;
     const common = {
@@ -52,7 +54,7 @@ export function createExplainer(db: Db, findRoute: FindRoute): ExplainRequest {
       return { ...unknownKey, status: 401, explanation };
     }
     const found = await inspectKey(db, key, { requirement, address });
-    if (found?.facts.userId !== userId) {
+    if (found?.facts.userId !== owner.userId) {
       // Doesn't reveal whether a key of another user has this secret.
       const explanation = "You have no such API key. Only the owner of a key can evaluate requests with it.";
       return { ...unknownKey, status: null, explanation };
@@ -61,10 +63,11 @@ export function createExplainer(db: Db, findRoute: FindRoute): ExplainRequest {
     const knownKey = { ...common, keyId: facts.keyId, remaining };
     if (decision.kind === "rejected") {
       const outcome = decision.reason as Outcome; // The other reasons mean that no key was found.
-      return { ...knownKey, status: 403, outcome, explanation: explainOutcome(outcome) };
+      return { ...knownKey, status: 403, outcome, explanation: explainOutcome(outcome, owner.kind) };
     }
     if (remaining === 0) {
-      return { ...knownKey, status: 429, outcome: "limited", explanation: explainOutcome("limited") };
+      const outcome = "limited";
+      return { ...knownKey, status: 429, outcome, explanation: explainOutcome(outcome, owner.kind) };
     }
     if (route instanceof AppError) {
       const explanation =

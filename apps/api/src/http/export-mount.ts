@@ -44,7 +44,7 @@ export function exportMount({
     const raw = await readJsonBody(ctx);
     const address = clientAddress(ctx.req, instance.isTrustedProxy) ?? null;
     const session = await instance.sessions.find({ headers: toHeaders(ctx.headers), address });
-    if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to go on." });
+    if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
     const parsed = parseInput({ body }, { params: {}, query: {}, body: raw });
     const input = parsed.body as z.output<typeof body>; // Parsed by this schema.
     const userId = session.user.id;

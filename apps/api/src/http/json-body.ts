@@ -107,7 +107,7 @@ function requireUnambiguous(text: string): void {
     onObjectProperty(name, _offset, _length, _line, _character, enclosing: () => JSONPath) {
       const names = openObjects.at(-1);
       if (names?.has(name))
-        throw badRequest("The body has a duplicate member", duplicateMember([...enclosing(), name]));
+        throw badRequest("The body has a duplicate field", duplicateMember([...enclosing(), name]));
       if (!name.isWellFormed()) throw invalidUnicode([...enclosing(), name]);
       names?.add(name);
     },
@@ -118,7 +118,7 @@ function requireUnambiguous(text: string): void {
 }
 
 function duplicateMember(path: JSONPath): Issue {
-  return { path: path.join("."), code: "duplicate_member", message: "Duplicate member" };
+  return { path: path.join("."), code: "duplicate_member", message: "Duplicate field" };
 }
 
 function invalidUnicode(path: JSONPath): AppError {

@@ -5,8 +5,8 @@ import Koa, { type Context } from "koa";
 import { expect, test } from "vitest";
 import { describeInstance, type Instance } from "../domain/instance.ts";
 import { getConfig } from "../open/global/get-config.ts";
-import type { DecidedRequest } from "./admit-first.ts";
 import { openApi } from "./open-api.ts";
+import type { DecidedRequest } from "./request-listener.ts";
 
 const configuration = describeInstance({
   baseUrl: "https://keys.example.com",

@@ -5,7 +5,6 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import type { Instance } from "../domain/instance.ts";
-import type { AdmissionOutcome, DecidedRequest, ServeOpen } from "./admit-first.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
 import { withinDeadline } from "./deadline.ts";
@@ -19,6 +18,7 @@ import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply } from "./reply.ts";
+import type { AdmissionOutcome, DecidedRequest, ServeOpen } from "./request-listener.ts";
 import { fileReply } from "./streamed-file.ts";
 import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
 

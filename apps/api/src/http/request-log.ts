@@ -3,11 +3,11 @@ import { encodeId } from "@latchkey/db/ids";
 import type { Logger } from "pino";
 import { maxBatchCost } from "../admin/batch-costs.ts";
 import { router } from "../admin/router.ts";
-import type { AdmissionOutcome, ServeOpen } from "./admit-first.ts";
 import { isOpenApiPath } from "./edge-rules.ts";
 import type { FindRoute } from "./open-routes.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requestIdOf } from "./request-id.ts";
+import type { AdmissionOutcome, ServeOpen } from "./request-listener.ts";
 import { readPath } from "./request-path.ts";
 
 /** Logs one line per request. Both functions wrap a handler, so that requests cost nothing extra without a log. */

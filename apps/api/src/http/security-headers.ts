@@ -42,7 +42,7 @@ export const pageOnlyHeaders = [
   "X-Frame-Options",
 ] as const;
 
-/** Makes browsers use the declared type of every response, also of those without {@link securityHeaders}. */
+/** Makes browsers use the declared type of every response, including those without {@link securityHeaders}. */
 export function noSniff(): Middleware {
   return (ctx, next) => {
     ctx.set("X-Content-Type-Options", "nosniff");

@@ -68,7 +68,7 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
   let isClosing = false;
   let lastRequestAt = 0;
   /**
-   * Sends `Connection: close` with the last response of a connection, also if its request arrived before the
+   * Sends `Connection: close` with the last response of a connection, even if its request arrived before the
    * closing.
    */
   class Response extends ServerResponse {

@@ -9,7 +9,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** @throws if the server does not accept the mail. */
+  /** @throws if the server does not accept the email. */
   readonly send: (mail: Mail) => Promise<void>;
   readonly close: () => void;
 }
@@ -21,7 +21,7 @@ export interface MailerOptions {
   readonly from: string;
 }
 
-/** The server did not accept a mail. The message has no text of the server, which often contains the address. */
+/** The server did not accept an email. The message has no text of the server, which often contains the email address. */
 class MailError extends Error {
   override readonly name = "MailError";
 

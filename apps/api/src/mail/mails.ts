@@ -14,7 +14,7 @@ const timeFormat = new Intl.DateTimeFormat("en-US", {
   timeZone: "UTC",
 });
 
-/** The mail with the link of an invitation. */
+/** The email with the link of an invitation. */
 export function invitationMail(
   invitation: {
     readonly email: string;
@@ -37,7 +37,7 @@ export function invitationMail(
   };
 }
 
-/** The mail with a link to choose a new password. */
+/** The email with a password reset link. */
 export function resetMail(
   account: { readonly email: string; readonly name: string },
   link: { readonly url: string; readonly baseUrl: string },
@@ -47,13 +47,13 @@ export function resetMail(
     subject: "Choose a new password",
     text: [
       `Hello ${account.name},`,
-      `somebody asked for a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
-      "If it wasn't you, ignore this email. Your password stays as it is.",
+      `Someone requested a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
+      "If it wasn't you, ignore this email. Your password doesn't change.",
     ],
   };
 }
 
-/** The mail with a link that confirms a new email address. */
+/** The email with a link that confirms a new email address. */
 export function emailChangeMail(
   account: { readonly email: string; readonly name: string },
   link: { readonly url: string; readonly baseUrl: string },
@@ -63,8 +63,8 @@ export function emailChangeMail(
     subject: "Confirm your new email address",
     text: [
       `Hello ${account.name},`,
-      `to use this address for your account on Latchkey (${link.baseUrl}), open this link within an hour. It works once:\n${link.url}`,
-      "If you didn't ask for this, ignore this email. Nothing changes.",
+      `To use this email address for your account on Latchkey (${link.baseUrl}), open this link within an hour. It works once:\n${link.url}`,
+      "If you didn't request this, ignore this email. Nothing changes.",
     ],
   };
 }
@@ -79,7 +79,7 @@ export function emailChangedMail(
     subject: "Your email address was changed",
     text: [
       `Hello ${account.name},`,
-      `the email address of your account on Latchkey (${baseUrl}) was changed to another one. You can't sign in with this address anymore.`,
+      `The email address of your account on Latchkey (${baseUrl}) was changed. You can no longer sign in with this email address.`,
       "If you didn't do this, contact the operator of this instance immediately.",
     ],
   };

@@ -21,6 +21,9 @@ import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
 import { listMembers } from "./members/list-members.ts";
 import { removeMember } from "./members/remove-member.ts";
+import { listNotices } from "./notices/list-notices.ts";
+import { markAllNoticesRead } from "./notices/mark-all-notices-read.ts";
+import { markNoticeRead } from "./notices/mark-notice-read.ts";
 import { acceptOwnership } from "./ownership-transfer/accept-ownership.ts";
 import { endOwnershipTransfer } from "./ownership-transfer/end-ownership-transfer.ts";
 import { getOwnershipTransfer } from "./ownership-transfer/get-ownership-transfer.ts";
@@ -53,6 +56,9 @@ import { renameWorkspace } from "./workspaces/rename-workspace.ts";
 export const endpoints: readonly Endpoint[] = [
   getConfig,
   getMe,
+  listNotices,
+  markNoticeRead,
+  markAllNoticesRead,
   listApiKeys,
   revokeCurrentApiKey,
   getApiKey,

@@ -1,4 +1,10 @@
-import { permissionCatalog, permissions, roleHolds, roles } from "@latchkey/auth/permissions";
+import {
+  permissionCatalog,
+  permissions,
+  roleCatalog,
+  roleHasPermission,
+  roles,
+} from "@latchkey/auth/permissions";
 import {
   type CreateDocumentOptions,
   createDocument,
@@ -82,15 +88,29 @@ The API only changes by addition: later versions may add response members, heade
 
 A member's role in a workspace decides what the member and the member's keys may do there. Each operation names the permission that it needs.
 
-${roleTable()}`;
+${roleTable()}
+
+Every member can leave a workspace, and accept or decline its ownership if it is offered to them. Every user manages their own API keys.
+
+${permissionTable()}`;
+
+function roleTable(): string {
+  const head = ["Role", "What it allows"];
+  const rows = roles.map((role) => [role, roleCatalog[role]]);
+  return formatTable(head, rows);
+}
 
 /** Three columns, because the reference page has no space for a column per role. */
-function roleTable(): string {
+function permissionTable(): string {
   const rows = permissions.map((permission) => [
     `\`${permission}\``,
     permissionCatalog[permission],
-    roles.filter((role) => roleHolds(role, permission)).join(", "),
+    roles.filter((role) => roleHasPermission(role, permission)).join(", "),
   ]);
   const head = ["Permission", "What it allows", "Who has it"];
+  return formatTable(head, rows);
+}
+
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

@@ -140,7 +140,7 @@ const keyFailures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   FORBIDDEN: {
     name: "KeyForbidden",
     description:
-      "The request's key isn't valid; or it is a restricted key, which can manage only itself; or the request has a former secret, which can't change keys; or the key in the path belongs to another user or never existed. The response doesn't say which.",
+      "The request's key isn't valid; or it is a restricted key, which can manage only itself; or the request has an old secret, which can't change keys; or the key in the path belongs to another user or never existed. The response doesn't say which.",
   },
   NOT_FOUND: { name: "KeyDeleted", description: "The key belonged to the same user and has been deleted." },
 };

@@ -8,7 +8,7 @@ interface Tag {
 /** The tags, by the path segment of their resource. */
 const tags: Readonly<Record<string, Tag>> = {
   global: { name: "Instance", description: "The Latchkey instance." },
-  me: { name: "Me", description: "The API key of the request, and its owner." },
+  me: { name: "Me", description: "The API key of the request, its owner, and the owner's notices." },
   "api-keys": {
     name: "API keys",
     description: "API keys of the user who owns the request's key: restrictions and usage.",
@@ -32,7 +32,7 @@ const tags: Readonly<Record<string, Tag>> = {
   },
   "ownership-transfer": {
     name: "Ownership transfer",
-    description: "The offer of an owner to transfer the ownership of a workspace to another member.",
+    description: "The offer of an owner to transfer ownership of a workspace to another member.",
   },
   invitations: {
     name: "Invitations",

@@ -85,13 +85,13 @@ export const apiKey = z
     limit: keyLimit.nullable().meta({ description: "The rate limit; null for none." }),
     formerSecrets: z
       .array(formerSecret)
-      .meta({ maxItems: maxValidFormerSecrets, description: "Former secrets that are still valid." }),
+      .meta({ maxItems: maxValidFormerSecrets, description: "Old secrets that are still valid." }),
     rotatedOutUse: z
       .object({ at: timestamp, address: shownAddress.nullable().meta({ example: "203.0.113.7" }) })
       .nullable()
       .meta({
         description:
-          "The time and IP address of the last request with a former secret that was no longer valid.",
+          "The time and IP address of the last request with an old secret that was no longer valid.",
       }),
     version,
   })

@@ -39,14 +39,16 @@ export const auditEvent = z
     occurredAt: timestamp,
     action: auditAction.meta({ example: "member.role-changed" }),
     actor: z.object({
-      kind: z
-        .enum(["session", "key", "command"])
-        .meta({ description: "The web app, an API key, or the operator's command.", example: "key" }),
+      kind: z.enum(["session", "key", "command", "system"]).meta({
+        description:
+          "The web app, an API key, the `latchkey` command, or the system: Latchkey itself, which disables a webhook that fails.",
+        example: "key",
+      }),
       userId: shownId("user").nullable(),
       name: shownPersonName
         .nullable()
         .meta({ description: "The current name of the user.", example: "Ada Lovelace" }),
-      userKind: shownUserKind.nullable().meta({ description: "Null for the command." }),
+      userKind: shownUserKind.nullable().meta({ description: "Null for the command and the system." }),
       keyId: shownId("key").nullable(),
     }),
     target: z.object({

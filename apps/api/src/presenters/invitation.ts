@@ -19,7 +19,7 @@ export const invitation = z
     invitedBy: z
       .object({ userId: shownId("user"), name: shownPersonName.meta({ example: "Ada Lovelace" }) })
       .nullable()
-      .meta({ description: "The user who sent it last; null for the operator's command." }),
+      .meta({ description: "The user who sent it last; null for the `latchkey` command." }),
     delivery: z.enum(["email", "link"]).meta({
       description: "`email`: the link is emailed to the person. `link`: you send it yourself.",
       example: "link",

@@ -1,17 +1,48 @@
 import { encodeId } from "@latchkey/db/ids";
+import { noticeKinds } from "@latchkey/db/notice-kinds";
 import type { Notice } from "@latchkey/db/notices";
+import { maxLength } from "@latchkey/limits";
+import { z } from "zod";
 import { describeNotice } from "../domain/notice-texts.ts";
+import { shownId, shownText, timestamp } from "../schemas.ts";
+
+/** A notice of the owner of a key. */
+export const notice = z
+  .object({
+    id: shownId("notice"),
+    kind: z.enum(noticeKinds).meta({ description: "What happened.", example: "key-expires-in-7-days" }),
+    title: shownText(maxLength.noticeTitle).meta({ example: "API key “CI deploys” expires within 7 days" }),
+    message: shownText(maxLength.noticeMessage).meta({
+      description: "What happened and what to do, in English.",
+      example:
+        "Requests with the API key “CI deploys” are rejected from March 1, 2026 at 9:30 AM UTC. To keep using it, change its expiry.",
+    }),
+    keyId: shownId("key").nullable().meta({ description: "The API key that the notice is about, if any." }),
+    workspaceId: shownId("workspace")
+      .nullable()
+      .meta({ description: "The workspace that the notice is about, if any.", example: null }),
+    isRead: z.boolean().meta({ example: false }),
+    createdAt: timestamp,
+  })
+  .meta({ id: "Notice" });
+
+export function presentNotice(shown: Notice): z.input<typeof notice> {
+  const { facts } = shown;
+  return {
+    id: encodeId("notice", shown.id),
+    kind: shown.kind,
+    ...describeNotice(shown),
+    keyId: "keyId" in facts ? encodeId("key", facts.keyId) : null,
+    workspaceId:
+      "workspaceId" in facts && facts.workspaceId !== null ? encodeId("workspace", facts.workspaceId) : null,
+    isRead: shown.readAt !== null,
+    createdAt: shown.createdAt.toISOString(),
+  };
+}
 
 /** A notice of the user, for the web app. */
-export function presentNotice(notice: Notice) {
-  return {
-    id: encodeId("notice", notice.id),
-    kind: notice.kind,
-    ...describeNotice(notice),
-    link: linkOf(notice),
-    createdAt: notice.createdAt.toISOString(),
-    isRead: notice.readAt !== null,
-  };
+export function presentLinkedNotice(shown: Notice) {
+  return { ...presentNotice(shown), link: linkOf(shown) };
 }
 
 /** What a notice is about; null for what has no page, such as an invitation. */

@@ -6,10 +6,10 @@ import { shownId, shownPersonName, timestamp } from "../schemas.ts";
 const party = (description: string, name: string) =>
   z.object({ userId: shownId("user"), name: shownPersonName.meta({ example: name }) }).meta({ description });
 
-/** An offer of an owner to transfer the ownership of the workspace to another member. */
+/** An offer of an owner to transfer ownership of the workspace to another member. */
 export const ownershipTransfer = z
   .object({
-    from: party("The owner who offers the ownership, and becomes an admin.", "Ada Lovelace"),
+    from: party("The owner who offers ownership, and becomes an admin.", "Ada Lovelace"),
     to: party("The member who can accept it, and becomes an owner.", "Grace Hopper"),
     createdAt: timestamp,
     expiresAt: timestamp,

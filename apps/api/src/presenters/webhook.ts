@@ -35,7 +35,7 @@ export const webhook = z
       example: null,
     }),
     formerSecretExpiresAt: timestamp.nullable().meta({
-      description: "Until when messages are also signed with the former secret; null after that.",
+      description: "Until when messages are also signed with the old secret; null after that.",
       example: null,
     }),
     createdAt: timestamp,

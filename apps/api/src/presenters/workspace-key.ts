@@ -43,7 +43,7 @@ export const workspaceKey = z
       .meta({ description: "Whether an admin blocked the key from the workspace.", example: false }),
     blockedAt: timestamp.nullable(),
     blockedByName: shownPersonName.nullable().meta({
-      description: "The user who blocked it; null for the operator's command and a deleted user.",
+      description: "The user who blocked it; null for the `latchkey` command and a deleted user.",
       example: "Grace Hopper",
     }),
     violation: violation.nullable().meta({
@@ -66,7 +66,7 @@ export const workspaceKey = z
       .nullable()
       .meta({ description: "The IP ranges that the key can be used from; null for any IP address." }),
     limit: keyLimit.nullable().meta({ description: "The rate limit; null for none." }),
-    isRotating: z.boolean().meta({ description: "Whether a former secret is still valid." }),
+    isRotating: z.boolean().meta({ description: "Whether an old secret is still valid." }),
     isRateLimited: z.boolean().meta({
       description: "Whether a request in the workspace was rate limited in this hour or the one before.",
     }),

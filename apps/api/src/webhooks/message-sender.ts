@@ -21,7 +21,7 @@ export interface WebhookMessage {
 export type SendMessage = (message: WebhookMessage) => Promise<DeliveryAttempt>;
 
 export interface MessageSenderOptions {
-  /** Whether messages may be sent to this private or loopback address, also without TLS. */
+  /** Whether messages may be sent to this private or loopback address, even without TLS. */
   readonly isAllowedAddress: (address: string) => boolean;
   /** Resolves a host name to IP addresses; by DNS by default. */
   readonly resolve?: (hostname: string) => Promise<readonly string[]>;

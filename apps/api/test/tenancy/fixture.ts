@@ -49,8 +49,10 @@ export interface TenantFixture {
   readonly serviceAccounts: Readonly<Record<"ours" | "theirs", Person>>;
   /** A key of our service account. Only owners and admins see it. */
   readonly serviceKey: { readonly id: string; readonly name: string; readonly keyId: KeyId };
-  /** Invitations to the workspaces. Only admins and owners see them. */
-  readonly invitations: Readonly<Record<"ours" | "theirs", { readonly id: string; readonly email: string }>>;
+  /** Invitations to the workspaces. Only admins and owners see them, and the member of `ours` the one that they sent. */
+  readonly invitations: Readonly<
+    Record<"ours" | "theirs" | "byMember", { readonly id: string; readonly email: string }>
+  >;
   /** A webhook of each workspace, with one delivery. Only admins and owners see them. */
   readonly webhooks: Readonly<
     Record<"ours" | "theirs", { readonly id: string; readonly deliveryId: string; readonly url: string }>
@@ -89,6 +91,7 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
   await app.owner.deleteFrom("api_keys").where("id", "not in", keyIds).execute();
   await app.owner.deleteFrom("security_events").where("key_id", "not in", keyIds).execute();
   await app.owner.deleteFrom("ownership_transfers").execute();
+  await app.owner.deleteFrom("notices").execute();
   await app.owner
     .deleteFrom("audit_events")
     .where("target_kind", "=", "key")
@@ -98,9 +101,10 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
 }
 
 async function createFixture({ instance: { db }, owner }: TestApp): Promise<TenantFixture> {
-  // All compared rows belong to a workspace or a user, and are deleted with it.
-  await owner.deleteFrom("workspaces").execute();
-  await owner.deleteFrom("users").execute();
+  // Most rows belong to a workspace or a user, and are deleted with it. The others would accumulate, and every test
+  // reads all rows twice.
+  for (const table of ["workspaces", "users", "former_users", "verifications", "instance_events"] as const)
+    await owner.deleteFrom(table).execute();
   const suffix = crypto.randomUUID().slice(0, 8);
   return await db
     .transaction()
@@ -139,6 +143,10 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
       const invitations = {
         ours: await invite(oursEdit, `invitee-${suffix}@example.com`),
         theirs: await invite(theirsEdit, `their-invitee-${suffix}@example.com`),
+        byMember: await invite(
+          { ...oursEdit, origin: { ...commandOrigin, actor: sessionActor(people.member) } },
+          `invitee-of-member-${suffix}@example.com`,
+        ),
       };
       const webhooks = {
         ours: await addWebhook(trx, oursEdit, `https://ours-${suffix}.example.com/`),
@@ -183,6 +191,10 @@ async function createFixture({ instance: { db }, owner }: TestApp): Promise<Tena
     });
 }
 
+function sessionActor({ userId }: Person): Origin["actor"] {
+  return { kind: "session", userId, isFresh: true };
+}
+
 /** Adds a pending offer of the co-owner of `ours` to the member. */
 export async function addOwnershipTransfer(
   { instance: { db } }: TestApp,
@@ -191,6 +203,25 @@ export async function addOwnershipTransfer(
   const scope = openAsOperator(ours.workspaceId);
   const transfer = { from: coOwner.userId, to: member.userId, lifetimeSeconds: 60 };
   await inWorkspace(db, scope, (trx) => insertOwnershipTransfer(trx, scope, transfer));
+}
+
+/** Adds an unread notice, whose message contains the person's email address. @returns its ID in API responses. */
+export async function addNotice({ owner }: TestApp, { userId, email }: Person): Promise<string> {
+  const id = createId("notice");
+  const facts = JSON.stringify({ device: email, address: null });
+  await owner
+    .insertInto("notices")
+    .values({
+      id,
+      user_id: userId,
+      kind: "new-device",
+      subject: "device",
+      facts,
+      is_shown: true,
+      is_email_due: false,
+    })
+    .execute();
+  return encodeId("notice", id);
 }
 
 async function addPerson(trx: Trx, email: string, hash: string): Promise<Person> {
@@ -242,6 +273,7 @@ function listIdentifiers({
     ours: [
       ...list(ours, [...Object.values(members), serviceAccounts.ours]),
       ...listInvitation(invitations.ours),
+      ...listInvitation(invitations.byMember),
       ...Object.values(webhooks.ours),
     ],
     theirs: [

@@ -1,10 +1,11 @@
 // Calls every endpoint of the open API as every caller, and checks the status and the changed rows.
-import { roleHolds } from "@latchkey/auth/permissions";
+import { roleHasPermission } from "@latchkey/auth/permissions";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/http/endpoint.ts";
 import { endpoints } from "../../src/open/endpoints.ts";
 import { sendRaw, startTestApp, type TestApp } from "../test-app.ts";
 import {
+  addNotice,
   addOwnershipTransfer,
   keepFixture,
   listHiddenText,
@@ -19,6 +20,10 @@ const table = readTable(`
                                           nobody  stranger  removed  viewer  member  admin  owner
   getConfiguration                        401     200       200      200     200     200    200
   getMe                                   401     200       200      200     200     200    200
+  listNotices                             401     200       200      200     200     200    200
+  markNoticeRead                          401     404       404      404     404     404    404
+  markNoticeRead, one's own               401     200       200      200     200     200    200
+  markAllNoticesRead                      401     204       204      204     204     204    204
   listApiKeys                             401     200       200      200     200     200    200
   revokeCurrentApiKey                     401     204       204      204     204     204    204
   getApiKey                               401     403       403      403     403     403    200
@@ -57,13 +62,16 @@ const table = readTable(`
   offerOwnership, to another workspace    401     403       403      403     403     403    404
   endOwnershipTransfer                    401     403       403      403     204     403    204
   acceptOwnership                         401     403       403      403     200     403    403
-  listInvitations                         401     403       403      403     403     200    200
-  createInvitation                        401     403       403      403     403     201    201
+  listInvitations                         401     403       403      403     200     200    200
+  createInvitation                        401     403       403      403     201     201    201
+  createInvitation, for an admin          401     403       403      403     403     201    201
   createInvitation, for an owner          401     403       403      403     403     403    201
-  resendInvitation                        401     403       403      403     403     200    200
-  resendInvitation, of another workspace  401     403       403      403     403     404    404
-  revokeInvitation                        401     403       403      403     403     204    204
-  revokeInvitation, of another workspace  401     403       403      403     403     404    404
+  resendInvitation                        401     403       403      403     404     200    200
+  resendInvitation, of the member         401     403       403      403     200     200    200
+  resendInvitation, of another workspace  401     403       403      403     404     404    404
+  revokeInvitation                        401     403       403      403     404     204    204
+  revokeInvitation, of the member         401     403       403      403     204     204    204
+  revokeInvitation, of another workspace  401     403       403      403     404     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -97,16 +105,20 @@ type Member = Exclude<Caller, "nobody">;
 interface Plan {
   readonly body?: object | ((fixture: TenantFixture) => object);
   readonly query?: string;
-  /** Whether the co-owner has offered the ownership to the member. */
+  /** Whether the co-owner has offered ownership to the member. */
   readonly hasTransfer?: boolean;
-  /** The workspace of the invitation in the path; `ours` by default. */
-  readonly invitationOf?: "ours" | "theirs";
+  /** The invitation in the path; `ours` by default. */
+  readonly invitationOf?: keyof TenantFixture["invitations"];
   /** The workspace of the webhook and the delivery in the path; `ours` by default. */
   readonly webhookOf?: "ours" | "theirs";
+  /** Whether the caller and the target have a notice each. The path has the latter's by default. */
+  readonly noticeOf?: "target" | "caller";
   /** The user in the path. */
   readonly user?: (fixture: TenantFixture, caller: Caller) => Person;
   readonly effect?: (fixture: TenantFixture, actor: Person) => Effect;
   readonly shows?: (fixture: TenantFixture, caller: Member) => readonly string[];
+  /** What the response doesn't contain, in addition to what no response to the caller contains. */
+  readonly hides?: (fixture: TenantFixture, caller: Caller) => readonly string[];
   /** Whether the response shows admins the keys that can reach their workspace. */
   readonly showsKeys?: boolean;
 }
@@ -114,6 +126,20 @@ interface Plan {
 const plans: Readonly<Record<string, Plan>> = {
   getConfiguration: { shows: () => ["registration"] },
   getMe: { shows: listOwnWorkspace },
+  listNotices: {
+    query: "isUnread=true",
+    noticeOf: "caller",
+    shows: ({ people }, caller) => [`with ${people[caller].email}`],
+    hides: ({ people }) => [`with ${people.target.email}`],
+  },
+  markNoticeRead: { noticeOf: "target", body: { isRead: true } },
+  "markNoticeRead, one's own": {
+    noticeOf: "caller",
+    body: { isRead: true },
+    effect: readOwnNotice,
+    shows: ({ people }, caller) => [`with ${people[caller].email}`, '"isRead":true'],
+  },
+  markAllNoticesRead: { noticeOf: "caller", effect: readOwnNotice },
   listApiKeys: { shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id] : []) },
   revokeCurrentApiKey: {
     effect: (fixture, actor) => ({
@@ -193,11 +219,11 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
-        invitations: [{ workspace_id: workspaceId }],
+        invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
         // Includes the creation of the key that makes the request.
-        audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
+        audit_events: Array.from({ length: 14 }, () => ({ workspace_id: workspaceId })),
         ...listServiceAccountRows(serviceAccounts.ours),
       },
       added: {
@@ -368,29 +394,21 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: ({ people }) => [people.member.id, '"role":"owner"'],
   },
-  listInvitations: { shows: ({ invitations }) => [invitations.ours.email] },
+  listInvitations: {
+    shows: ({ invitations }, caller) => [
+      invitations.byMember.email,
+      ...(caller === "member" ? [] : [invitations.ours.email]),
+    ],
+    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.ours.email] : []),
+  },
   createInvitation: createInvitationPlan("member"),
+  "createInvitation, for an admin": createInvitationPlan("admin"),
   "createInvitation, for an owner": createInvitationPlan("owner"),
-  resendInvitation: {
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
-      removed: { invitations: [{ email: invitations.ours.email, invited_by: null }], verifications: [{}] },
-      added: {
-        invitations: [{ email: invitations.ours.email, invited_by: actor.userId }],
-        verifications: [{}],
-        audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
-      },
-    }),
-    shows: () => ["/invitation#"],
-  },
+  resendInvitation: createResendPlan("ours"),
+  "resendInvitation, of the member": createResendPlan("byMember"),
   "resendInvitation, of another workspace": { invitationOf: "theirs" },
-  revokeInvitation: {
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
-      removed: { invitations: [{ email: invitations.ours.email }], verifications: [{}] },
-      added: {
-        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
-      },
-    }),
-  },
+  revokeInvitation: createRevocationPlan("ours"),
+  "revokeInvitation, of the member": createRevocationPlan("byMember"),
   "revokeInvitation, of another workspace": { invitationOf: "theirs" },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.ours.url] },
   createWebhook: {
@@ -492,7 +510,14 @@ const plans: Readonly<Record<string, Plan>> = {
   },
 };
 
-/** The log events of a change of a key: one in its owner's security log, and one in the owner's workspace. */
+function readOwnNotice(_fixture: TenantFixture, { userId }: Person): Effect {
+  return {
+    removed: { notices: [{ user_id: userId, read_at: null }] },
+    added: { notices: [{ user_id: userId, read_at: expect.any(String) }] },
+  };
+}
+
+/** The log events of a change to a key: one in its owner's security log, and one in the owner's workspace. */
 function createKeyEvents(
   { ours, theirs, people }: TenantFixture,
   actor: Person,
@@ -514,6 +539,37 @@ function createKeyEvents(
 function listServiceAccountRows({ userId }: Person): NonNullable<Effect["removed"]> {
   const rows = [{ user_id: userId }];
   return { users: [{ id: userId }], api_keys: rows, security_events: rows };
+}
+
+function createResendPlan(invitationOf: "ours" | "byMember"): Plan {
+  return {
+    invitationOf,
+    effect: ({ ours: { workspaceId }, invitations, people }, actor) => {
+      const { email } = invitations[invitationOf];
+      const inviter = invitationOf === "ours" ? null : people.member.userId;
+      return {
+        removed: { invitations: [{ email, invited_by: inviter }], verifications: [{}] },
+        added: {
+          invitations: [{ email, invited_by: actor.userId }],
+          verifications: [{}],
+          audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
+        },
+      };
+    },
+    shows: () => ["/invitation#"],
+  };
+}
+
+function createRevocationPlan(invitationOf: "ours" | "byMember"): Plan {
+  return {
+    invitationOf,
+    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+      removed: { invitations: [{ email: invitations[invitationOf].email }], verifications: [{}] },
+      added: {
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
+      },
+    }),
+  };
 }
 
 function createInvitationPlan(role: string): Plan {
@@ -625,6 +681,18 @@ async function call(
   return { status: response.status, text: await response.text() };
 }
 
+/** The ID in the paths of a plan without notices. No notice has it. */
+const unknownNoticeId = "ntc_01h455vb4pex5vsknk084sn02q";
+
+async function addNotices(
+  { people: { target } }: TenantFixture,
+  { noticeOf, actor }: { readonly noticeOf: Plan["noticeOf"]; readonly actor: Person | undefined },
+): Promise<string> {
+  if (!noticeOf) return unknownNoticeId;
+  const ids = { target: await addNotice(app, target), caller: actor && (await addNotice(app, actor)) };
+  return ids[noticeOf] ?? ids.target;
+}
+
 /** The parameters of a path to a webhook or a delivery. */
 function webhookPath({ webhooks }: TenantFixture, tenant: "ours" | "theirs" = "ours") {
   return { webhookId: webhooks[tenant].id, deliveryId: webhooks[tenant].deliveryId };
@@ -639,8 +707,10 @@ describe.each(table)("$name", ({ target, name, results }) => {
     const endpoint = getEndpoint(target);
     const actor = caller === "nobody" ? undefined : fixture.people[caller];
     const secret = actor && (await app.addKey(actor.userId)).secret;
+    const noticeId = await addNotices(fixture, { noticeOf: plan.noticeOf, actor });
     const path = fillPath(endpoint, {
       workspaceId: fixture.ours.id,
+      noticeId,
       userId: plan.user?.(fixture, caller).id,
       keyId: fixture.ownersKey.id,
       invitationId: fixture.invitations[plan.invitationOf ?? "ours"].id,
@@ -660,7 +730,8 @@ describe.each(table)("$name", ({ target, name, results }) => {
     if (isAllowed && caller !== "nobody" && plan.shows) {
       for (const shown of plan.shows(fixture, caller)) expect(result.text).toContain(shown);
     }
-    for (const hidden of listHiddenText(caller, fixture, plan)) expect(result.text).not.toContain(hidden);
+    const hiddenText = [...listHiddenText(caller, fixture, plan), ...(plan.hides?.(fixture, caller) ?? [])];
+    for (const hidden of hiddenText) expect(result.text).not.toContain(hidden);
     if (isUnchanged({ before, after })) keepFixture(app, fixture);
   });
 });
@@ -668,6 +739,26 @@ describe.each(table)("$name", ({ target, name, results }) => {
 function bodyOf({ body }: Plan, fixture: TenantFixture): object | undefined {
   return typeof body === "function" ? body(fixture) : body;
 }
+
+test("a viewer changes nothing in a workspace, and a member only what they created", () => {
+  // The tests above make these calls and compare all rows.
+  const changes = table.filter(({ target }) => {
+    const { method, access } = getEndpoint(target);
+    return method !== "GET" && typeof access === "object";
+  });
+  const listAllowed = (caller: Caller) =>
+    changes.flatMap(({ name, results }) => (Number(results[caller]) < 300 ? [name] : []));
+  expect(listAllowed("viewer")).toEqual(["removeMember, oneself"]);
+  expect(listAllowed("member")).toEqual([
+    "removeMember, oneself",
+    // Ownership is offered to the member.
+    "endOwnershipTransfer",
+    "acceptOwnership",
+    "createInvitation",
+    "resendInvitation, of the member",
+    "revokeInvitation, of the member",
+  ]);
+});
 
 /** Returns the whole response without its date and request ID. */
 function removeVariableParts({ head, body }: { readonly head: string; readonly body: string }): string {
@@ -721,7 +812,7 @@ test.each(workspaceEndpoints)(
     expect(await sendAs(ours.id, people.removed)).toBe(foreign);
     // If the handler checks the role, the body has already been parsed.
     const { access } = endpoint;
-    if (typeof access === "object" && !roleHolds("viewer", access.workspace)) {
+    if (typeof access === "object" && !roleHasPermission("viewer", access.workspace)) {
       expect(await sendAs(ours.id, people.viewer)).toBe(foreign);
     }
   },
@@ -737,6 +828,7 @@ test.each(endpointsWithBody)("$operationId rejects unknown members and changes n
   const userId = plan.user?.(fixture, "owner").id;
   const path = fillPath(endpoint, {
     workspaceId: ours.id,
+    noticeId: unknownNoticeId,
     userId,
     keyId: fixture.ownersKey.id,
     ...webhookPath(fixture),
@@ -757,7 +849,7 @@ test.each(endpointsWithBody)("$operationId rejects unknown members and changes n
     const { result, before, after } = await observe(app.owner, () => call(endpoint, path, { secret, body }));
     expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
       400,
-      [{ path: name, code: "unknown_member", message: "Unknown member" }],
+      [{ path: name, code: "unknown_member", message: "Unknown field" }],
     ]);
     expectEffect({ before, after }, {});
   }
@@ -771,6 +863,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
   const userId = plan.user?.(fixture, "owner").id;
   const path = fillPath(endpoint, {
     workspaceId: fixture.ours.id,
+    noticeId: unknownNoticeId,
     userId,
     keyId: fixture.ownersKey.id,
     invitationId: fixture.invitations.ours.id,
@@ -783,7 +876,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
     );
     expect([result.status, JSON.parse(result.text).error.issues]).toEqual([
       400,
-      [{ path: name, code: "unknown_member", message: "Unknown member" }],
+      [{ path: name, code: "unknown_member", message: "Unknown field" }],
     ]);
     expectEffect({ before, after }, {});
   }

@@ -39,7 +39,7 @@ async function readRows(owner: Db): Promise<Rows> {
   const compared = await listComparedTables(owner);
   // Reads all tables in one statement, because each of the hundreds of cases reads every row twice.
   const selections = compared.map(
-    (name) => sql`select ${sql.lit(name)} as name, to_jsonb(t)::text as row from ${sql.table(name)} as t`,
+    (name) => sql`select ${sql.lit(name)} as name, row_to_json(t)::text as row from ${sql.table(name)} as t`,
   );
   const { rows: content } = await sql<{ name: string; row: string }>`
     ${sql.join(selections, sql` union all `)}`.execute(owner);

@@ -21,6 +21,7 @@ const table = readTable(`
   instance.get                            ok            ok         ok         ok         ok         ok         ok
   instance.isFresh                        ok            ok         ok         ok         ok         ok         ok
   instance.permissions                    ok            ok         ok         ok         ok         ok         ok
+  instance.roles                          ok            ok         ok         ok         ok         ok         ok
   session.current                         ok            ok         ok         ok         ok         ok         ok
   session.signUp                          ok            ok         ok         ok         ok         ok         ok
   session.signIn                          ok            ok         ok         ok         ok         ok         ok
@@ -100,6 +101,7 @@ const table = readTable(`
   members.changeRole, to owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.changeRole, of an owner         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   members.changeRole, of a foreigner      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  members.leave                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   members.remove                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   members.remove, oneself                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   members.remove, an owner                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
@@ -125,13 +127,16 @@ const table = readTable(`
   ownership.offer, to a foreigner         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND
   ownership.accept                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         FORBIDDEN  FORBIDDEN
   ownership.end                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         FORBIDDEN  ok
-  invitations.list                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
-  invitations.create                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  invitations.list                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
+  invitations.create                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
+  invitations.create, an admin            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   invitations.create, an owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
-  invitations.resend                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
-  invitations.resend, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
-  invitations.revoke                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
-  invitations.revoke, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  invitations.resend                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  ok         ok
+  invitations.resend, of the member       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
+  invitations.resend, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  invitations.revoke                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  ok         ok
+  invitations.revoke, of the member       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
+  invitations.revoke, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND
   invitations.preview                     NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   invitations.accept                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   audit.list                              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -168,12 +173,14 @@ const table = readTable(`
   webhooks.redeliver                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.redeliver, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   operator.users                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.workspaces                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.disableUser                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.enableUser                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.endSessions                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.createResetLink                UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.grantRole                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.revokeRole                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.instance                       UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.log                            UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
 `);
 
@@ -182,10 +189,12 @@ type Actor = Person | undefined;
 /** What a call sends and, if it is allowed, which rows it changes and what its response contains. */
 interface Plan {
   readonly input?: (fixture: TenantFixture, actor: Actor) => object;
-  /** Whether the co-owner has offered the ownership to the member. */
+  /** Whether the co-owner has offered ownership to the member. */
   readonly hasTransfer?: boolean;
   readonly effect?: (fixture: TenantFixture, actor: Actor) => Effect;
   readonly shows?: (fixture: TenantFixture, caller: Caller) => readonly string[];
+  /** What the response doesn't contain, in addition to what no response to the caller contains. */
+  readonly hides?: (fixture: TenantFixture, caller: Caller) => readonly string[];
   /** Whether the response shows admins the keys that can reach their workspace. */
   readonly showsKeys?: boolean;
 }
@@ -203,6 +212,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "instance.get": { shows: () => ["registration"] },
   "instance.isFresh": { shows: () => ['{"data":false}'] },
   "instance.permissions": { shows: () => ["members:manage"] },
+  "instance.roles": { shows: () => ['{"name":"viewer","description":"Only reads."}'] },
   "session.current": { shows: listOwnData },
   "session.signUp": {
     input: ({ people }) => ({ name: "New", email: `${people.owner.userId}@example.com`, password }),
@@ -541,10 +551,10 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
-        invitations: [{ workspace_id: workspaceId }],
+        invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
-        audit_events: Array.from({ length: 12 }, () => ({ workspace_id: workspaceId })),
+        audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
         users: [{ id: serviceAccounts.ours.userId }],
         api_keys: [{ user_id: serviceAccounts.ours.userId }],
         security_events: [{ user_id: serviceAccounts.ours.userId }],
@@ -580,6 +590,7 @@ const plans: Readonly<Record<string, Plan>> = {
     from: "viewer",
     to: "member",
   }),
+  "members.leave": createDeparture(),
   "members.remove": createRemoval(({ target }) => target),
   "members.remove, oneself": createRemoval(({ target }, actor) => actor ?? target),
   "members.remove, an owner": createRemoval(({ coOwner }) => coOwner),
@@ -743,34 +754,22 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "invitations.list": {
     input: createWorkspaceInput(),
-    shows: ({ invitations }) => [invitations.ours.email, '"total":1'],
+    shows: ({ invitations }, caller) =>
+      caller === "member"
+        ? [invitations.byMember.email, '"total":1']
+        : [invitations.ours.email, invitations.byMember.email, '"total":2'],
+    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.ours.email] : []),
   },
   "invitations.create": createInvitationPlan("member"),
+  "invitations.create, an admin": createInvitationPlan("admin"),
   "invitations.create, an owner": createInvitationPlan("owner"),
-  "invitations.resend": {
-    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.ours.id })),
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
-      removed: { invitations: [{ email: invitations.ours.email, invited_by: null }], verifications: [{}] },
-      added: {
-        invitations: [{ email: invitations.ours.email, invited_by: actor?.userId }],
-        verifications: [{}],
-        audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
-      },
-    }),
-    shows: () => ["/invitation#"],
-  },
+  "invitations.resend": createResendPlan("ours"),
+  "invitations.resend, of the member": createResendPlan("byMember"),
   "invitations.resend, a foreign one": {
     input: createWorkspaceInput(({ invitations }) => ({ id: invitations.theirs.id })),
   },
-  "invitations.revoke": {
-    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.ours.id })),
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
-      removed: { invitations: [{ email: invitations.ours.email }], verifications: [{}] },
-      added: {
-        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
-      },
-    }),
-  },
+  "invitations.revoke": createRevocationPlan("ours"),
+  "invitations.revoke, of the member": createRevocationPlan("byMember"),
   "invitations.revoke, a foreign one": {
     input: createWorkspaceInput(({ invitations }) => ({ id: invitations.theirs.id })),
   },
@@ -905,12 +904,14 @@ const plans: Readonly<Record<string, Plan>> = {
   }),
   // Nobody in the table is an operator; test/operators.test.ts calls these as one.
   "operator.users": { input: () => ({}) },
+  "operator.workspaces": { input: () => ({}) },
   "operator.disableUser": operatorPlan,
   "operator.enableUser": operatorPlan,
   "operator.endSessions": operatorPlan,
   "operator.createResetLink": operatorPlan,
   "operator.grantRole": operatorPlan,
   "operator.revokeRole": operatorPlan,
+  "operator.instance": {},
   "operator.log": { input: () => ({}) },
 };
 
@@ -927,7 +928,7 @@ function seesAllKeys(caller: Caller): boolean {
   return caller === "owner" || caller === "admin";
 }
 
-/** The log events of a change of a key: one in its owner's security log, and one in the owner's workspace. */
+/** The log events of a change to a key: one in its owner's security log, and one in the owner's workspace. */
 function createKeyEvents(
   { ours, theirs, people }: TenantFixture,
   actor: Actor,
@@ -999,6 +1000,37 @@ function changeWebhook(
   };
 }
 
+function createResendPlan(whose: "ours" | "byMember"): Plan {
+  return {
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations[whose].id })),
+    effect: ({ ours: { workspaceId }, invitations, people }, actor) => {
+      const { email } = invitations[whose];
+      const inviter = whose === "ours" ? null : people.member.userId;
+      return {
+        removed: { invitations: [{ email, invited_by: inviter }], verifications: [{}] },
+        added: {
+          invitations: [{ email, invited_by: actor?.userId }],
+          verifications: [{}],
+          audit_events: [{ workspace_id: workspaceId, action: "invitation.resent", ...actorColumns(actor) }],
+        },
+      };
+    },
+    shows: () => ["/invitation#"],
+  };
+}
+
+function createRevocationPlan(whose: "ours" | "byMember"): Plan {
+  return {
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations[whose].id })),
+    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+      removed: { invitations: [{ email: invitations[whose].email }], verifications: [{}] },
+      added: {
+        audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
+      },
+    }),
+  };
+}
+
 function createInvitationPlan(role: string): Plan {
   const email = "new@example.com";
   return {
@@ -1065,6 +1097,7 @@ function createRoleChange(
 }
 
 function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor: Actor): Effect {
+  const hasInvited = actor === people.member;
   const user = { user_id: actor?.userId };
   const isMember = actor !== people.removed;
   const isOwner = actor === people.owner;
@@ -1074,6 +1107,7 @@ function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor
       accounts: [user],
       sessions: [user],
       ...(isMember && { members: [user] }),
+      ...(hasInvited && { invitations: [{ invited_by: actor.userId }], verifications: [{}] }),
       ...(isOwner && { api_keys: [{ id: ownersKey.keyId }], security_events: [user] }),
     },
     added: {
@@ -1081,6 +1115,7 @@ function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor
       instance_events: [{ action: "user.deleted", actor_id: actor?.userId, target_user_email: actor?.email }],
       ...(isMember && {
         audit_events: [
+          ...(hasInvited ? [{ action: "invitation.revoked", ...actorColumns(actor) }] : []),
           {
             workspace_id: ours.workspaceId,
             action: "member.account-deleted",
@@ -1091,6 +1126,11 @@ function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor
       }),
     },
   };
+}
+
+function createDeparture(): Plan {
+  const { effect = () => ({}) } = createRemoval((_people, actor) => actor as Person); // The caller has a session.
+  return { input: createWorkspaceInput(), effect };
 }
 
 function createRemoval(choose: (people: TenantFixture["people"], actor: Actor) => Person): Plan {
@@ -1175,7 +1215,8 @@ describe.each(table)("$name", ({ target, name, results }) => {
     expectEffect({ before, after }, (code === "ok" && plan.effect?.(fixture, actor)) || {});
     if (code === "ok")
       for (const shown of plan.shows?.(fixture, caller) ?? []) expect(result.body).toContain(shown);
-    for (const hidden of listHiddenText(caller, fixture, plan)) expect(result.body).not.toContain(hidden);
+    const hiddenText = [...listHiddenText(caller, fixture, plan), ...(plan.hides?.(fixture, caller) ?? [])];
+    for (const hidden of hiddenText) expect(result.body).not.toContain(hidden);
     // A rejected call neither starts nor ends a session.
     if (code !== "ok") expect(result.head).not.toMatch(/^set-cookie:/im);
     if (isUnchanged({ before, after })) keepFixture(app, fixture);
@@ -1191,6 +1232,28 @@ function removeVariableParts({ head, body }: { readonly head: string; readonly b
 const workspaceProcedures = Object.keys(procedures).filter((path) =>
   getProcedure(path).inputs.some(({ shape }) => shape && "workspaceId" in shape),
 );
+
+test("a viewer changes nothing in a workspace, and a member only what they created", () => {
+  // The tests above make these calls and compare all rows. Keys of service accounts are named without the workspace.
+  const changes = table.filter(
+    ({ target, name }) =>
+      getProcedure(target).type === "mutation" &&
+      (workspaceProcedures.includes(target) || name.endsWith(", a service")),
+  );
+  const listAllowed = (caller: Caller) =>
+    changes.flatMap(({ name, results }) => (results[caller] === "ok" ? [name] : []));
+  expect(listAllowed("viewer")).toEqual(["members.leave", "members.remove, oneself"]);
+  expect(listAllowed("member")).toEqual([
+    "members.leave",
+    "members.remove, oneself",
+    // Ownership is offered to the member.
+    "ownership.accept",
+    "ownership.end",
+    "invitations.create",
+    "invitations.resend, of the member",
+    "invitations.revoke, of the member",
+  ]);
+});
 
 test.each(workspaceProcedures)(
   "%s rejects a foreign workspace, an unknown ID and an insufficient role identically",
@@ -1248,7 +1311,7 @@ test.each(mutations)("%s rejects unknown members and changes nothing", async (pa
     const { error } = JSON.parse(result.body);
     expect([result.status, error.data.issues]).toEqual([
       400,
-      [{ path: name, code: "unknown_member", message: "Unknown member" }],
+      [{ path: name, code: "unknown_member", message: "Unknown field" }],
     ]);
     expectEffect({ before, after }, {});
   }

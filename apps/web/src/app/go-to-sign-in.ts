@@ -20,7 +20,7 @@ export async function goToSignIn(
   // The sign-in route redirects back to the app unless the session is null.
   queryClient.setQueryData(current, null);
   notifications.clean();
-  await router.navigate({ to: "/sign-in", search: destination });
+  await router.navigate({ to: "/sign-in", search: destination, ignoreBlocker: true });
   clearUserQueries();
   queryClient.setQueryData(current, null);
 }

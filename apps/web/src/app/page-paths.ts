@@ -30,5 +30,7 @@ export const pagePaths = [
   "/account/requests/$requestId",
   "/account/security",
   "/operator/users",
+  "/operator/workspaces",
+  "/operator/instance",
   "/operator/log",
 ] as const;

@@ -16,6 +16,8 @@ import { membersQuery } from "../features/members/use-members.ts";
 import { parseNoticesSearch } from "../features/notices/notices-search.ts";
 import { parseLogSearch } from "../features/operator/log-search.ts";
 import { parseUsersSearch } from "../features/operator/users-search.ts";
+import { parseWorkspacesSearch } from "../features/operator/workspaces-search.ts";
+import { parseSecuritySearch } from "../features/security/security-search.ts";
 import { findSameOriginPath } from "../features/session/same-origin-path.ts";
 import { SessionSkeleton } from "../features/session/session-skeleton.tsx";
 import { parseDeliveriesSearch, parseWebhooksSearch } from "../features/webhooks/webhooks-search.ts";
@@ -311,6 +313,7 @@ const profileRoute = createRoute({
 const securityRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/security",
+  validateSearch: parseSecuritySearch,
   loader: () => void queryClient.prefetchQuery(trpc.account.sessions.queryOptions()),
   component: lazyRouteComponent(() => import("../features/security/security-page.tsx"), "SecurityPage"),
 });
@@ -328,7 +331,7 @@ const requestRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/requests/request-page.tsx"), "RequestPage"),
 });
 
-/** Anybody but an operator gets the page of a path that doesn't exist. */
+/** Anyone but an operator gets the page of a path that doesn't exist. */
 function requireOperator({ context }: { readonly context: { readonly session: Session } }): void {
   if (!context.session.user.isOperator) throw notFound();
 }
@@ -339,6 +342,21 @@ const operatorUsersRoute = createRoute({
   validateSearch: parseUsersSearch,
   beforeLoad: requireOperator,
   component: lazyRouteComponent(() => import("../features/operator/users-page.tsx"), "UsersPage"),
+});
+
+const operatorWorkspacesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/workspaces",
+  validateSearch: parseWorkspacesSearch,
+  beforeLoad: requireOperator,
+  component: lazyRouteComponent(() => import("../features/operator/workspaces-page.tsx"), "WorkspacesPage"),
+});
+
+const operatorInstanceRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/instance",
+  beforeLoad: requireOperator,
+  component: lazyRouteComponent(() => import("../features/operator/instance-page.tsx"), "InstancePage"),
 });
 
 const operatorLogRoute = createRoute({
@@ -385,6 +403,8 @@ const routeTree = rootRoute.addChildren([
     securityRoute,
     noticesRoute,
     operatorUsersRoute,
+    operatorWorkspacesRoute,
+    operatorInstanceRoute,
     operatorLogRoute,
     notFoundRoute,
   ]),

@@ -9,7 +9,6 @@ import {
   type MantineColorsTuple,
   Menu,
   type ModalFactory,
-  Notification,
   Select,
   Skeleton,
   Tooltip,
@@ -133,15 +132,6 @@ export const theme = createTheme({
         body: classes.dialogBody ?? "",
       },
     } satisfies ExtendComponent<ModalFactory>,
-    Notification: Notification.extend({
-      defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } },
-      classNames: {
-        root: classes.toast ?? "",
-        title: classes.toastTitle ?? "",
-        description: classes.toastMessage ?? "",
-        closeButton: classes.toastClose ?? "",
-      },
-    }),
     Select: Select.extend({
       defaultProps: {
         allowDeselect: false,

@@ -1,9 +1,17 @@
 import { useRouter } from "@tanstack/react-router";
+import { useContext } from "react";
 import { useEndSession } from "../server/use-end-session.ts";
+import { CurrentDiscardConfirmation, CurrentInputScope } from "../ui/unsaved-input.ts";
 import { goToSignIn } from "./go-to-sign-in.ts";
 
-/** Ends the session, discards its cached data, and opens the sign-in page. */
+/**
+ * Ends the session, discards its cached data, and opens the sign-in page. Asks for confirmation first if there is unsaved
+ * input.
+ */
 export function useSignOut(): () => void {
   const router = useRouter();
-  return useEndSession(() => goToSignIn(router));
+  const scope = useContext(CurrentInputScope);
+  const { ask } = useContext(CurrentDiscardConfirmation);
+  const endSession = useEndSession(() => goToSignIn(router));
+  return () => (scope.hasInput() ? ask(endSession) : endSession());
 }

@@ -15,7 +15,7 @@ export function WorkspaceGate(): ReactElement {
   if (error === null || !needsSecondFactor(error)) return <Outlet />;
   return (
     <Suspense>
-      <SecondFactorRequired name={workspace.name} />
+      <SecondFactorRequired workspace={workspace} />
     </Suspense>
   );
 }

@@ -21,7 +21,7 @@ function sentence(event: Partial<AuditEvent>): string {
   return pieces.map((piece) => (typeof piece === "string" ? piece : piece.name)).join("");
 }
 
-test("describes changes of service accounts by name", () => {
+test("describes changes to service accounts by name", () => {
   const target = { kind: "member", id: "user_3", name: "Deploys", userKind: "service_account" } as const;
   const event = { target, before: null, after: null };
   const after = { name: "Deploys", role: "admin" };
@@ -44,7 +44,20 @@ test("describes changes of service accounts by name", () => {
   );
 });
 
-test("describes changes of members by name", () => {
+test("describes why a webhook was disabled", () => {
+  const target = { kind: "webhook", id: "whk_1", name: null, userKind: null } as const;
+  const event = { target, action: "webhook.disabled", before: null } as const;
+  const host = "hooks.example.com";
+  expect(sentence({ ...event, after: null })).toBe("disabled a webhook");
+  expect(sentence({ ...event, after: { reason: "failures", host } })).toBe(
+    "disabled the webhook to hooks.example.com, because no message was delivered for three days",
+  );
+  expect(sentence({ ...event, after: { reason: "gone", host } })).toBe(
+    "disabled the webhook to hooks.example.com, because its server responded with 410 Gone",
+  );
+});
+
+test("describes changes to members by name", () => {
   expect(sentence({})).toBe("changed Grace’s role from member to admin");
   expect(sentence({ target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" } })).toBe(
     "changed their own role from member to admin",
@@ -61,10 +74,10 @@ test("describes changes of members by name", () => {
     "invited grace@example.com as an admin",
   );
   expect(sentence({ action: "invitation.resent", after: invited })).toBe(
-    "sent the invitation of grace@example.com again",
+    "resent the invitation for grace@example.com",
   );
   expect(sentence({ action: "invitation.revoked", before: invited })).toBe(
-    "revoked the invitation of grace@example.com",
+    "revoked the invitation for grace@example.com",
   );
   expect(sentence({ action: "member.removed" })).toBe("removed Grace, who was a member");
   expect(
@@ -75,7 +88,7 @@ test("describes changes of members by name", () => {
   ).toBe("left the workspace; was a member");
 });
 
-test("describes changes of the workspace with both names", () => {
+test("describes changes to the workspace with both names", () => {
   const target = { kind: "workspace", id: "ws_1", name: null, userKind: null } as const;
   expect(sentence({ action: "workspace.created", target, before: null, after: { name: "Acme" } })).toBe(
     "created the workspace “Acme”",
@@ -86,7 +99,7 @@ test("describes changes of the workspace with both names", () => {
   const retention = "workspace.audit-retention-changed";
   const details = { before: { auditRetentionDays: null }, after: { auditRetentionDays: 90 } };
   expect(sentence({ action: retention, target, ...details })).toBe(
-    "changed how long the audit log is kept: 90 days, before forever",
+    "changed the audit log retention from forever to 90 days",
   );
   const requirement = "workspace.second-factor-requirement-changed";
   expect(sentence({ action: requirement, target, after: { requiresSecondFactor: true } })).toBe(
@@ -101,19 +114,19 @@ test("describes changes of the workspace with both names", () => {
   );
 });
 
-test("describes changes of the policy, and blocks of keys", () => {
+test("describes changes to the policy, and blocks of keys", () => {
   const target = { kind: "workspace", id: "ws_1", name: null, userKind: null } as const;
   const policy = (after: AuditEvent["after"]) =>
     sentence({ action: "api-key-policy.changed", target, before: null, after });
   expect(
     policy({ maxLifetimeDays: 90, isExpiryRequired: true, areIpRangesRequired: true, maxIdleDays: 30 }),
   ).toBe(
-    "changed the policy for API keys: keys must expire within 90 days; keys must expire; IP ranges required; keys stop after 30 days without use",
+    "changed the policy for API keys: keys must expire within 90 days; expiry required; IP ranges required; keys are rejected after 30 days without use",
   );
   expect(
     policy({ maxLifetimeDays: null, isExpiryRequired: false, areIpRangesRequired: false, maxIdleDays: null }),
   ).toBe(
-    "changed the policy for API keys: keys may expire at any time; keys need not expire; no IP ranges required; keys may stay unused",
+    "changed the policy for API keys: no maximum lifetime; expiry not required; no IP ranges required; no maximum idle time",
   );
   const key = {
     target: { kind: "key", id: "key_1", name: "CI", userKind: null },
@@ -140,11 +153,12 @@ test("describes the workspaces of a key by name if their names are known", () =>
 
 test("describes the actor of a change", () => {
   expect(describeActor(baseEvent)).toBe("Ada");
-  expect(describeActor({ ...baseEvent, actor: command })).toBe("The operator’s command");
+  expect(describeActor({ ...baseEvent, actor: command })).toBe("The latchkey command");
+  expect(describeActor({ ...baseEvent, actor: { ...command, kind: "system" } })).toBe("Latchkey");
   expect(describeActor({ ...baseEvent, actor: { ...ada, name: null } })).toBe("user_1");
 });
 
-test("describes changes of API keys", () => {
+test("describes changes to API keys", () => {
   const key = { kind: "key", id: "key_1", name: "CI", userKind: null } as const;
   const keyText = (event: Partial<AuditEvent>) =>
     sentence({ target: key, before: null, after: null, ...event });

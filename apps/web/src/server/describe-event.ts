@@ -28,7 +28,7 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       ];
     case "workspace.audit-retention-changed":
       return [
-        `changed how long the audit log is kept: ${retention(after?.auditRetentionDays)}, before ${retention(before?.auditRetentionDays)}`,
+        `changed the audit log retention from ${retention(before?.auditRetentionDays)} to ${retention(after?.auditRetentionDays)}`,
       ];
     case "api-key-policy.changed":
       return ["changed the policy for API keys", ...describePolicy(after)];
@@ -59,21 +59,21 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
         ? [`deleted their account; was ${role(before?.role)}`]
         : ["deleted the account of ", person, `, who was ${role(before?.role)}`];
     case "ownership.offered":
-      return ["offered the ownership of the workspace to ", person];
+      return ["offered ownership of the workspace to ", person];
     case "ownership.accepted":
-      return ["accepted the ownership of the workspace from ", { name: text(before?.owner) }];
+      return ["accepted ownership of the workspace from ", { name: text(before?.owner) }];
     case "ownership.declined":
-      return ["declined the ownership of the workspace"];
+      return ["declined ownership of the workspace"];
     case "ownership.withdrawn":
-      return ["withdrew the offer of the ownership to ", person];
+      return ["withdrew the ownership offer to ", person];
     case "ownership.transferred":
-      return ["transferred the ownership from ", { name: text(before?.owner) }, " to ", person];
+      return ["transferred ownership from ", { name: text(before?.owner) }, " to ", person];
     case "invitation.created":
       return ["invited ", { name: text(after?.email) }, ` as ${role(after?.role)}`];
     case "invitation.resent":
-      return ["sent the invitation of ", { name: text(after?.email) }, " again"];
+      return ["resent the invitation for ", { name: text(after?.email) }];
     case "invitation.revoked":
-      return ["revoked the invitation of ", { name: text(before?.email) }];
+      return ["revoked the invitation for ", { name: text(before?.email) }];
     case "webhook.created":
       return ["created a webhook to ", { name: text(after?.host) }];
     case "webhook.changed":
@@ -81,13 +81,26 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
     case "webhook.enabled":
       return ["enabled a webhook"];
     case "webhook.disabled":
-      return ["disabled a webhook"];
+      return describeDisabledWebhook(after);
     case "webhook.secret-rotated":
       return ["rotated the secret of a webhook"];
     case "webhook.deleted":
       return ["deleted the webhook to ", { name: text(before?.host) }];
     default:
       return [action satisfies never];
+  }
+}
+
+/** A webhook that a person disabled, or that failed, with the host of its URL. */
+function describeDisabledWebhook(after: AuditEvent["after"]): readonly Piece[] {
+  const webhook = ["disabled the webhook to ", { name: text(after?.host) }];
+  switch (after?.reason) {
+    case "failures":
+      return [...webhook, ", because no message was delivered for three days"];
+    case "gone":
+      return [...webhook, ", because its server responded with 410 Gone"];
+    default:
+      return ["disabled a webhook"];
   }
 }
 
@@ -106,7 +119,7 @@ export function isKeyAction(action: AuditEvent["action"] | SecurityEvent["action
 }
 
 /**
- * A change of an API key, in the audit log of a workspace or the security log of the key's owner.
+ * A change to an API key, in the audit log of a workspace or the security log of the key's owner.
  */
 export interface KeyEvent extends Pick<AuditEvent, "before" | "after"> {
   readonly action: KeyAction;
@@ -173,11 +186,11 @@ const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
 /** How each requirement of a policy is described, in this order. */
 const policyTexts: Readonly<Record<string, (value: Detail) => string>> = {
   maxLifetimeDays: (days) =>
-    typeof days === "number" ? `keys must expire within ${days} days` : "keys may expire at any time",
-  isExpiryRequired: (is) => (is === true ? "keys must expire" : "keys need not expire"),
+    typeof days === "number" ? `keys must expire within ${days} days` : "no maximum lifetime",
+  isExpiryRequired: (is) => (is === true ? "expiry required" : "expiry not required"),
   areIpRangesRequired: (are) => (are === true ? "IP ranges required" : "no IP ranges required"),
   maxIdleDays: (days) =>
-    typeof days === "number" ? `keys stop after ${days} days without use` : "keys may stay unused",
+    typeof days === "number" ? `keys are rejected after ${days} days without use` : "no maximum idle time",
 };
 
 function describePolicy(details: AuditEvent["after"]): readonly Piece[] {
@@ -245,8 +258,9 @@ function quote(detail: Detail): Piece {
   return { name: `“${text(detail)}”` };
 }
 
-/** Who made a change: a user or the operator's command. */
+/** Who made a change: a user, the `latchkey` command, or Latchkey itself. */
 export function describeActor({ actor }: AuditEvent): string {
-  if (actor.kind === "command") return "The operator’s command";
-  return actor.name ?? actor.userId ?? "Somebody";
+  if (actor.kind === "command") return "The latchkey command";
+  if (actor.kind === "system") return "Latchkey";
+  return actor.name ?? actor.userId ?? "Someone";
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { describeHolders, isRole, rolesHolding, withArticle } from "./roles.ts";
+import { describeHolders, isRole, rolesWithPermission, withArticle } from "./roles.ts";
 
 const description = "See who changed what in the workspace." as const;
 
 test("lists the roles that have a permission", () => {
   const table = [{ name: "audit:read" as const, description, roles: ["owner" as const, "admin" as const] }];
-  const holders = rolesHolding(table, "audit:read");
+  const holders = rolesWithPermission(table, "audit:read");
   expect(describeHolders(holders)).toBe("owners and admins");
-  expect(rolesHolding([], "audit:read")).toEqual([]);
+  expect(rolesWithPermission([], "audit:read")).toEqual([]);
 });
 
 test("adds the indefinite article to a role", () => {

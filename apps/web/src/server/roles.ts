@@ -15,7 +15,10 @@ export function isRole(text: unknown): text is Role {
 }
 
 /** The roles that have a permission, from most to least powerful. */
-export function rolesHolding(table: readonly PermissionRow[], permission: Permission): readonly Role[] {
+export function rolesWithPermission(
+  table: readonly PermissionRow[],
+  permission: Permission,
+): readonly Role[] {
   return table.find(({ name }) => name === permission)?.roles ?? [];
 }
 

@@ -61,6 +61,10 @@ export type Passkey = Outputs["factors"]["get"]["passkeys"][number];
 export type NewTotp = Outputs["factors"]["createTotp"];
 /** A user as operators see them. */
 export type OperatedUser = Outputs["operator"]["users"]["items"][number];
+/** A workspace as operators see it. */
+export type OperatedWorkspace = Outputs["operator"]["workspaces"]["items"][number];
+/** The state of the instance as operators see it. */
+export type InstanceState = Outputs["operator"]["instance"];
 export type InstanceEvent = Outputs["operator"]["log"]["items"][number];
 export type SecurityEvent = Outputs["securityLog"]["list"]["items"][number];
 export type Notice = Outputs["notices"]["list"]["items"][number];

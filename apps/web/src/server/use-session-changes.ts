@@ -16,7 +16,7 @@ interface SessionChanges {
 }
 
 /**
- * Applies changes of workspaces that the API has confirmed to the cached session. Another call
+ * Applies changes to workspaces that the API has confirmed to the cached session. Another call
  * could fail even though the change succeeded.
  */
 export function useSessionChanges(): SessionChanges {
@@ -41,7 +41,8 @@ export function useSessionChanges(): SessionChanges {
       },
       async remove(id) {
         updateWorkspaces((workspaces) => workspaces.filter((workspace) => workspace.id !== id));
-        await router.navigate({ to: "/", replace: true });
+        // Input on the pages of the workspace can no longer be saved.
+        await router.navigate({ to: "/", replace: true, ignoreBlocker: true });
         queryClient.removeQueries({ predicate: ({ queryKey }) => isForWorkspace(queryKey, id) });
       },
     };

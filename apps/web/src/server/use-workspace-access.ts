@@ -1,7 +1,7 @@
 import { type UseQueryResult, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { describeFailure } from "./failure.ts";
-import { rolesHolding } from "./roles.ts";
+import { rolesWithPermission } from "./roles.ts";
 import { type Permission, type Role, type SessionWorkspace, trpc, type Workspace } from "./trpc.ts";
 import { useSessionChanges } from "./use-session-changes.ts";
 
@@ -41,7 +41,7 @@ export function useWorkspaceAccess(workspace: SessionWorkspace): WorkspaceAccess
     query,
     role: latest?.role ?? role,
     can: (permission) =>
-      latest?.permissions.includes(permission) ?? rolesHolding(table, permission).includes(role),
-    holders: (permission) => rolesHolding(table, permission),
+      latest?.permissions.includes(permission) ?? rolesWithPermission(table, permission).includes(role),
+    holders: (permission) => rolesWithPermission(table, permission),
   };
 }

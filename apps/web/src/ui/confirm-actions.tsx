@@ -18,7 +18,7 @@ export interface ConfirmActionsProps {
   readonly onConfirm: () => void;
 }
 
-/** The buttons of a confirmation dialog. The focus starts on Cancel, which changes nothing. */
+/** The buttons of a confirmation dialog. The focus starts on the one that changes nothing. */
 export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
   const { action, cancelLabel = "Cancel", failure, isBusy, isDangerous = true, onCancel, onConfirm } = props;
   return (

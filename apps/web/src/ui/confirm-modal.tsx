@@ -2,6 +2,7 @@ import { Modal } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 import { closeUnlessBusy } from "./close-unless-busy.ts";
 import { ConfirmActions, type ConfirmActionsProps } from "./confirm-actions.tsx";
+import { dialogLayers } from "./dialog-layers.ts";
 
 export interface ConfirmDialogProps extends ConfirmActionsProps {
   readonly isOpen: boolean;
@@ -13,6 +14,8 @@ export interface ConfirmDialogProps extends ConfirmActionsProps {
    * when it opens again.
    */
   readonly onClosed?: () => void;
+  /** One of `dialogLayers`; by default that of most dialogs. */
+  readonly zIndex?: number;
 }
 
 /**
@@ -21,12 +24,13 @@ export interface ConfirmDialogProps extends ConfirmActionsProps {
  * isn't shown for another.
  */
 export function ConfirmModal(props: ConfirmDialogProps): ReactElement {
-  const { isOpen, title, children, onClosed, ...answer } = props;
+  const { isOpen, title, children, onClosed, zIndex = dialogLayers.dialog, ...answer } = props;
   return (
     <Modal
       opened={isOpen}
       {...closeUnlessBusy(answer.isBusy, answer.onCancel)}
       {...(onClosed ? { onExitTransitionEnd: onClosed } : {})}
+      zIndex={zIndex}
       title={title}
       size={480}
     >

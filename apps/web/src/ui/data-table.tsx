@@ -1,4 +1,4 @@
-import { Skeleton } from "@mantine/core";
+import { Skeleton, Tooltip } from "@mantine/core";
 import {
   type Column,
   type ColumnDef,
@@ -39,7 +39,7 @@ export interface DataColumn<Item> extends ColumnLayout {
   readonly cell: (item: Item) => ReactNode;
 }
 
-interface DataTableProps<Item> {
+export interface DataTableProps<Item> {
   /** The accessible name. */
   readonly label: string;
   /** Must be the same array at each render. */
@@ -71,6 +71,8 @@ interface DataTableProps<Item> {
     readonly selected: ReadonlySet<string>;
     readonly onSelect: (selected: ReadonlySet<string>) => void;
     readonly nameOf: (item: Item) => string;
+    /** Why a row can't be selected; undefined if it can. Must be the same function at each render. */
+    readonly blockedReason?: (item: Item) => string | undefined;
   };
   /** A line below a row, such as why a change of it failed. */
   readonly note?: (item: Item) => ReactNode;
@@ -83,8 +85,8 @@ const defaultActionsWidth = 92;
 const exactTimeWidth = 140;
 
 /**
- * A list as a table with the columns that fit, or as cards if a table doesn't fit. The server
- * sorts, filters and paginates.
+ * A list as a table with the columns that fit, or as cards if a table doesn't fit. The caller sorts, filters and paginates;
+ * for most lists, the server does.
  */
 export function DataTable<Item extends object>(props: DataTableProps<Item>): ReactElement {
   const { label, columns, items, isStale, idOf, chosen, sort = "", onSort, selection } = props;
@@ -101,7 +103,11 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   const data = useMemo(() => [...(items ?? [])], [items]);
   // Without the IDs of rows that are no longer in the list, which the URL may still contain.
   const rowSelection = Object.fromEntries(
-    data.flatMap((item) => (selection?.selected.has(idOf(item)) ? [[idOf(item), true as const]] : [])),
+    data.flatMap((item) =>
+      selection?.selected.has(idOf(item)) && selection.blockedReason?.(item) === undefined
+        ? [[idOf(item), true as const]]
+        : [],
+    ),
   );
   const table = useTable({
     features,
@@ -109,6 +115,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
     data,
     getRowId: idOf,
     manualSorting: true,
+    enableRowSelection: ({ original }) => selection?.blockedReason?.(original) === undefined,
     state: {
       sorting: [{ id: sort.replace(/^-/, ""), desc: sort.startsWith("-") }],
       columnVisibility: Object.fromEntries(columns.map(({ id }) => [id, shown.has(id)])),
@@ -167,7 +174,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
                   type="checkbox"
                   className={classes.box}
                   aria-label="Select all on this page"
-                  disabled={rows.length === 0}
+                  disabled={!rows.some((row) => row.getCanSelect())}
                   checked={rows.length > 0 && table.getIsAllRowsSelected()}
                   ref={(box) => {
                     if (box)
@@ -241,6 +248,7 @@ interface RowProps<Item extends object> {
   readonly isSelected: boolean;
   /** The name of the item for screen readers; absent if rows can't be selected. */
   readonly nameOf: ((item: Item) => string) | undefined;
+  readonly blockedReason: ((item: Item) => string | undefined) | undefined;
   readonly onOpen: ((item: Item) => void) | undefined;
   readonly actions: ((item: Item) => ReactNode) | undefined;
   readonly note: ((item: Item) => ReactNode) | undefined;
@@ -250,6 +258,7 @@ function rowProps<Item extends object>(props: DataTableProps<Item>, id: string) 
   return {
     isSelected: props.selection?.selected.has(id) ?? false,
     nameOf: props.selection?.nameOf,
+    blockedReason: props.selection?.blockedReason,
     onOpen: props.onOpen,
     actions: props.actions,
     note: props.note,
@@ -276,13 +285,7 @@ function TableRowBody<Item extends object>(props: RowProps<Item>): ReactElement 
       >
         {nameOf && (
           <td className={classes.check}>
-            <input
-              type="checkbox"
-              className={classes.box}
-              aria-label={`Select ${nameOf(item)}`}
-              checked={isSelected}
-              onChange={(event) => row.toggleSelected(event.currentTarget.checked)}
-            />
+            <RowCheckbox {...props} name={nameOf(item)} />
           </td>
         )}
         {columns.map(({ id, isNumeric, cell }, index) =>
@@ -309,11 +312,32 @@ function TableRowBody<Item extends object>(props: RowProps<Item>): ReactElement 
   );
 }
 
+/**
+ * Selects a row. A row that can't be selected has a box that keeps the focus, so that the reason can be read with the
+ * keyboard too.
+ */
+function RowCheckbox<Item extends object>(props: RowProps<Item> & { readonly name: string }): ReactElement {
+  const { row, isSelected, blockedReason, name } = props;
+  const reason = blockedReason?.(row.original);
+  return (
+    <Tooltip label={reason} disabled={reason === undefined} multiline maw={260}>
+      <input
+        type="checkbox"
+        className={classes.box}
+        aria-label={`Select ${name}`}
+        checked={isSelected && reason === undefined}
+        {...(reason !== undefined && { "aria-disabled": true, "aria-description": reason })}
+        onChange={(event) => reason === undefined && row.toggleSelected(event.currentTarget.checked)}
+      />
+    </Tooltip>
+  );
+}
+
 /** Memoized, so that the refresh every few seconds renders only the rows that have changed. */
 const TableRow = memo(TableRowBody, isSameRow) as typeof TableRowBody;
 
 function CardBody<Item extends object>(props: RowProps<Item>): ReactElement {
-  const { row, columns, isSelected, nameOf, onOpen, actions, note } = props;
+  const { row, columns, nameOf, onOpen, actions, note } = props;
   const item = row.original;
   const [first, ...others] = columns;
   return (
@@ -323,15 +347,7 @@ function CardBody<Item extends object>(props: RowProps<Item>): ReactElement {
       {...(onOpen && { onClick: (event: MouseEvent) => openUnlessOnControl(event, () => onOpen(item)) })}
     >
       <div className={classes.cardHead}>
-        {nameOf && (
-          <input
-            type="checkbox"
-            className={classes.box}
-            aria-label={`Select ${nameOf(item)}`}
-            checked={isSelected}
-            onChange={(event) => row.toggleSelected(event.currentTarget.checked)}
-          />
-        )}
+        {nameOf && <RowCheckbox {...props} name={nameOf(item)} />}
         <h2 className={classes.cardName}>{first?.cell(item)}</h2>
         {actions && <div className={classes.actions}>{actions(item)}</div>}
       </div>
@@ -354,6 +370,7 @@ function isSameRow<Item extends object>(before: RowProps<Item>, after: RowProps<
   return (
     before.row.original === after.row.original &&
     before.isSelected === after.isSelected &&
+    before.blockedReason === after.blockedReason &&
     before.onOpen === after.onOpen &&
     before.actions === after.actions &&
     before.note === after.note &&

@@ -20,7 +20,7 @@ test.each<[Partial<KeyState>, string[]]>([
   [{ isRotating: true, isRateLimited: true }, ["Rotating", "Rate limited"]],
   [{ isBlocked: true, violation: "idle", isRotating: true }, ["Blocked here"]],
   [{ violation: "idle", isRotating: true }, ["Idle"]],
-  [{ violation: "max-lifetime" }, ["Against policy"]],
+  [{ violation: "max-lifetime" }, ["Violates policy"]],
   [{ isDisabled: true, isBlocked: true }, ["Disabled"]],
 ])("describes %j as %j", (state, expected) => {
   expect(labels(state)).toEqual(expected);

@@ -35,7 +35,7 @@ export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "stopped" }];
   if (key.isBlocked) return [{ label: "Blocked here", tone: "stopped" }];
   if (key.violation === "idle") return [{ label: "Idle", tone: "stopped" }];
-  if (key.violation) return [{ label: "Against policy", tone: "stopped" }];
+  if (key.violation) return [{ label: "Violates policy", tone: "stopped" }];
   const notable: KeyStatus[] = [
     ...(leftMs !== undefined && leftMs <= soonDays * dayMs ? [describeTimeLeft(leftMs)] : []),
     ...(key.isRotating ? [{ label: "Rotating", tone: "neutral" } as const] : []),

@@ -1,7 +1,8 @@
-import { ActionIcon, Select } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
 import { formatCount } from "./count.ts";
+import { PageSizeSelect } from "./page-size-select.tsx";
 import classes from "./table-footer.module.css";
 import { findLastPage, type PageSize, pageSizes } from "./table-search.ts";
 
@@ -29,22 +30,7 @@ export function TableFooter({
   const lastPage = findLastPage(total, size);
   return (
     <div className={classes.foot}>
-      {onSizeChange && (
-        <span className={classes.size}>
-          Rows per page
-          <Select
-            w={72}
-            aria-label="Rows per page"
-            allowDeselect={false}
-            data={pageSizes.map(String)}
-            value={String(size)}
-            onChange={(value) => {
-              const next = pageSizes.find((pageSize) => String(pageSize) === value);
-              if (next) onSizeChange(next);
-            }}
-          />
-        </span>
-      )}
+      {onSizeChange && <PageSizeSelect size={size} onChange={onSizeChange} />}
       <span className={classes.range}>
         Page {formatCount(page)} of {formatCount(lastPage)}
       </span>

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { findLastPage, parseTableSearch, readColumns, readSelected, writeColumns } from "./table-search.ts";
+import {
+  findLastPage,
+  parseTableSearch,
+  readColumns,
+  readSelected,
+  writeColumns,
+  writeSort,
+} from "./table-search.ts";
 
 const options = { orders: ["name", "createdAt"], defaultSort: "-createdAt" };
 const parse = (search: Record<string, unknown>) => parseTableSearch(search, options);
@@ -28,6 +35,15 @@ test("limits the search and the page number to what the API accepts", () => {
 test.each([[undefined], [[]], [["name", "status"]]])("writes and reads the columns %j", (columns) => {
   const written = writeColumns(columns);
   expect(readColumns(written === undefined ? {} : { columns: written })).toEqual(columns);
+});
+
+test.each([
+  ["a column", "name", undefined, "name"],
+  ["the column of the default order", "", undefined, "createdAt"],
+  ["the same column again", "-createdAt", "createdAt", undefined],
+  ["a column for the third time", "", "-name", undefined],
+])("a click on %s changes the order in the URL", (_header, next, current, expected) => {
+  expect(writeSort(next, current, options.defaultSort)).toBe(expected);
 });
 
 test("returns the last page number, at least 1", () => {

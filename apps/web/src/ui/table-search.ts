@@ -25,7 +25,12 @@ interface TableOptions {
   /** The orders of the table's columns. */
   readonly orders: readonly string[];
   readonly defaultSort: string;
+  /** 25 by default. */
+  readonly defaultSize?: PageSize;
 }
+
+/** The page size of lists that grow at the end. The API uses it too if a call has none. */
+export const listPageSize = 50 satisfies PageSize;
 
 /** As many IDs as the largest page has rows. */
 const idList = /^[a-z0-9_]{1,40}(,[a-z0-9_]{1,40}){0,99}$/;
@@ -33,9 +38,8 @@ const idList = /^[a-z0-9_]{1,40}(,[a-z0-9_]{1,40}){0,99}$/;
 /** Parses the query string of a URL, and drops invalid values. */
 export function parseTableSearch(
   search: Record<string, unknown>,
-  { orders, defaultSort }: TableOptions,
+  { orders, defaultSort, defaultSize = defaultPageSize }: TableOptions,
 ): TableSearch {
-  const page = Math.min(Number(search.page), pageMax);
   const size = pageSizes.find((pageSize) => String(pageSize) === String(search.size));
   const { sort, columns, selected } = search;
   // Truncation can leave half a surrogate pair at the end, which a URL can't contain.
@@ -44,11 +48,37 @@ export function parseTableSearch(
   return {
     ...(q.trim() !== "" && { q }),
     ...(isSort && { sort }),
-    ...(Number.isSafeInteger(page) && page > 1 && { page }),
-    ...(size !== undefined && size !== defaultPageSize && { size }),
+    ...parsePage(search),
+    ...(size !== undefined && size !== defaultSize && { size }),
     ...(typeof columns === "string" && /^[a-zA-Z,]{1,200}$/.test(columns) && { columns }),
     ...(typeof selected === "string" && idList.test(selected) && { selected }),
   };
+}
+
+/** The order of a log that is absent from the URL: newest first. */
+export const defaultLogSort = "-occurredAt";
+
+/** The state of the table of a log in the URL. */
+export type LogTableSearch = Pick<TableSearch, "columns" | "size" | "sort">;
+
+/** Parses the columns, the order and the page size of a log. */
+export function parseLogTableSearch(search: Record<string, unknown>): LogTableSearch {
+  const { columns, size, sort } = parseTableSearch(search, {
+    orders: ["occurredAt"],
+    defaultSort: defaultLogSort,
+    defaultSize: listPageSize,
+  });
+  return {
+    ...(columns !== undefined && { columns }),
+    ...(size !== undefined && { size }),
+    ...(sort !== undefined && { sort }),
+  };
+}
+
+/** Parses the page number in a URL, and drops an invalid one. */
+export function parsePage(search: Record<string, unknown>): Pick<TableSearch, "page"> {
+  const page = Math.min(Number(search.page), pageMax);
+  return Number.isSafeInteger(page) && page > 1 ? { page } : {};
 }
 
 /** Returns the chosen columns; undefined for the default columns. */
@@ -60,6 +90,22 @@ export function readColumns({ columns }: TableSearch): readonly string[] | undef
 export function writeColumns(chosen: readonly string[] | undefined): string | undefined {
   if (chosen === undefined) return undefined;
   return chosen.length === 0 ? "none" : chosen.join(",");
+}
+
+/**
+ * The order in the URL after a click on a column's header; undefined for the default order.
+ * @param next The order that the header asks for; an empty text for the default order.
+ * @param current The order in the URL.
+ */
+export function writeSort(
+  next: string,
+  current: string | undefined,
+  defaultSort: string,
+): string | undefined {
+  // In the default order, restoring it would do nothing, so the header reverses it.
+  const reversed = defaultSort.startsWith("-") ? defaultSort.slice(1) : `-${defaultSort}`;
+  const sort = next || (current === undefined ? reversed : defaultSort);
+  return sort === defaultSort ? undefined : sort;
 }
 
 export function readSelected({ selected }: TableSearch): ReadonlySet<string> {

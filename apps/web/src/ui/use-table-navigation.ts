@@ -12,14 +12,16 @@ interface TableNavigationOptions<Search extends TableSearch> {
   readonly size: number;
   /** The number of items on all pages; undefined while they load. */
   readonly total: number | undefined;
+  /** Whether the table is a section of a page, which stays where it is when another page of the table opens. */
+  readonly isSection?: boolean;
 }
 
 export interface TableNavigation<Search extends TableSearch> {
   /** Changes filters, order or page size, and goes to the first page. Removes undefined values from the URL. */
   readonly change: (next: SearchChange<Search>) => void;
-  /** Opens a page as a new entry of the browser's history, scrolled to the top. */
+  /** Opens a page of the table as a new entry of the browser's history. */
   readonly openPage: (page: number) => void;
-  /** Selects rows. A change of the list, or of its page, clears the selection. */
+  /** Selects rows. A change to the list, or another page, clears the selection. */
   readonly select: (ids: ReadonlySet<string>) => void;
   /** Chooses columns, and stays on the page. Undefined for the default columns. */
   readonly chooseColumns: (columns: readonly string[] | undefined) => void;
@@ -36,12 +38,13 @@ export function useTableNavigation<Search extends TableSearch>({
   page,
   size,
   total,
+  isSection = false,
 }: TableNavigationOptions<Search>): TableNavigation<Search> {
   useEffect(() => {
     if (total === undefined) return;
     const lastPage = findLastPage(total, size);
-    if (page > lastPage) void navigate({ search: toPage(lastPage), replace: true, resetScroll: true });
-  }, [navigate, page, size, total]);
+    if (page > lastPage) void navigate({ search: toPage(lastPage), replace: true, resetScroll: !isSection });
+  }, [navigate, page, size, total, isSection]);
   return {
     change: (next) =>
       void navigate({
@@ -50,7 +53,7 @@ export function useTableNavigation<Search extends TableSearch>({
         replace: true,
         resetScroll: false,
       }),
-    openPage: (next) => void navigate({ search: toPage(next), replace: false, resetScroll: true }),
+    openPage: (next) => void navigate({ search: toPage(next), replace: false, resetScroll: !isSection }),
     select: (ids) =>
       void navigate({
         // The router omits undefined values.

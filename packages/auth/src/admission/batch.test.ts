@@ -58,7 +58,7 @@ describe("requests whose facts are known", () => {
     });
   });
 
-  test("are skipped if they have been answered already", () => {
+  test("are skipped if they have already been answered", () => {
     const answered = [
       createPendingRequest({ isAnswered: true }),
       createPendingRequest({ isAnswered: true, facts: undefined }),
@@ -187,7 +187,7 @@ describe("the uses of a key are counted only before", () => {
   }
 
   test.each([
-    ["its expiry, without idle days", expiry, [null, null], [toRead(one)], expiry],
+    ["its expiry, without a maximum idle time", expiry, [null, null], [toRead(one)], expiry],
     ["the time when it becomes idle", null, [later, null], [toRead(one)], later],
     ["the earlier of both", expiry, [earlier, null], [toRead(one)], earlier],
     ["its expiry, if that is earlier", expiry, [later, null], [toRead(one)], expiry],
@@ -201,7 +201,7 @@ describe("the uses of a key are counted only before", () => {
     ],
     ["the same time for both workspaces", null, [later, later], [toRead(one), toRead(other)], later],
     ["no time, if no request needs the workspace", null, [later, later], [undefined, "unrestricted"], null],
-    ["no time, in a workspace without idle days", null, [later, null], [toRead(other)], null],
+    ["no time, in a workspace without a maximum idle time", null, [later, null], [toRead(other)], null],
   ] as const)("%s", (_what, goodUntil, idleAts, requirements, deadline) => {
     expect(deadlineOf(goodUntil, idleAts, requirements)).toBe(deadline);
   });

@@ -1,7 +1,7 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { PolicyRule } from "@latchkey/db/key-policy";
 import type { Role } from "@latchkey/db/schema";
-import { type Permission, roleHolds } from "../permissions.ts";
+import { type Permission, roleHasPermission } from "../permissions.ts";
 import {
   allowsAddress,
   allowsPermission,
@@ -14,7 +14,7 @@ import {
 export interface KeyFacts {
   readonly keyId: KeyId;
   readonly userId: UserId;
-  /** Changes with every change of the facts. A use is counted only if the version is still the same. */
+  /** Changes with every change to the facts. A use is counted only if the version is still the same. */
   readonly version: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
@@ -99,7 +99,7 @@ export interface RequestContext {
 /**
  * Decides whether facts that were read earlier allow a request. Pure: uses no clock and no database.
  *
- * Expiry, the end of an overlap, idle days and rate limits are enforced by the statement that counts the use
+ * Expiry, the end of an overlap, the maximum idle time and rate limits are enforced by the statement that counts the use
  * (`statement.ts`), by the database's clock. A request that changes data checks the key and its user again after it has taken its locks
  * (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
  */
@@ -116,7 +116,7 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
   if (!membership) return rejections["no-member"];
   if (membership.isBlocked) return rejections.blocked;
   if (membership.violation) return rejections.policy;
-  if (!roleHolds(membership.role, permission)) return rejections["no-permission"];
+  if (!roleHasPermission(membership.role, permission)) return rejections["no-permission"];
   return allowsPermission(restrictions, permission) ? allowed : rejections["permission-not-in-key"];
 }
 

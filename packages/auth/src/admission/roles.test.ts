@@ -69,7 +69,7 @@ test("a key can access only its user's workspaces, with the user's role there", 
   expect(await findApiKey(database.db, { userId, id })).toMatchObject({ usageCount: 2 });
 });
 
-test("every change of a membership applies to the next request, on every node", async () => {
+test("every change to a membership applies to the next request, on every node", async () => {
   const nodes = [openNode(), openNode()];
   const { userId, secret } = await addKey();
   const scope = await addWorkspace();

@@ -165,7 +165,7 @@ test("resolving uses indexes, and locks rows in the order of their keys before i
   );
   expect(plan).toContain("Index Scan using users_pkey on users account");
   expect(plan).not.toContain("Seq Scan");
-  // The input is sorted already, so the rows need no sort.
+  // The input is already sorted, so the rows need no sort.
   expect(plan).toMatch(/CTE input\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: input(_\d)?\.key_id\n/);
   expect(plan).toMatch(/CTE locked\s+->\s+LockRows .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input/);
 });
@@ -197,7 +197,7 @@ test.each([
   [true, "a statement that was not prepared", "execute nothing"],
   [
     true,
-    "a statement that was prepared already",
+    "a statement that was already prepared",
     "prepare something as select 1; prepare something as select 1",
   ],
   [false, "a statement that took too long", "set local statement_timeout = 1; select pg_sleep(1)"],

@@ -176,7 +176,7 @@ test("a key that isn't used in a workspace becomes idle there, and works again a
   await expectEach(scene, "admitted");
 });
 
-test("idle days count from the end of the hour of the last use in the workspace", async () => {
+test("the idle time counts from the end of the hour of the last use in the workspace", async () => {
   const scene = await begin();
   await setColumns(scene, "created_at = clock_timestamp() - interval '10 days'");
   await sql`update members set created_at = clock_timestamp() - interval '10 days'
@@ -215,7 +215,7 @@ test("a key that a node remembers as in use becomes idle by the database's clock
   await expectEach(scene, "admitted");
 });
 
-test("a change of a policy invalidates only the keys that can reach the workspace", async () => {
+test("a change to a policy invalidates only the keys that can reach the workspace", async () => {
   const scene = await begin();
   const [other, foreign] = [await addKey(scene.key.userId), await addKey()];
   const elsewhere = await addWorkspace(scene.key.userId);

@@ -18,7 +18,7 @@ export interface ServerProcess {
   readonly exited: Promise<void>;
   /** Why it ended, from its log. */
   readonly findFailure: () => Promise<string>;
-  /** Requests a fast shutdown, also during recovery. */
+  /** Requests a fast shutdown, even during recovery. */
   readonly interrupt: () => void;
 }
 

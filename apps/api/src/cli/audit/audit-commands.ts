@@ -10,7 +10,7 @@ export function addAuditCommands(program: Command, createAction: CreateAction): 
     .option("--from <time>", "only changes at this time or later: a date or a time in UTC")
     .option("--to <time>", "only changes before this time")
     .option("--actor <user>", "only changes made by this user: an email address or a user ID")
-    .option("--action <action>", "only changes of one kind, such as member.removed")
-    .option("--target <id>", "only changes of this user, API key, invitation or workspace")
+    .option("--action <action>", "only changes with this action, such as member.removed")
+    .option("--target <id>", "only changes to this user, API key, invitation or workspace")
     .action(createAction(async () => (await import("./export-audit-log.ts")).exportAuditLogTask));
 }

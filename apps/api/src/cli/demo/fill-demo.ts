@@ -48,7 +48,7 @@ export const demoTask = defineTask({
   mayCreate: true,
   perform: async (context) => {
     for await (const { email } of listAccounts(context.db)) {
-      const message = `The instance already has users, such as ${email}. The demonstration needs an empty one: set DATA_DIR to a new directory.`;
+      const message = `The instance already has users, such as ${email}. The demo needs an empty instance: set DATA_DIR to a new directory.`;
       throw new AppError("CONFLICT", { message });
     }
     const password = randomBytes(12).toString("base64url");

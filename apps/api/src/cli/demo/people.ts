@@ -3,7 +3,7 @@ import type { Role } from "@latchkey/db/schema";
 import { describeDevice } from "../../domain/devices.ts";
 import type { Random } from "./random.ts";
 
-/** A member of a demonstration's workspace. */
+/** A member of a demo workspace. */
 export interface Person {
   readonly id: UserId;
   readonly name: string;

@@ -8,7 +8,7 @@ export function addInstanceCommands(program: Command, createAction: CreateAction
     .description("list what operators did, and which users and workspaces were deleted, newest first")
     .option("--from <time>", "only events at this time or later: a date or a time in UTC")
     .option("--to <time>", "only events before this time")
-    .option("--action <action>", "only events of one kind, such as user.disabled")
+    .option("--action <action>", "only events with this action, such as user.disabled")
     .option("--actor <id>", "only what the user with this ID did")
     .option("--user <id>", "only events about the user with this ID, who may have been deleted")
     .option("--workspace <id>", "only events about the workspace with this ID")

@@ -8,7 +8,7 @@ export function addInvitationCommands(program: Command, createAction: CreateActi
   const invitation = program.command("invitation").description("invitations to workspaces");
   invitation
     .command("create")
-    .description("create a link with which a person joins a workspace, once, within seven days")
+    .description("create a link to join a workspace, which works once, within seven days")
     .requiredOption(...workspaceOption)
     .requiredOption("--email <email>", "the email address of the account that joins")
     .requiredOption("--role <role>", `the role: ${roles.join(", ")}`)

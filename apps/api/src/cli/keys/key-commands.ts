@@ -53,7 +53,7 @@ export function addKeyCommands(program: Command, createAction: CreateAction): vo
     .action(createAction(async () => (await import("./block-key.ts")).blockKeyTask));
   key
     .command("unblock <id>")
-    .description("let a blocked or idle API key use a workspace again; its idle days start over")
+    .description("let a blocked or idle API key use a workspace again; its idle time starts over")
     .requiredOption(...workspaceOption)
     .action(createAction(async () => (await import("./block-key.ts")).unblockKeyTask));
   key

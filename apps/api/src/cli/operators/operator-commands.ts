@@ -9,7 +9,7 @@ export function addOperatorCommands(program: Command, createAction: CreateAction
     .action(createAction(async () => (await import("./set-operator.ts")).grantOperatorTask));
   operator
     .command("revoke <user>")
-    .description("take the operator role from a user; refused for the only operator who can sign in")
+    .description("revoke the operator role of a user; rejected for the only operator who can sign in")
     .action(createAction(async () => (await import("./set-operator.ts")).revokeOperatorTask));
   operator
     .command("list")

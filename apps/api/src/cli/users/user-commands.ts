@@ -17,9 +17,7 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .action(createAction(async () => (await import("./list-users.ts")).listUsersTask));
   user
     .command("reset-link <user>")
-    .description(
-      "create a link with which a user can choose a new password, once; earlier links become invalid",
-    )
+    .description("create a password reset link, which works once; earlier links become invalid")
     .option("--expires-in <duration>", "how long the link is valid, from 60s to 7d (default: 24h)")
     .action(createAction(async () => (await import("./create-reset-link.ts")).createResetLinkTask));
   user

@@ -18,7 +18,7 @@ export const policyView: View<ReturnType<typeof presentPolicyOf>> = [
     label: "IP ranges",
     text: ({ areIpRangesRequired }) => (areIpRangesRequired ? "required" : "not required"),
   },
-  { label: "Idle days", text: ({ maxIdleDays }) => formatDays(maxIdleDays) },
+  { label: "Maximum idle time", text: ({ maxIdleDays }) => formatDays(maxIdleDays) },
 ];
 
 function formatDays(days: number | null): string {

@@ -43,8 +43,14 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
   workspace
     .command("set-policy <id>")
     .description("change the policy for API keys; requirements without an option stay the same")
-    .option("--max-lifetime <days>", "the most days from a key's creation or rotation to its expiry, or none")
-    .option("--max-idle <days>", "after how many days without use here a key is rejected, or none")
+    .option(
+      "--max-lifetime <days>",
+      "the maximum number of days from a key's creation or last rotation to its expiry, or none",
+    )
+    .option(
+      "--max-idle <days>",
+      "reject keys that haven't been used in the workspace for this many days, or none",
+    )
     .option("--require-expiry", "reject keys that never expire")
     .option("--no-require-expiry", "accept keys that never expire")
     .option("--require-ip-ranges", "reject keys that aren't restricted to IP ranges")

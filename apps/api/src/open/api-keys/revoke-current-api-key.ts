@@ -7,7 +7,7 @@ export const revokeCurrentApiKey = defineEndpoint({
   operationId: "revokeCurrentApiKey",
   summary: "Revoke the key of this request",
   description:
-    "Deletes the key of the request. Use this operation if a key has leaked: anyone who has the key can revoke it. Once you have the response, every node rejects the key, so a retry gets 403, even with the same `Idempotency-Key`. If the request uses a former secret, all former secrets are revoked and the key stays valid.",
+    "Deletes the key of the request. Use this operation if a key has leaked: anyone who has the key can revoke it. Once you have the response, every node rejects the key, so a retry gets 403, even with the same `Idempotency-Key`. If the request uses an old secret, all old secrets are revoked and the key stays valid.",
   access: "key",
   isAboutKey: true,
   request: { ifMatch: true },

@@ -25,14 +25,14 @@ export const rotateApiKey = defineEndpoint({
   operationId: "rotateApiKey",
   summary: "Rotate an API key",
   description:
-    "Replaces the secret of the key and keeps everything else. The former secret stays valid for the overlap, so that you can replace it without an outage. If the response is lost, send the request again with the same `Idempotency-Key`. Authenticate the retry with the former secret during the overlap, or with another API key of the same user. If the new secret was never used, you get another new secret. A former secret can't rotate the key, except to retry a rotation.",
+    "Replaces the secret of the key and keeps everything else. The old secret stays valid for the overlap, so that you can replace it without an outage. If the response is lost, send the request again with the same `Idempotency-Key`. Authenticate the retry with the old secret during the overlap, or with another API key of the same user. If the new secret was never used, you get another new secret. An old secret can't rotate the key, except to retry a rotation.",
   access: "key",
   request: {
     params: keyParams,
     ifMatch: true,
     body: z.strictObject({
       overlapSeconds: overlapSeconds.default(86_400).meta({
-        description: "How long the former secret stays valid, in seconds, from 0 to 2592000 (30 days).",
+        description: "How long the old secret stays valid, in seconds, from 0 to 2592000 (30 days).",
         example: 86_400,
       }),
     }),

@@ -9,8 +9,8 @@ export const resendInvitation = defineEndpoint({
   operationId: "resendInvitation",
   summary: "Send an invitation again",
   description:
-    "Creates a new link, which is valid for seven days. If the instance sends email, the link is emailed; otherwise, it is in the response, and you send it. The former link is no longer valid, and you become the person who invites.",
-  access: { workspace: "members:manage" },
+    "Creates a new link, which is valid for seven days. If the instance sends email, the link is emailed; otherwise, it is in the response, and you send it. The former link is no longer valid, and you become the person who invites. Without the permission `members:manage`, you can send only your own invitations again.",
+  access: { workspace: "members:invite" },
   request: { params: invitationParams },
   response: { status: 200, schema: sentInvitation },
   secret: {

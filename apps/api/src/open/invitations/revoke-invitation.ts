@@ -7,8 +7,9 @@ export const revokeInvitation = defineEndpoint({
   path: "/workspaces/:workspaceId/invitations/:invitationId",
   operationId: "revokeInvitation",
   summary: "Revoke an invitation",
-  description: "Deletes the invitation. Its link is no longer valid.",
-  access: { workspace: "members:manage" },
+  description:
+    "Deletes the invitation. Its link is no longer valid. Without the permission `members:manage`, you can revoke only your own invitations.",
+  access: { workspace: "members:invite" },
   request: { params: invitationParams },
   response: { status: 204 },
   errors: ["NOT_FOUND"],

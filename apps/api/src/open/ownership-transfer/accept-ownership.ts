@@ -7,9 +7,9 @@ export const acceptOwnership = defineEndpoint({
   method: "POST",
   path: "/workspaces/:workspaceId/ownership-transfer/accept",
   operationId: "acceptOwnership",
-  summary: "Accept the ownership",
+  summary: "Accept ownership",
   description:
-    "You become an owner, and the user who offered the ownership becomes an admin. Both changes take effect on the next request. The key must allow everything that an owner may do.",
+    "You become an owner, and the user who offered ownership becomes an admin. Both changes take effect on the next request. The key must allow everything that an owner may do.",
   access: { workspace: "members:read" },
   request: { params: workspaceParams },
   response: { status: 200, schema: member },

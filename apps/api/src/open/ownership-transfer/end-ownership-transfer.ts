@@ -8,7 +8,7 @@ export const endOwnershipTransfer = defineEndpoint({
   operationId: "endOwnershipTransfer",
   summary: "Withdraw or decline the ownership transfer",
   description:
-    "An owner can withdraw the pending ownership transfer. The member to whom the ownership is offered can decline it; a key restricted to permissions needs `members:manage` for that.",
+    "An owner can withdraw the pending ownership transfer. The member to whom ownership is offered can decline it; a key restricted to permissions needs `members:manage` for that.",
   access: { workspace: "members:read" },
   request: { params: workspaceParams },
   response: { status: 204 },

@@ -8,14 +8,14 @@ export const offerOwnership = defineEndpoint({
   method: "POST",
   path: "/workspaces/:workspaceId/ownership-transfer",
   operationId: "offerOwnership",
-  summary: "Offer the ownership to a member",
+  summary: "Offer ownership to a member",
   description:
-    "Only an owner can offer the ownership, with a key that allows everything that an owner may do. Nothing else changes until the member accepts, which is possible for seven days. The offer becomes void if you are no longer an owner, or if you or the member leave or are disabled.",
+    "Only an owner can offer ownership, with a key that allows everything that an owner may do. Nothing else changes until the member accepts, which is possible for seven days. The offer becomes void if you are no longer an owner, or if you or the member leave or are disabled.",
   access: { workspace: "members:manage" },
   request: {
     params: workspaceParams,
     body: z.strictObject({
-      userId: userId.meta({ description: "The ID of the member who can accept the ownership." }),
+      userId: userId.meta({ description: "The ID of the member who can accept ownership." }),
     }),
   },
   response: { status: 201, schema: ownershipTransfer },

@@ -15,7 +15,7 @@ export const rotateWebhookSecret = defineEndpoint({
   operationId: "rotateWebhookSecret",
   summary: "Rotate the secret of a webhook",
   description:
-    "Creates a new secret. During the overlap, messages are signed with both secrets, so that you can replace the former one without losing messages. If the response is lost, send the request again with the same `Idempotency-Key`.",
+    "Creates a new secret. During the overlap, messages are signed with both secrets, so that you can replace the old one without losing messages. If the response is lost, send the request again with the same `Idempotency-Key`.",
   access: { workspace: "webhooks:manage" },
   request: {
     params: webhookParams,
@@ -23,7 +23,7 @@ export const rotateWebhookSecret = defineEndpoint({
     body: z.strictObject({
       overlapSeconds: overlapSeconds.default(86_400).meta({
         description:
-          "How long messages are also signed with the former secret, in seconds, from 0 to 2592000 (30 days).",
+          "How long messages are also signed with the old secret, in seconds, from 0 to 2592000 (30 days).",
         example: 86_400,
       }),
     }),

@@ -17,7 +17,7 @@ export const updateWebhook = defineEndpoint({
   operationId: "updateWebhook",
   summary: "Update a webhook",
   description:
-    "Changes the members that you send and keeps the others. With `If-Match`, the request is rejected if the webhook has changed since you read it.",
+    "Changes the fields that you send and keeps the others. With `If-Match`, the request is rejected if the webhook has changed since you read it.",
   access: { workspace: "webhooks:manage" },
   request: { params: webhookParams, body, ifMatch: true },
   response: { status: 200, schema: webhook, hasEtag: true, notInEtag: ["failingSince"] },

@@ -1,5 +1,5 @@
 import { Menu, UnstyledButton } from "@mantine/core";
-import { IconKey, IconLogout, IconShieldLock, IconUserCircle } from "@tabler/icons-react";
+import { IconBell, IconKey, IconLogout, IconShieldLock, IconUserCircle } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Session } from "../../server/trpc.ts";
@@ -49,6 +49,12 @@ export function AccountMenu({ user }: { readonly user: Session["user"] }): React
           renderRoot={(props) => <Link {...props} to="/account/security" />}
         >
           Security
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconBell size={16} />}
+          renderRoot={(props) => <Link {...props} to="/account/notices" />}
+        >
+          Notices
         </Menu.Item>
         <Menu.Divider />
         <Menu.Label>Appearance</Menu.Label>

@@ -42,7 +42,7 @@ function finish(message: ReactElement | string): void {
   notifications.show({ message });
 }
 
-/** For the member who can accept the ownership. */
+/** For the member who can accept ownership. */
 function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
   const [isOpen, dialog] = useDisclosure(false);
   const refresh = useRefresh(workspace);
@@ -64,7 +64,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
     trpc.ownership.end.mutationOptions({
       onSuccess: async () => {
         await refresh();
-        finish("You declined the ownership.");
+        finish("You declined ownership.");
       },
       onError: async (error) => {
         notifications.show({ message: describeFailure(error).message });
@@ -77,7 +77,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
     <section className={classes.notice} aria-label="Ownership">
       <p>
         <strong>
-          <bdi>{from.name}</bdi> offers you the ownership of this workspace.
+          <bdi>{from.name}</bdi> offers you ownership of this workspace.
         </strong>{" "}
         You can accept it until {describeExactly(new Date(expiresAt))}.
       </p>
@@ -109,7 +109,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
       >
         <p className={dialogClasses.words}>
           You can then do everything in this workspace, and delete it. <Quoted>{from.name}</Quoted> becomes an
-          admin. Both changes apply to your API keys too, from their next request.
+          admin. Both changes also apply to your API keys immediately.
         </p>
       </ConfirmDialog>
     </section>
@@ -123,7 +123,7 @@ function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
     trpc.ownership.end.mutationOptions({
       onSuccess: async () => {
         await refresh();
-        finish("The offer of the ownership was withdrawn.");
+        finish("The ownership offer was withdrawn.");
       },
       onError: async (error) => {
         notifications.show({ message: describeFailure(error).message });
@@ -135,7 +135,7 @@ function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
     <section className={classes.notice} aria-label="Ownership">
       <p>
         <strong>
-          The ownership is offered to <bdi>{transfer.to.name}</bdi>.
+          Ownership is offered to <bdi>{transfer.to.name}</bdi>.
         </strong>{" "}
         The offer can be accepted until {describeExactly(new Date(transfer.expiresAt))}. Then{" "}
         <bdi>{transfer.from.name}</bdi> becomes an admin.

@@ -1,4 +1,7 @@
 import {
+  IconBell,
+  IconBuildings,
+  IconHeartbeat,
   IconHistory,
   IconKey,
   IconLayoutDashboard,
@@ -49,8 +52,17 @@ export const accountPages = [
   { label: "Security", icon: IconShieldLock, link: linkOptions({ to: "/account/security" }) },
 ] as const;
 
+/** The user's notices. The navigation doesn't list them, because the bell in the header is always visible. */
+export const noticesPage = {
+  label: "Notices",
+  icon: IconBell,
+  link: linkOptions({ to: "/account/notices" }),
+} as const;
+
 /** Pages of the instance, for operators. */
 export const operatorPages = [
   { label: "Users", icon: IconUsers, link: linkOptions({ to: "/operator/users" }) },
+  { label: "Workspaces", icon: IconBuildings, link: linkOptions({ to: "/operator/workspaces" }) },
+  { label: "Instance health", icon: IconHeartbeat, link: linkOptions({ to: "/operator/instance" }) },
   { label: "Instance log", icon: IconHistory, link: linkOptions({ to: "/operator/log" }) },
 ] as const;

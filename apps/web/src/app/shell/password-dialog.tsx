@@ -1,7 +1,7 @@
 import { Button, Group, Modal } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useContext } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { goToProvider } from "../../server/openid.ts";
@@ -13,10 +13,12 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { CodeField } from "../../ui/code-field.tsx";
 import classes from "../../ui/dialog.module.css";
+import { dialogLayers } from "../../ui/dialog-layers.ts";
 import { checkCode, checkPassword } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
+import { CurrentDiscardConfirmation } from "../../ui/unsaved-input.ts";
 
 interface PasswordDialogProps {
   readonly email: string;
@@ -49,10 +51,14 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
     }),
   );
   const failure = confirm.error ? describeFailure(confirm.error) : undefined;
+  const isAskedToDiscard = useContext(CurrentDiscardConfirmation).isOpen;
   return (
     <Modal
       opened={answer !== undefined}
       {...closeUnlessBusy(confirm.isPending, onClose)}
+      // Escape then answers the question.
+      closeOnEscape={!isAskedToDiscard}
+      zIndex={dialogLayers.reauthentication}
       onExitTransitionEnd={() => {
         form.reset();
         confirm.reset();
@@ -69,8 +75,8 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
       >
         <p className={classes.words}>
           {hasFactor || !hasPassword
-            ? "You last did so more than 15 minutes ago, and this change needs it again."
-            : "You entered it more than 15 minutes ago, and this change needs it again."}
+            ? "This change requires you to confirm your identity again. You last did so more than 15 minutes ago."
+            : "This change requires your password again. You last entered it more than 15 minutes ago."}
         </p>
         {failure && !hasIssueOf(form, failure) && (
           <div className={classes.failure}>

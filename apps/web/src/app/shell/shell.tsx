@@ -18,6 +18,7 @@ import { Navigation } from "./navigation.tsx";
 import { OwnershipNotice } from "./ownership-notice.tsx";
 import { Reauthentication } from "./reauthentication.tsx";
 import classes from "./shell.module.css";
+import { UnsavedInputGuard } from "./unsaved-input-guard.tsx";
 import { useCollapsedNavigation } from "./use-collapsed-navigation.ts";
 import { useExactTimes } from "./use-exact-times.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
@@ -39,6 +40,14 @@ const newWorkspaceDialog = {
 
 /** The frame around every page of a signed-in user. */
 export function Shell(): ReactElement {
+  return (
+    <UnsavedInputGuard>
+      <Frame />
+    </UnsavedInputGuard>
+  );
+}
+
+function Frame(): ReactElement {
   const { session } = route.useRouteContext();
   const { isOperator } = session.user;
   const { slug } = useParams({ strict: false });
@@ -53,7 +62,8 @@ export function Shell(): ReactElement {
   const pages = workspace ? pagesOf(workspace) : [];
   const hasAuditLog = pages.some(({ link }) => link.to === "/w/$slug/audit");
   useHotkeys([["mod+K", search.toggle]], []);
-  const main = useFocusOnNavigation();
+  // The dialog is part of the frame, so opening another page would not close it.
+  const main = useFocusOnNavigation(newWorkspace.close);
   useSessionEnd();
   useThemeColor();
   useEffect(() => {
@@ -114,17 +124,18 @@ export function Shell(): ReactElement {
 }
 
 /**
- * Moves the focus to the content when the page changes, so that keyboard and screen reader users
+ * Calls `onNavigate` and moves the focus to the content when the page changes, so that keyboard and screen reader users
  * continue there.
  */
-function useFocusOnNavigation() {
+function useFocusOnNavigation(onNavigate: () => void) {
   const main = useRef<HTMLElement>(null);
   const path = useLocation({ select: (location) => location.pathname });
   const shownPath = useRef(path);
   useEffect(() => {
     if (shownPath.current === path) return;
     shownPath.current = path;
+    onNavigate();
     main.current?.focus({ preventScroll: true });
-  }, [path]);
+  }, [path, onNavigate]);
   return main;
 }

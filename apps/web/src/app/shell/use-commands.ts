@@ -7,7 +7,7 @@ import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts"
 import { isPossibleRequestId } from "../possible-request-id.ts";
 import { useSignOut } from "../use-sign-out.ts";
 import { appearances, useAppearance } from "./appearance.ts";
-import { accountPages, operatorPages } from "./pages.ts";
+import { accountPages, noticesPage, operatorPages } from "./pages.ts";
 import { useExactTimes } from "./use-exact-times.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 
@@ -77,7 +77,7 @@ function usePages(query: string, { session, workspace: current }: CommandContext
     })),
   );
   const otherCommands = [
-    ...accountPages.map((page) => ({ ...page, detail: "Account" })),
+    ...[...accountPages, noticesPage].map((page) => ({ ...page, detail: "Account" })),
     ...(session.user.isOperator ? operatorPages.map((page) => ({ ...page, detail: "Instance" })) : []),
   ].map(({ label, detail, icon, link }) => ({
     id: link.to,

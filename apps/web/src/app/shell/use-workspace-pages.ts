@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
-import { rolesHolding } from "../../server/roles.ts";
+import { rolesWithPermission } from "../../server/roles.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { type WorkspacePage, workspacePages } from "./pages.ts";
 
@@ -8,8 +8,8 @@ export function useWorkspacePages(): (workspace: SessionWorkspace) => readonly W
   const { data: table } = useSuspenseQuery(
     trpc.instance.permissions.queryOptions(undefined, { staleTime: Infinity }),
   );
-  const readers = rolesHolding(table, "audit:read");
-  const managers = rolesHolding(table, "webhooks:manage");
+  const readers = rolesWithPermission(table, "audit:read");
+  const managers = rolesWithPermission(table, "webhooks:manage");
   return ({ slug, role }) =>
     workspacePages(slug, { hasAuditLog: readers.includes(role), hasWebhooks: managers.includes(role) });
 }

@@ -70,7 +70,7 @@ function Refusal({ deletion, onClose }: ContentProps): ReactElement {
         <>
           <p className={classes.words}>
             You are the last owner of these workspaces, which have other members or service accounts. Offer
-            the ownership to another member on the members page, or delete the workspace, first.
+            ownership to another member on the members page, or delete the workspace, first.
           </p>
           <WorkspaceList workspaces={blockingWorkspaces} />
         </>

@@ -10,6 +10,7 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import { checkEmail } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./account-form.module.css";
 
 /** Emails a link to the user's new email address, which changes when the link is opened. */
@@ -22,6 +23,7 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
     initialValues: { email: "" },
     validate: { email: checkEmail },
   });
+  useUnsavedInput(form.isDirty);
   const request = useMutation(
     trpc.account.requestEmailChange.mutationOptions({
       onSuccess: () => form.reset(),
@@ -58,7 +60,7 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
         {...form.getInputProps("email")}
         key={form.key("email")}
         label="New email address"
-        description="You get a link at this address. Your address changes when you open it."
+        description="We’ll email a link to this address. Your email address changes when you open the link."
         type="email"
         autoComplete="email"
         required
@@ -66,8 +68,8 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
       />
       {request.isSuccess && (
         <p className={classes.words} role="status">
-          A link is on its way to <strong>{request.variables.email}</strong>, unless the address already has
-          an account. It is valid for an hour.
+          A link is on its way to <strong>{request.variables.email}</strong>, unless this email address
+          already has an account. It is valid for an hour.
         </p>
       )}
       <BusyButton className={classes.submit} type="submit" loading={request.isPending}>

@@ -12,6 +12,7 @@ import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { checkName } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./account-form.module.css";
 
 /** Changes the user's name. */
@@ -25,6 +26,7 @@ export function NameForm({ user }: { readonly user: Session["user"] }): ReactEle
     initialValues: { name: user.name },
     validate: { name: checkName },
   });
+  useUnsavedInput(form.isDirty);
   const rename = useMutation(
     trpc.account.rename.mutationOptions({
       onSuccess: async ({ name }) => {
@@ -33,6 +35,7 @@ export function NameForm({ user }: { readonly user: Session["user"] }): ReactEle
           (session) => session && { ...session, user: { ...session.user, name } },
         );
         form.setValues({ name });
+        form.resetDirty({ name });
         await router.invalidate();
         notifications.show({ message: "Your name was changed." });
       },

@@ -11,6 +11,7 @@ import { checkNewPassword, checkPassword, passwordHelp } from "../../ui/field-ru
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./account-form.module.css";
 
 /** Changes the user's password, which ends all other sessions. */
@@ -23,6 +24,7 @@ export function PasswordForm({ email }: { readonly email: string }): ReactElemen
     initialValues: { currentPassword: "", newPassword: "" },
     validate: { currentPassword: checkPassword, newPassword: checkNewPassword },
   });
+  useUnsavedInput(form.isDirty);
   const change = useMutation(
     trpc.account.changePassword.mutationOptions({
       onSuccess: () => {

@@ -1,7 +1,7 @@
 import { Button, Group, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { getHotkeyHandler } from "@mantine/hooks";
-import { type KeyboardEvent, type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactElement, type ReactNode, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import type { KeySettings } from "../../server/trpc.ts";
@@ -9,6 +9,7 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { type ApiKeyValues, apiKeyRules, normalizeValues } from "./api-key-values.ts";
 import { KeyReview } from "./key-review.tsx";
 import { PolicyWarning } from "./policy-warning.tsx";
@@ -26,8 +27,6 @@ interface ApiKeyFormProps {
   /** Saves the values. The form shows any error that it throws. */
   readonly onSave: (values: ApiKeyValues, settings?: KeySettings) => Promise<unknown>;
   readonly onCancel: () => void;
-  /** Receives whether the form has unsaved input. */
-  readonly onDirty: (isDirty: boolean) => void;
   /** The restrictions of a new key. */
   readonly restrictions?: RestrictionForm;
   /** The control that selects the template of a new key. */
@@ -40,25 +39,18 @@ interface ApiKeyFormProps {
 
 /** Edits the name and description of a new or existing key. */
 export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
-  const { initialValues, restrictions, template, onSave, onCancel, onDirty } = props;
+  const { initialValues, restrictions, template, onSave, onCancel } = props;
   const { describe = ({ message }) => message, onlyWorkspaceId } = props;
   const hasOneWorkspace = onlyWorkspaceId !== undefined;
   const [isSaving, setIsSaving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
-  const isTyped = useRef(false);
-  const isRestricted = restrictions?.isDirty() ?? false;
   const [hasRestrictionIssues, setHasRestrictionIssues] = useState(false);
   const form = useForm<ApiKeyValues>({
     mode: "uncontrolled",
     initialValues,
     validate: apiKeyRules,
-    onValuesChange: ({ name, description }) => {
-      isTyped.current = name !== initialValues.name || description !== initialValues.description;
-      onDirty(isTyped.current || isRestricted);
-    },
   });
-  useEffect(() => onDirty(isTyped.current || isRestricted), [isRestricted, onDirty]);
-  useEffect(() => () => onDirty(false), [onDirty]);
+  useUnsavedInput(() => form.isDirty() || (restrictions?.isDirty() ?? false));
   const save = async (values: ApiKeyValues) => {
     // The button is disabled while saving, but Ctrl+Enter can still submit the form.
     if (isSaving) return;

@@ -6,7 +6,7 @@ import { getRouteApi, useNavigate as useAppNavigate } from "@tanstack/react-rout
 import { type ReactElement, useCallback, useEffect, useState } from "react";
 import type { ListedApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { ColumnMenu } from "../../ui/column-menu.tsx";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { describeResults } from "../../ui/describe-results.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
@@ -15,13 +15,14 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns, readSelected } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns, readSelected, writeSort } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import { apiKeyColumns } from "./api-key-columns.tsx";
 import { type ApiKeysSearch, defaultSort } from "./api-keys-search.ts";
-import { BulkBar } from "./bulk-bar.tsx";
+import { bulkActions, bulkKeys } from "./bulk-actions.ts";
 import { NoApiKeys } from "./no-api-keys.tsx";
 import { NoMatch } from "./no-match.tsx";
 import { useApiKeys } from "./use-api-keys.ts";
@@ -115,36 +116,29 @@ export function ApiKeysPage(): ReactElement {
         <NoApiKeys onCreate={openNew} />
       ) : (
         <>
-          <div className={toolbarClasses.toolbar}>
-            <div className={toolbarClasses.filters}>
-              <SearchField
-                label="Search API keys"
-                placeholder="Search keys"
-                maxLength={maxLength.search}
-                search={q}
-                onSearch={(text) => change({ q: text.trim() === "" ? undefined : text })}
-              />
-              <Select
-                className={toolbarClasses.filter}
-                w={220}
-                aria-label="Status"
-                allowDeselect={false}
-                data={statusOptions}
-                value={status ?? anyStatus.value}
-                onChange={(value) => change({ status: isStatusFilter(value) ? value : undefined })}
-              />
-            </div>
-            <div className={toolbarClasses.results}>
-              <span role="status" className={toolbarClasses.count}>
-                {describeList(keys, { page, size, isFailed: failure !== undefined })}
-              </span>
-              <ColumnMenu
-                columns={apiKeyColumns}
-                chosen={readColumns(search)}
-                onChoose={table.chooseColumns}
-              />
-            </div>
-          </div>
+          <TableToolbar
+            results={describeList(keys, { page, size, isFailed: failure !== undefined })}
+            columns={apiKeyColumns}
+            search={search}
+            onChooseColumns={table.chooseColumns}
+          >
+            <SearchField
+              label="Search API keys"
+              placeholder="Search keys"
+              maxLength={maxLength.search}
+              search={q}
+              onSearch={(text) => change({ q: text.trim() === "" ? undefined : text })}
+            />
+            <Select
+              className={toolbarClasses.filter}
+              w={220}
+              aria-label="Status"
+              allowDeselect={false}
+              data={statusOptions}
+              value={status ?? anyStatus.value}
+              onChange={(value) => change({ status: isStatusFilter(value) ? value : undefined })}
+            />
+          </TableToolbar>
           {failure ? (
             <FailurePanel
               title="Couldn’t load your API keys"
@@ -162,7 +156,9 @@ export function ApiKeysPage(): ReactElement {
           ) : (
             <>
               <BulkBar
-                apiKeys={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
+                {...bulkKeys}
+                items={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
+                actions={bulkActions}
                 onClear={() => table.select(new Set())}
               />
               <DataTable
@@ -173,10 +169,10 @@ export function ApiKeysPage(): ReactElement {
                 idOf={idOf}
                 chosen={readColumns(search)}
                 sort={sort}
-                onSort={(next) => change({ sort: next === "" || next === defaultSort ? undefined : next })}
+                onSort={(next) => change({ sort: writeSort(next, search.sort, defaultSort) })}
                 onOpen={open}
                 actions={actions}
-                selection={{ selected, onSelect: table.select, nameOf }}
+                selection={{ selected, onSelect: table.select, nameOf: bulkKeys.nameOf }}
               />
               <TableFooter
                 page={page}
@@ -208,10 +204,6 @@ const statusOptions = [
 
 function idOf({ id }: ListedApiKey): string {
   return id;
-}
-
-function nameOf({ name }: ListedApiKey): string {
-  return name;
 }
 
 /**

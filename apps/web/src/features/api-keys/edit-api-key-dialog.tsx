@@ -1,10 +1,9 @@
-import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { ApiKeyForm } from "./api-key-form.tsx";
 import { KeyConflict } from "./key-conflict.tsx";
@@ -16,25 +15,23 @@ interface EditApiKeyDialogProps {
 }
 
 export function EditApiKeyDialog({ apiKey, onClose }: EditApiKeyDialogProps): ReactElement {
-  const [isDirty, setIsDirty] = useState(false);
   const [isSaving, setIsSaving] = useState(false);
   return (
-    <Modal
-      opened={apiKey !== undefined}
-      {...closeUnlessBusy(isSaving, onClose)}
-      closeOnClickOutside={!isDirty}
+    <FormDialog
+      isOpen={apiKey !== undefined}
+      isBusy={isSaving}
       title="Edit API key"
       size={480}
+      onClose={onClose}
     >
-      {apiKey && <EditForm apiKey={apiKey} onClose={onClose} onDirty={setIsDirty} onSaving={setIsSaving} />}
-    </Modal>
+      {apiKey && <EditForm apiKey={apiKey} onClose={onClose} onSaving={setIsSaving} />}
+    </FormDialog>
   );
 }
 
 interface EditFormProps {
   readonly apiKey: ApiKey;
   readonly onClose: () => void;
-  readonly onDirty: (isDirty: boolean) => void;
   readonly onSaving: (isSaving: boolean) => void;
 }
 
@@ -42,7 +39,7 @@ interface EditFormProps {
  * Saves only if the key still has the version that the user saw. A conflict restarts it from the
  * current version.
  */
-function EditForm({ apiKey, onClose, onDirty, onSaving }: EditFormProps): ReactElement {
+function EditForm({ apiKey, onClose, onSaving }: EditFormProps): ReactElement {
   const [base, setBase] = useState(apiKey);
   const [hasConflict, setHasConflict] = useState(false);
   const save = useSave(onClose, (latest) => {
@@ -65,7 +62,6 @@ function EditForm({ apiKey, onClose, onDirty, onSaving }: EditFormProps): ReactE
         initialValues={{ name: base.name, description: base.description }}
         onSave={send}
         onCancel={onClose}
-        onDirty={onDirty}
         describe={describeRejection}
       />
     </>
@@ -73,7 +69,7 @@ function EditForm({ apiKey, onClose, onDirty, onSaving }: EditFormProps): ReactE
 }
 
 /**
- * Saves a key and refreshes the lists, also if the key was deleted. Passes the current key to
+ * Saves a key and refreshes the lists, even if the key was deleted. Passes the current key to
  * `onConflict`.
  */
 function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {

@@ -127,8 +127,8 @@ function KeyNotFound(): ReactElement {
       <section className={emptyClasses.panel}>
         <h2 className={emptyClasses.title}>Key not found</h2>
         <p className={emptyClasses.words}>
-          The key was deleted, or the URL is incomplete. Only the owner of a key, and admins for keys of
-          service accounts, can see its page.
+          The key was deleted, or the URL is incomplete. Only its owner can see a key’s page. Admins can also
+          see the keys of service accounts.
         </p>
         <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
           Go to your API keys

@@ -1,6 +1,7 @@
 import { Select, Skeleton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { type ReactElement, useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
 import type { KeyRejection } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import cardClasses from "../../ui/cards.module.css";
@@ -13,11 +14,13 @@ import { RequestId } from "../../ui/request-id.tsx";
 import { Section } from "../../ui/section.tsx";
 import tableClasses from "../../ui/table.module.css";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { findLastPage } from "../../ui/table-search.ts";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import pageClasses from "./key-page.module.css";
+import type { KeyPageSearch } from "./key-page-search.ts";
 import classes from "./rejected-requests-section.module.css";
 import { useRejectedRequests } from "./use-key-page.ts";
 
+const route = getRouteApi("/app/account/api-keys/$keyId");
 const pageSize = 10;
 const anyReason = { value: "any", label: "Any reason" };
 
@@ -25,31 +28,37 @@ const anyReason = { value: "any", label: "Any reason" };
 export function RejectedRequestsSection({ keyId }: { readonly keyId: string }): ReactElement {
   const query = useRejectedRequests(keyId);
   const failure = useLoadingFailure(query);
-  const [reason, setReason] = useState<string>();
-  const [page, setPage] = useState(1);
+  const { reason, page = 1 } = route.useSearch();
   const isNarrow = useMediaQuery("(max-width: 959px)", undefined, { getInitialValueInEffect: false });
   const rejections = query.data;
   const matching = rejections?.filter((rejection) => reason === undefined || rejection.reason === reason);
-  const lastPage = findLastPage(matching?.length ?? 0, pageSize);
-  const current = Math.min(page, lastPage);
-  const shown = matching?.slice((current - 1) * pageSize, current * pageSize);
-  const reasons = [...new Set(rejections?.map((rejection) => rejection.reason))];
+  const shown = matching?.slice((page - 1) * pageSize, page * pageSize);
+  // With the one in the URL, which can be of requests that are no longer in the list.
+  const reasons = [
+    ...new Set([...(rejections ?? []), ...(reason ? [{ reason }] : [])].map((item) => item.reason)),
+  ];
+  const list = useTableNavigation<KeyPageSearch>({
+    navigate: route.useNavigate(),
+    page,
+    size: pageSize,
+    total: matching?.length,
+    isSection: true,
+  });
   const List = isNarrow ? Cards : Table;
   return (
     <Section
       title="Rejected and rate-limited requests"
       action={
-        reasons.length > 1 && (
+        (reasons.length > 1 || reason !== undefined) && (
           <Select
             w={240}
             aria-label="Reason"
             allowDeselect={false}
             data={[anyReason, ...reasons.map((value) => ({ value, label: outcomeTitle(value) }))]}
             value={reason ?? anyReason.value}
-            onChange={(value) => {
-              setReason(value === null || value === anyReason.value ? undefined : value);
-              setPage(1);
-            }}
+            onChange={(value) =>
+              list.change({ reason: value === null || value === anyReason.value ? undefined : value })
+            }
           />
         )
       }
@@ -71,10 +80,19 @@ export function RejectedRequestsSection({ keyId }: { readonly keyId: string }): 
             each with its reason. The reason isn’t sent to callers.
           </p>
         </div>
+      ) : matching?.length === 0 ? (
+        <div className={pageClasses.box}>
+          <p className={pageClasses.empty}>None of the last 100 requests has this reason.</p>
+        </div>
       ) : (
         <>
           <List rejections={shown ?? []} />
-          <TableFooter page={current} size={pageSize} total={matching?.length ?? 0} onPageChange={setPage} />
+          <TableFooter
+            page={page}
+            size={pageSize}
+            total={matching?.length ?? 0}
+            onPageChange={list.openPage}
+          />
         </>
       )}
     </Section>

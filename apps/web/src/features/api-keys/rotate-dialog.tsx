@@ -9,6 +9,7 @@ import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { OverlapFields } from "./overlap-fields.tsx";
 import { type OverlapValues, overlapRules, readOverlapSeconds } from "./overlap-values.ts";
 import { SecretDialog, type SecretFormProps } from "./secret-dialog.tsx";
@@ -52,6 +53,7 @@ function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElem
     initialValues: { choice: "86400", amount: "", unit: "3600" },
     validate: overlapRules,
   });
+  useUnsavedInput(form.isDirty);
   const rotate = useMutation(
     trpc.apiKeys.rotate.mutationOptions({
       // The response contains the secret and must not stay in the mutation cache.

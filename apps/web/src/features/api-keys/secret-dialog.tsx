@@ -1,8 +1,6 @@
-import { Modal } from "@mantine/core";
 import { type ReactElement, type ReactNode, useState } from "react";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { NewSecret } from "./new-secret.tsx";
-import classes from "./secret-dialog.module.css";
 
 export interface CreatedSecret {
   /** The name of the key. */
@@ -27,19 +25,15 @@ interface SecretDialogProps {
 export interface SecretFormProps {
   readonly onCreated: (created: CreatedSecret) => void;
   readonly onCancel: () => void;
-  readonly onDirty: (isDirty: boolean) => void;
 }
 
 /** Shows a form, and then the secret that it created, once. */
 export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDialogProps): ReactElement {
   const [created, setCreated] = useState<CreatedSecret>();
-  const [isDirty, setIsDirty] = useState(false);
   const [isCopied, setIsCopied] = useState(false);
   const [isCopyWarningShown, setIsCopyWarningShown] = useState(false);
-  const [isDiscardWarningShown, setIsDiscardWarningShown] = useState(false);
   const close = () => {
     onClose();
-    setIsDiscardWarningShown(false);
     setCreated(undefined);
     setIsCopied(false);
     setIsCopyWarningShown(false);
@@ -48,16 +42,14 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
   // secret is lost.
   const closeOrWarnAboutSecret = () =>
     created && !isCopied && !isCopyWarningShown ? setIsCopyWarningShown(true) : close();
-  // Also warns at the first attempt.
-  const closeOrWarnAboutInput = () =>
-    isDirty && !isDiscardWarningShown ? setIsDiscardWarningShown(true) : close();
   return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(isBusy, created ? closeOrWarnAboutSecret : closeOrWarnAboutInput)}
-      closeOnClickOutside={!created && !isDirty}
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={isBusy}
+      closeOnClickOutside={!created}
       title={created ? "Copy your new key" : title}
       size={created ? 640 : 520}
+      onClose={closeOrWarnAboutSecret}
     >
       {created ? (
         <NewSecret
@@ -68,22 +60,8 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
           onDone={closeOrWarnAboutSecret}
         />
       ) : (
-        <>
-          {isDiscardWarningShown && isDirty && (
-            <p className={classes.warning} role="alert">
-              Your input isn’t saved. Close the dialog again to discard it.
-            </p>
-          )}
-          {form({
-            onCreated: (secret) => {
-              setIsDiscardWarningShown(false);
-              setCreated(secret);
-            },
-            onCancel: close,
-            onDirty: setIsDirty,
-          })}
-        </>
+        form({ onCreated: setCreated, onCancel: close })
       )}
-    </Modal>
+    </FormDialog>
   );
 }

@@ -29,7 +29,13 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
       action={
         <UsageRangePicker
           range={range}
-          onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
+          onChoose={(chosen) =>
+            void navigate({
+              search: ({ range: _range, ...before }) => ({ ...before, ...chosen }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
         />
       }
     >

@@ -2,10 +2,7 @@ import type { ReactElement } from "react";
 import { describeActor, describeEvent } from "../../server/describe-event.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
-import { EmptyCell } from "../../ui/empty-cell.tsx";
-import { EventSentence } from "../../ui/event-sentence.tsx";
-import { RelativeTime } from "../../ui/relative-time.tsx";
-import { RequestId } from "../../ui/request-id.tsx";
+import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./audit-log-columns.module.css";
 
@@ -18,44 +15,10 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
     rank: 0,
     cell: (event) => <ActorCell event={event} />,
   },
-  {
-    id: "what",
-    label: "What",
-    minWidth: 220,
-    isWide: true,
-    grow: 3,
-    rank: 1,
-    cell: (event) => (
-      <span className={classes.sentence}>
-        <EventSentence pieces={describeEvent(event)} />
-      </span>
-    ),
-  },
-  {
-    id: "time",
-    label: "Time",
-    isTime: true,
-    minWidth: 112,
-    grow: 0,
-    rank: 2,
-    cell: ({ occurredAt }) => <RelativeTime at={occurredAt} />,
-  },
-  {
-    id: "address",
-    label: "IP address",
-    minWidth: 136,
-    grow: 0,
-    rank: 3,
-    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <EmptyCell />),
-  },
-  {
-    id: "request",
-    label: "Request ID",
-    minWidth: 160,
-    grow: 0,
-    rank: 4,
-    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
-  },
+  sentenceColumn({ id: "what", label: "What", minWidth: 220, rank: 1 }, describeEvent),
+  timeColumn(2),
+  addressColumn(3),
+  requestColumn(4),
 ];
 
 function ActorCell({ event }: { readonly event: AuditEvent }): ReactElement {

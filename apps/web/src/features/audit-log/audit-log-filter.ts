@@ -1,8 +1,9 @@
 import { type AuditAction, actionTitles } from "../../server/action-titles.ts";
-import type { AuditLogSearch } from "./audit-log-search.ts";
+import { startOfDay } from "../../ui/days.ts";
+import type { AuditLogFilter } from "./audit-log-search.ts";
 
 /** The filter in a call of the API. The last day is included. */
-export function toFilter({ action, actor, target, from, to }: AuditLogSearch) {
+export function toFilter({ action, actor, target, from, to }: AuditLogFilter) {
   return {
     ...(isAction(action) && { action }),
     ...(actor && { actorId: actor }),
@@ -12,11 +13,19 @@ export function toFilter({ action, actor, target, from, to }: AuditLogSearch) {
   };
 }
 
-/** The beginning of a day in the reader's time zone, or of a later one. */
-function startOfDay(day: string, laterDays = 0): Date {
-  const [year = 0, month = 0, date = 0] = day.split("-").map(Number);
-  return new Date(year, month - 1, date + laterDays);
+/** Whether the URL has a filter, even one that filters nothing. */
+export function isFiltered(search: AuditLogFilter): boolean {
+  return Object.keys(withoutFilter).some((name) => Object.hasOwn(search, name));
 }
+
+/** The change of the URL that removes all filters. */
+export const withoutFilter = {
+  action: undefined,
+  actor: undefined,
+  target: undefined,
+  from: undefined,
+  to: undefined,
+} as const satisfies Record<keyof AuditLogFilter, undefined>;
 
 export function isAction(text: unknown): text is AuditAction {
   return typeof text === "string" && Object.hasOwn(actionTitles, text);

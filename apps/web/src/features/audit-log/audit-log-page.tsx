@@ -3,22 +3,22 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { countOf } from "../../ui/count.ts";
-import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { describeEventCount } from "../../ui/event-columns.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
-import classes from "../../ui/toolbar.module.css";
+import { defaultLogSort, listPageSize } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { auditLogColumns } from "./audit-log-columns.tsx";
+import { isFiltered, withoutFilter } from "./audit-log-filter.ts";
 import { AuditLogFilters } from "./audit-log-filters.tsx";
 import type { AuditLogSearch } from "./audit-log-search.ts";
 import { useAuditLog } from "./use-audit-log.ts";
@@ -37,7 +37,7 @@ export function AuditLogPage(): ReactElement {
     <>
       <PageHeader
         title="Audit log"
-        explanation="Changes to this workspace, its members and the API keys that can reach it, newest first. Entries can’t be changed or removed."
+        explanation="Changes to this workspace, its members and the API keys that can reach it. Entries can’t be changed or removed."
       />
       {isAllowed ? (
         <Log workspace={workspace} />
@@ -71,64 +71,49 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const log = useAuditLog(workspace.id, search);
-  const failure = useLoadingFailure(log);
+  const list = useGrowingList(log);
+  const table = useTableNavigation<AuditLogSearch>({
+    navigate,
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
   const [isExportOpen, exporting] = useDisclosure(false);
-  const events = log.data?.pages.flatMap(({ items }) => items);
-  const showOnly = (next: AuditLogSearch) => void navigate({ search: next, replace: true });
-  const actorName = events?.find(({ actor }) => actor.userId === search.actor)?.actor.name ?? undefined;
+  const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.name ?? undefined;
+  const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
-      <AuditLogFilters workspaceId={workspace.id} search={search} actorName={actorName} onSearch={showOnly} />
-      <div className={classes.toolbar}>
-        <div className={classes.results}>
-          <span role="status" className={classes.count}>
-            {log.isPlaceholderData
-              ? "Loading…"
-              : !failure && events && describeCount(events.length, log.hasNextPage)}
-          </span>
+      <AuditLogFilters
+        workspaceId={workspace.id}
+        search={search}
+        actorName={actorName}
+        onChange={table.change}
+      />
+      <TableToolbar
+        results={list.isStale ? "Loading…" : !list.failure && count}
+        columns={auditLogColumns}
+        search={search}
+        onChooseColumns={table.chooseColumns}
+        action={
           <Button variant="default" onClick={exporting.open}>
             Export
           </Button>
-        </div>
-      </div>
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load the audit log"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={log.isFetching}
-          onRetry={() => void log.refetch()}
-        />
-      ) : events?.length === 0 ? (
-        <EmptyLog isFiltered={Object.keys(search).length > 0} onClear={() => showOnly({})} />
-      ) : (
-        <>
-          <DataTable
-            label="Audit log"
-            columns={auditLogColumns}
-            items={events}
-            isStale={log.isPlaceholderData}
-            idOf={idOf}
-            chosen={undefined}
-            actions={TargetLink}
-            actionsWidth={60}
-          />
-          {events && (log.hasNextPage || events.length > 50) && (
-            <ShowMore
-              hasMore={log.hasNextPage}
-              isLoading={log.isFetchingNextPage}
-              failure={
-                log.isFetchNextPageError
-                  ? `Couldn’t load more. ${describeFailure(log.error).message}`
-                  : undefined
-              }
-              onShowMore={() => void log.fetchNextPage()}
-            >
-              {describeCount(events.length, log.hasNextPage)}
-            </ShowMore>
-          )}
-        </>
-      )}
+        }
+      />
+      <GrowingTable
+        label="Audit log"
+        list={list}
+        failureTitle="Couldn’t load the audit log"
+        columns={auditLogColumns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultLogSort}
+        actions={TargetLink}
+        actionsWidth={60}
+        count={count}
+        empty={<EmptyLog isFiltered={isFiltered(search)} onClear={() => table.change(withoutFilter)} />}
+      />
       <LazyDialog
         source={exportDialog}
         props={{ workspace, search, isOpen: isExportOpen, onClose: exporting.close }}
@@ -139,7 +124,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
 
 /** Shows only the events with the same target. */
 function TargetLink({ target }: AuditEvent): ReactElement {
-  const label = "Show only changes of this target";
+  const label = "Show only events with this target";
   return (
     <ActionIcon
       variant="subtle"
@@ -161,10 +146,6 @@ function TargetLink({ target }: AuditEvent): ReactElement {
 
 function idOf({ id }: AuditEvent): string {
   return id;
-}
-
-function describeCount(count: number, hasMore: boolean): string {
-  return hasMore ? `The latest ${countOf(count, "event", "events")}` : countOf(count, "event", "events");
 }
 
 interface EmptyLogProps {

@@ -1,9 +1,21 @@
 import { expect, test } from "vitest";
-import { toFilter } from "./audit-log-filter.ts";
+import { isFiltered, toFilter } from "./audit-log-filter.ts";
 import { parseAuditLogSearch } from "./audit-log-search.ts";
 
 test("parses an action", () => {
   expect(parseAuditLogSearch({ action: "member.role-changed" })).toEqual({ action: "member.role-changed" });
+});
+
+test("parses columns, order and page size", () => {
+  expect(parseAuditLogSearch({ columns: "what,time", size: "25", sort: "occurredAt", q: "x" })).toEqual({
+    columns: "what,time",
+    size: 25,
+    sort: "occurredAt",
+  });
+});
+
+test.each(["what", "-occurredAt", 3])("drops the order %j, which is unknown or the default", (sort) => {
+  expect(parseAuditLogSearch({ sort })).toEqual({});
 });
 
 test.each(["", "member", "toString", 3, undefined])("drops the invalid action %j", (action) => {
@@ -44,4 +56,9 @@ test("filters from the beginning of the first day to the end of the last one, in
 test("filters by an action, and by no text that only looks like one", () => {
   expect(toFilter({ action: "member.removed" })).toEqual({ action: "member.removed" });
   expect(toFilter({ action: "member.cheered" })).toEqual({});
+});
+
+test("counts columns and page size as no filter", () => {
+  expect(isFiltered(parseAuditLogSearch({ columns: "what,time", size: 25 }))).toBe(false);
+  expect(isFiltered(parseAuditLogSearch({ columns: "what,time", target }))).toBe(true);
 });

@@ -8,7 +8,7 @@ import { Choice, Choices } from "../../ui/choice.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { toFilter } from "./audit-log-filter.ts";
+import { isFiltered, toFilter } from "./audit-log-filter.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
 import { type ExportFormat, exportAuditLog, ResponseError, saveFile } from "./export-audit-log.ts";
 
@@ -49,11 +49,10 @@ function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen"
     },
     retry: false,
   });
-  const isFiltered = Object.keys(search).length > 0;
   return (
     <>
       <p className={classes.words}>
-        {isFiltered
+        {isFiltered(search)
           ? "The file contains all events that match the filters of the page, newest first."
           : "The file contains all events of this workspace, newest first."}
       </p>

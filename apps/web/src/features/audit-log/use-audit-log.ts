@@ -1,11 +1,12 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { toLogInput } from "../../server/log-input.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { toFilter } from "./audit-log-filter.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
 
-/** The paginated query for the audit log of a workspace, newest first. */
+/** The paginated query for the audit log of a workspace. */
 function auditLogQuery(workspaceId: string, search: AuditLogSearch) {
-  const input = { workspaceId, ...toFilter(search) };
+  const input = { workspaceId, ...toFilter(search), ...toLogInput(search) };
   return infiniteQueryOptions({
     queryKey: trpc.audit.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

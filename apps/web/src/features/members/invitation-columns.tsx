@@ -38,7 +38,7 @@ export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<
     label: "Invited by",
     minWidth: 140,
     rank: 3,
-    cell: ({ invitedBy }) => <bdi>{invitedBy?.name ?? "The operator’s command"}</bdi>,
+    cell: ({ invitedBy }) => <bdi>{invitedBy?.name ?? "The latchkey command"}</bdi>,
   },
   {
     id: "createdAt",

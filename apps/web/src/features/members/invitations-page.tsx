@@ -1,23 +1,26 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
+import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
-import type { Invitation, Role } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { type Invitation, type Role, trpc } from "../../server/trpc.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { countOf, formatCount } from "../../ui/count.ts";
-import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
+import { listPageSize, readSelected } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { invitationColumns } from "./invitation-columns.tsx";
-import { defaultInvitationSort, isInvitationSort } from "./invitations-search.ts";
+import { defaultInvitationSort, type InvitationsSearch } from "./invitations-search.ts";
+import { bulkInvitations, invitationActions } from "./member-bulk-actions.ts";
 import { useInvitations } from "./use-invitations.ts";
 import { useStable } from "./use-stable.ts";
 
@@ -39,17 +42,24 @@ const noRoles: readonly Role[] = [];
 /** The invitations to a workspace that nobody has accepted yet. */
 export function InvitationsPage(): ReactElement {
   const { workspace } = route.useRouteContext();
-  const { sort = defaultInvitationSort } = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
+  const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
-  const invitations = useInvitations(workspace.id, { sort });
-  const failure = useLoadingFailure(invitations);
+  const invitations = useInvitations(workspace.id, search);
+  const list = useGrowingList(invitations);
+  const table = useTableNavigation<InvitationsSearch>({
+    navigate,
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
   const [isInviteOpen, invite] = useDisclosure(false);
   const [toResend, setToResend] = useState<Invitation>();
   const [toRevoke, setToRevoke] = useState<Invitation>();
   const pages = invitations.data?.pages;
-  const { grantableRoles = noRoles, total } = pages?.at(-1) ?? {};
+  const { grantableRoles = noRoles, total = 0 } = pages?.at(-1) ?? {};
   const roles = useStable(grantableRoles);
   const actions = useCallback(
     (invitation: Invitation) =>
@@ -58,7 +68,7 @@ export function InvitationsPage(): ReactElement {
           <Button
             variant="subtle"
             color="gray"
-            aria-label={`Resend the invitation of ${invitation.email}`}
+            aria-label={`Resend the invitation for ${invitation.email}`}
             onClick={() => setToResend(invitation)}
           >
             Resend
@@ -66,7 +76,7 @@ export function InvitationsPage(): ReactElement {
           <Button
             variant="subtle"
             color="gray"
-            aria-label={`Revoke the invitation of ${invitation.email}`}
+            aria-label={`Revoke the invitation for ${invitation.email}`}
             onClick={() => setToRevoke(invitation)}
           >
             Revoke
@@ -75,10 +85,16 @@ export function InvitationsPage(): ReactElement {
       ) : null,
     [roles],
   );
+  const blockedReason = useCallback(
+    ({ role }: Invitation) =>
+      roles.includes(role) ? undefined : `Your role can’t change invitations of ${role}s.`,
+    [roles],
+  );
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const shown = pages?.flatMap(({ items }) => items);
+  const selected = readSelected(search);
+  const count = `${formatCount(list.items?.length ?? 0)} of ${countOf(total, "invitation", "invitations")}`;
   const inviteButton = (
     <Button leftSection={<IconPlus size={16} />} onClick={invite.open} flex="none">
       Invite a person
@@ -88,7 +104,11 @@ export function InvitationsPage(): ReactElement {
     <>
       <PageHeader
         title="Invitations"
-        explanation="People who were invited to this workspace and haven’t joined yet."
+        explanation={
+          access.can("members:manage")
+            ? "People who were invited to this workspace and haven’t joined yet."
+            : "People whom you invited to this workspace and who haven’t joined yet."
+        }
         parent={
           <Link to="/w/$slug/members" params={{ slug: workspace.slug }}>
             Members
@@ -96,51 +116,37 @@ export function InvitationsPage(): ReactElement {
         }
         action={inviteButton}
       />
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load invitations"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={invitations.isFetching}
-          onRetry={() => void invitations.refetch()}
-        />
-      ) : total === 0 ? (
-        <NoInvitations />
-      ) : (
-        <>
-          <DataTable
-            label="Invitations"
-            columns={invitationColumns}
-            items={shown}
-            isStale={invitations.isPlaceholderData}
-            idOf={idOf}
-            chosen={undefined}
-            sort={sort}
-            onSort={(next) =>
-              void navigate({
-                search: isInvitationSort(next) && next !== defaultInvitationSort ? { sort: next } : {},
-                replace: true,
-              })
-            }
-            actions={actions}
-            actionsWidth={192}
-          />
-          {shown && total !== undefined && (invitations.hasNextPage || shown.length > 50) && (
-            <ShowMore
-              hasMore={invitations.hasNextPage}
-              isLoading={invitations.isFetchingNextPage}
-              failure={
-                invitations.isFetchNextPageError
-                  ? `Couldn’t load more. ${describeFailure(invitations.error).message}`
-                  : undefined
-              }
-              onShowMore={() => void invitations.fetchNextPage()}
-            >
-              {formatCount(shown.length)} of {countOf(total, "invitation", "invitations")}
-            </ShowMore>
-          )}
-        </>
-      )}
+      <TableToolbar
+        results={
+          list.isStale
+            ? "Loading…"
+            : list.items && !list.failure && countOf(total, "invitation", "invitations")
+        }
+        columns={invitationColumns}
+        search={search}
+        onChooseColumns={table.chooseColumns}
+      />
+      <BulkBar
+        {...bulkInvitations}
+        items={list.items?.filter((item) => selected.has(item.id) && blockedReason(item) === undefined) ?? []}
+        actions={invitationActions(workspace.id, sendsEmail)}
+        onClear={() => table.select(new Set())}
+      />
+      <GrowingTable
+        label="Invitations"
+        list={list}
+        failureTitle="Couldn’t load invitations"
+        columns={invitationColumns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultInvitationSort}
+        actions={actions}
+        actionsWidth={192}
+        selection={{ selected, onSelect: table.select, nameOf: bulkInvitations.nameOf, blockedReason }}
+        count={count}
+        empty={<NoInvitations />}
+      />
       <LazyDialog
         source={inviteDialog}
         props={{ workspace, grantableRoles, isOpen: isInviteOpen, onClose: invite.close }}

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Select, TextInput } from "@mantine/core";
+import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
@@ -7,12 +7,13 @@ import { isRole, roleTitles } from "../../server/roles.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { type Role, type SentInvitation, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import classes from "../../ui/dialog.module.css";
 import { checkEmail } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
 interface InviteDialogProps {
@@ -27,18 +28,19 @@ export function InviteDialog(props: InviteDialogProps): ReactElement {
   const { workspace, isOpen, onClose } = props;
   const isSending = useIsMutating({ mutationKey: trpc.invitations.create.mutationKey() }) > 0;
   return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(isSending, onClose)}
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={isSending}
       title={
         <>
           Invite a person to <Quoted>{workspace.name}</Quoted>
         </>
       }
       size={560}
+      onClose={onClose}
     >
       <Invite {...props} />
-    </Modal>
+    </FormDialog>
   );
 }
 
@@ -77,6 +79,7 @@ function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormPr
     initialValues: { email: "", role: "member" as Role },
     validate: { email: checkEmail },
   });
+  useUnsavedInput(form.isDirty);
   const create = useMutation(
     trpc.invitations.create.mutationOptions({
       onSuccess: (invitation) => {

@@ -2,46 +2,45 @@ import { maxLength } from "@latchkey/limits";
 import { Select } from "@mantine/core";
 import type { ReactElement } from "react";
 import { isRole, roles, roleTitles } from "../../server/roles.ts";
-import type { Role } from "../../server/trpc.ts";
 import { SearchField } from "../../ui/search-field.tsx";
+import type { ColumnLayout } from "../../ui/table-layout.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import classes from "../../ui/toolbar.module.css";
+import type { TableNavigation } from "../../ui/use-table-navigation.ts";
+import type { MembersSearch } from "./members-search.ts";
 
 interface MemberToolbarProps {
-  readonly search: string;
-  readonly role: Role | undefined;
+  readonly search: MembersSearch;
+  readonly columns: readonly (ColumnLayout & { readonly label: string })[];
   /** The number of results, as text. */
   readonly results: string;
-  readonly onSearch: (text: string) => void;
-  readonly onRole: (role: Role | undefined) => void;
+  readonly navigation: TableNavigation<MembersSearch>;
 }
 
 const anyRole = { value: "any", label: "Any role" };
 
-export function MemberToolbar(props: MemberToolbarProps): ReactElement {
-  const { search, role, results, onSearch, onRole } = props;
+export function MemberToolbar({ search, columns, results, navigation }: MemberToolbarProps): ReactElement {
   return (
-    <div className={classes.toolbar}>
-      <div className={classes.filters}>
-        <SearchField
-          label="Search members"
-          placeholder="Search name or email address"
-          maxLength={maxLength.search}
-          search={search}
-          onSearch={onSearch}
-        />
-        <Select
-          className={classes.filter}
-          aria-label="Role"
-          data={[anyRole, ...roles.map((value) => ({ value, label: roleTitles[value] }))]}
-          value={role ?? anyRole.value}
-          onChange={(value) => onRole(isRole(value) ? value : undefined)}
-        />
-      </div>
-      <div className={classes.results}>
-        <span role="status" className={classes.count}>
-          {results}
-        </span>
-      </div>
-    </div>
+    <TableToolbar
+      results={results}
+      columns={columns}
+      search={search}
+      onChooseColumns={navigation.chooseColumns}
+    >
+      <SearchField
+        label="Search members"
+        placeholder="Search name or email address"
+        maxLength={maxLength.search}
+        search={search.q ?? ""}
+        onSearch={(text) => navigation.change({ q: text.trim() === "" ? undefined : text })}
+      />
+      <Select
+        className={classes.filter}
+        aria-label="Role"
+        data={[anyRole, ...roles.map((value) => ({ value, label: roleTitles[value] }))]}
+        value={search.role ?? anyRole.value}
+        onChange={(value) => navigation.change({ role: isRole(value) ? value : undefined })}
+      />
+    </TableToolbar>
   );
 }

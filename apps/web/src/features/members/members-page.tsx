@@ -3,22 +3,23 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useMemo, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import type { Member, Role } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { countOf, formatCount } from "../../ui/count.ts";
-import { DataTable } from "../../ui/data-table.tsx";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
+import { listPageSize, readSelected } from "../../ui/table-search.ts";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { bulkMembers, memberActions } from "./member-bulk-actions.ts";
 import { memberColumns } from "./member-columns.tsx";
 import { MemberToolbar } from "./member-toolbar.tsx";
 import classes from "./members-page.module.css";
-import { defaultSort, isSort, type MembersSearch } from "./members-search.ts";
+import { defaultSort, type MembersSearch } from "./members-search.ts";
 import { NoMatch } from "./no-match.tsx";
 import type { RoleChoice } from "./role-dialog.tsx";
 import { RoleField } from "./role-field.tsx";
@@ -50,20 +51,23 @@ export function MembersPage(): ReactElement {
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
   const members = useMembers(workspace.id, search);
-  const failure = useLoadingFailure(members);
+  const list = useGrowingList(members);
   const [isInviteOpen, invite] = useDisclosure(false);
   const [isRolesOpen, rolesDisclosure] = useDisclosure(false);
   const [memberToRemove, setMemberToRemove] = useState<Member>();
   const [choice, setChoice] = useState<RoleChoice>();
-  const filter = (change: { readonly [Name in keyof MembersSearch]: MembersSearch[Name] | undefined }) =>
-    // The router omits undefined values from the URL.
-    void navigate({ search: (before) => ({ ...before, ...change }) as MembersSearch, replace: true });
-
+  const table = useTableNavigation<MembersSearch>({
+    navigate,
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
   const pages = members.data?.pages;
   const canManage = access.can("members:manage");
+  const canInvite = access.can("members:invite");
   const ownId = session.user.id;
-  const { grantableRoles = noRoles, soleOwnerId = null } = pages?.at(-1) ?? {};
-  const { columns, actions } = useRows({
+  const { grantableRoles = noRoles, invitableRoles = noRoles, soleOwnerId = null } = pages?.at(-1) ?? {};
+  const { columns, actions, blockedReason } = useRows({
     ownId,
     soleOwnerId,
     grantableRoles: canManage ? grantableRoles : noRoles,
@@ -73,9 +77,9 @@ export function MembersPage(): ReactElement {
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const { q = "", role, sort = defaultSort } = search;
-  const shown = pages?.flatMap(({ items }) => items);
-  const total = pages?.at(-1)?.total;
+  const { q = "", role } = search;
+  const total = list.failure ? undefined : pages?.at(-1)?.total;
+  const selected = readSelected(search);
   return (
     <>
       <PageHeader
@@ -90,16 +94,22 @@ export function MembersPage(): ReactElement {
           </>
         }
         action={
-          canManage && (
+          canInvite && (
             <Group gap={8}>
-              <Button
-                variant="default"
-                renderRoot={(props) => (
-                  <Link {...props} to="/w/$slug/members/service-accounts" params={{ slug: workspace.slug }} />
-                )}
-              >
-                Service accounts
-              </Button>
+              {canManage && (
+                <Button
+                  variant="default"
+                  renderRoot={(props) => (
+                    <Link
+                      {...props}
+                      to="/w/$slug/members/service-accounts"
+                      params={{ slug: workspace.slug }}
+                    />
+                  )}
+                >
+                  Service accounts
+                </Button>
+              )}
               <Button
                 variant="default"
                 renderRoot={(props) => (
@@ -116,58 +126,44 @@ export function MembersPage(): ReactElement {
         }
       />
       <MemberToolbar
-        search={q}
-        role={role}
-        results={describeResults(members.isPlaceholderData, failure ? undefined : total)}
-        onSearch={(text) => filter({ q: text.trim() === "" ? undefined : text })}
-        onRole={(next) => filter({ role: next })}
+        search={search}
+        columns={columns}
+        results={describeResults(list.isStale, total)}
+        navigation={table}
       />
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load members"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={members.isFetching}
-          onRetry={() => void members.refetch()}
+      {canManage && (
+        <BulkBar
+          {...bulkMembers}
+          items={
+            list.items?.filter(
+              (member) => selected.has(idOf(member)) && blockedReason(member) === undefined,
+            ) ?? []
+          }
+          actions={memberActions(workspace.id)}
+          onClear={() => table.select(new Set())}
         />
-      ) : total === 0 ? (
-        <NoMatch
-          search={q}
-          role={role}
-          onClear={() => void navigate({ search: sort === defaultSort ? {} : { sort } })}
-        />
-      ) : (
-        <>
-          <DataTable
-            label="Members"
-            columns={columns}
-            items={shown}
-            isStale={members.isPlaceholderData}
-            idOf={idOf}
-            chosen={undefined}
-            sort={sort}
-            onSort={(next) => filter({ sort: isSort(next) && next !== defaultSort ? next : undefined })}
-            actions={actions}
-          />
-          {shown && total !== undefined && (members.hasNextPage || shown.length > 50) && (
-            <ShowMore
-              hasMore={members.hasNextPage}
-              isLoading={members.isFetchingNextPage}
-              failure={
-                members.isFetchNextPageError
-                  ? `Couldn’t load more. ${describeFailure(members.error).message}`
-                  : undefined
-              }
-              onShowMore={() => void members.fetchNextPage()}
-            >
-              {formatCount(shown.length)} of {countOf(total, "member", "members")}
-            </ShowMore>
-          )}
-        </>
       )}
+      <GrowingTable
+        label="Members"
+        list={list}
+        failureTitle="Couldn’t load members"
+        columns={columns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultSort}
+        actions={actions}
+        {...(canManage && {
+          selection: { selected, onSelect: table.select, nameOf: bulkMembers.nameOf, blockedReason },
+        })}
+        count={`${formatCount(list.items?.length ?? 0)} of ${countOf(total ?? 0, "member", "members")}`}
+        empty={
+          <NoMatch search={q} role={role} onClear={() => table.change({ q: undefined, role: undefined })} />
+        }
+      />
       <LazyDialog
         source={inviteDialog}
-        props={{ workspace, grantableRoles, isOpen: isInviteOpen, onClose: invite.close }}
+        props={{ workspace, grantableRoles: invitableRoles, isOpen: isInviteOpen, onClose: invite.close }}
       />
       <LazyDialog source={rolesDialog} props={{ isOpen: isRolesOpen, onClose: rolesDisclosure.close }} />
       <LazyDialog
@@ -189,7 +185,7 @@ function idOf({ userId }: Member): string {
 }
 
 const soleOwnerReason =
-  "You’re the only owner, so you can’t leave or change your role. Offer the ownership to another member first: select Owner as their role.";
+  "You’re the only owner, so you can’t leave or change your role. Offer ownership to another member first: select Owner as their role.";
 
 interface RowsOptions {
   readonly ownId: string;
@@ -202,8 +198,8 @@ interface RowsOptions {
 }
 
 /**
- * The columns and actions of the rows. They are memoized, so that rows are rendered again only if
- * they change.
+ * The columns and actions of the rows, and why a row can't be selected for removal. They are memoized, so that rows are
+ * rendered again only if they change.
  */
 function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsOptions) {
   const roles = useStable(grantableRoles);
@@ -244,7 +240,15 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
     },
     [ownId, soleOwnerId, roles, onRemove],
   );
-  return { columns, actions };
+  const blockedReason = useCallback(
+    (member: Member) => {
+      if (member.userId === ownId) return "You can’t remove yourself. To leave the workspace, use Leave.";
+      if (!roles.includes(member.role)) return `Your role can’t remove ${member.role}s.`;
+      return member.userId === soleOwnerId ? "The only owner can’t be removed." : undefined;
+    },
+    [ownId, soleOwnerId, roles],
+  );
+  return { columns, actions, blockedReason };
 }
 
 /** A service account can't be an owner. */

@@ -14,7 +14,7 @@ interface OfferOwnershipProps {
   readonly onOffered: () => void;
 }
 
-/** Offers the ownership to a member, instead of making them a second owner. */
+/** Offers ownership to a member, instead of making them a second owner. */
 export function OfferOwnership({ workspaceId, member, onOffered }: OfferOwnershipProps): ReactElement {
   const queryClient = useQueryClient();
   const offer = useMutation(
@@ -25,7 +25,7 @@ export function OfferOwnership({ workspaceId, member, onOffered }: OfferOwnershi
         notifications.show({
           message: (
             <>
-              <Quoted>{member.name}</Quoted> can accept the ownership for seven days.
+              <Quoted>{member.name}</Quoted> can accept ownership for seven days.
             </>
           ),
         });
@@ -36,8 +36,8 @@ export function OfferOwnership({ workspaceId, member, onOffered }: OfferOwnershi
   return (
     <>
       <p className={classes.words}>
-        To hand the workspace over instead, offer the ownership. If <Quoted>{member.name}</Quoted> accepts,
-        they become an owner and you become an admin.
+        To hand the workspace over instead, offer ownership. If <Quoted>{member.name}</Quoted> accepts, they
+        become an owner and you become an admin.
       </p>
       {failure && (
         <div className={classes.failure}>
@@ -50,7 +50,7 @@ export function OfferOwnership({ workspaceId, member, onOffered }: OfferOwnershi
           loading={offer.isPending}
           onClick={() => offer.mutate({ workspaceId, userId: member.userId })}
         >
-          Offer the ownership
+          Offer ownership
         </BusyButton>
       </p>
     </>

@@ -5,7 +5,6 @@ import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { roleTitles } from "../../server/roles.ts";
 import { type Member, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
@@ -13,6 +12,7 @@ import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { KeyImpact } from "./key-impact.tsx";
+import { LeaveConfirmation } from "./leave-confirmation.tsx";
 
 interface RemoveMemberDialogProps {
   readonly workspace: SessionWorkspace;
@@ -24,11 +24,12 @@ interface RemoveMemberDialogProps {
 
 export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement {
   const { workspace, ownId, member, onClose } = props;
-  const isRemoving = useIsMutating({ mutationKey: trpc.members.remove.mutationKey() }) > 0;
+  const removals = useIsMutating({ mutationKey: trpc.members.remove.mutationKey() });
+  const isBusy = removals + useIsMutating({ mutationKey: trpc.members.leave.mutationKey() }) > 0;
   return (
     <Modal
       opened={member !== undefined}
-      {...closeUnlessBusy(isRemoving, onClose)}
+      {...closeUnlessBusy(isBusy, onClose)}
       title={
         member &&
         (member.userId === ownId ? (
@@ -45,7 +46,7 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
     >
       {member &&
         (member.userId === ownId ? (
-          <LeaveConfirmation {...props} member={member} />
+          <LeaveConfirmation workspace={workspace} onClose={onClose} />
         ) : (
           <RemoveConfirmation {...props} member={member} />
         ))}
@@ -124,39 +125,6 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         isBusy={remove.isPending}
         onCancel={onClose}
         onConfirm={() => remove.mutate({ workspaceId: workspace.id, userId: member.userId })}
-      />
-    </>
-  );
-}
-
-function LeaveConfirmation({ workspace, member, onClose }: ConfirmationProps): ReactElement {
-  const sessionChanges = useSessionChanges();
-  const leave = useMutation(
-    trpc.members.remove.mutationOptions({
-      onSuccess: async () => {
-        await sessionChanges.remove(workspace.id);
-        notifications.show({
-          message: (
-            <>
-              You have left <Quoted>{workspace.name}</Quoted>.
-            </>
-          ),
-        });
-      },
-    }),
-  );
-  return (
-    <>
-      <p className={classes.words}>
-        Your API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and you no longer see it.
-        Your account and other workspaces are not affected. To rejoin, you need an invitation.
-      </p>
-      <ConfirmActions
-        action="Leave"
-        failure={leave.error ? describeFailure(leave.error) : undefined}
-        isBusy={leave.isPending}
-        onCancel={onClose}
-        onConfirm={() => leave.mutate({ workspaceId: workspace.id, userId: member.userId })}
       />
     </>
   );

@@ -23,7 +23,7 @@ export function RevokeDialog(props: RevokeDialogProps): ReactElement {
     <Modal
       opened={invitation !== undefined}
       {...closeUnlessBusy(isRevoking, onClose)}
-      title={invitation && `Revoke the invitation of ${invitation.email}?`}
+      title={invitation && `Revoke the invitation for ${invitation.email}?`}
       size={480}
     >
       {invitation && <Confirmation {...props} invitation={invitation} />}

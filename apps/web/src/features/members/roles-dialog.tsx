@@ -14,12 +14,27 @@ interface RolesDialogProps {
 export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement {
   return (
     <Modal opened={isOpen} onClose={onClose} title="What each role can do" size={640}>
+      <RoleList />
       <RoleTable />
       <p className={classes.note}>
-        Members and viewers have the same permissions in Latchkey. Your services can read the role with GET
-        /open/me and treat them differently.
+        Every member can leave the workspace, and manages their own API keys. A key can do what its owner’s
+        role allows.
       </p>
     </Modal>
+  );
+}
+
+function RoleList(): ReactElement {
+  const { data: catalog } = useSuspenseQuery(trpc.instance.roles.queryOptions());
+  return (
+    <dl className={classes.roles}>
+      {catalog.map(({ name, description }) => (
+        <div key={name}>
+          <dt>{roleTitles[name]}</dt>
+          <dd>{description}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

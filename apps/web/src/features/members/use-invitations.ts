@@ -1,10 +1,14 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import type { InvitationsSearch } from "./invitations-search.ts";
+import type { InvitationSort, InvitationsSearch } from "./invitations-search.ts";
 
 /** The invitations of a workspace, in pages. */
-export function useInvitations(workspaceId: string, { sort }: InvitationsSearch) {
-  const input = { workspaceId, ...(sort && { sort }) };
+export function useInvitations(workspaceId: string, { sort, size }: InvitationsSearch) {
+  const input = {
+    workspaceId,
+    ...(sort && { sort: sort as InvitationSort }), // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
   const query = infiniteQueryOptions({
     queryKey: trpc.invitations.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

@@ -1,10 +1,16 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import type { MembersSearch } from "./members-search.ts";
+import type { MemberSort, MembersSearch } from "./members-search.ts";
 
 /** The paginated query for the members of a workspace. */
-export function membersQuery(workspaceId: string, { q, role, sort }: MembersSearch) {
-  const input = { workspaceId, ...(q && { search: q }), ...(role && { role }), ...(sort && { sort }) };
+export function membersQuery(workspaceId: string, { q, role, sort, size }: MembersSearch) {
+  const input = {
+    workspaceId,
+    ...(q && { search: q }),
+    ...(role && { role }),
+    ...(sort && { sort: sort as MemberSort }), // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
   return infiniteQueryOptions({
     queryKey: trpc.members.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

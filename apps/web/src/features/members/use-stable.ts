@@ -1,8 +1,9 @@
-import { useMemo } from "react";
+import { useState } from "react";
 
 /** Returns the previous array if its items are the same. */
 export function useStable<Item extends string>(items: readonly Item[]): readonly Item[] {
-  const key = items.join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key represents the items
-  return useMemo(() => items, [key]);
+  const [stable, setStable] = useState(items);
+  if (stable.join() === items.join()) return stable;
+  setStable(items);
+  return items;
 }

@@ -96,7 +96,7 @@ export function NoticesPage(): ReactElement {
           <section className={emptyClasses.panel}>
             <h3 className={emptyClasses.title}>{isUnread ? "No unread notices" : "No notices yet"}</h3>
             <p className={emptyClasses.words}>
-              When one of your API keys is about to expire, your role changes, or somebody signs in from a new
+              When one of your API keys is about to expire, your role changes, or someone signs in from a new
               device, a notice appears here.
             </p>
           </section>

@@ -2,8 +2,8 @@ import type { ReactElement } from "react";
 import type { InstanceEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
-import { RelativeTime } from "../../ui/relative-time.tsx";
-import { RequestId } from "../../ui/request-id.tsx";
+import { addressColumn, requestColumn, timeColumn } from "../../ui/event-columns.tsx";
+import { instanceActionTitles } from "./instance-action-titles.ts";
 import classes from "./user-columns.module.css";
 
 /** The columns of the instance log. */
@@ -13,11 +13,11 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     label: "Event",
     minWidth: 200,
     rank: 0,
-    cell: ({ action }) => <Text text={action} />,
+    cell: ({ action }) => <Text text={instanceActionTitles[action]} />,
   },
   {
     id: "actor",
-    label: "Operator",
+    label: "Changed by",
     minWidth: 170,
     rank: 1,
     cell: (event) => <Text text={describeActor(event)} />,
@@ -38,31 +38,9 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     rank: 4,
     cell: (event) => <Text text={describeChange(event)} />,
   },
-  {
-    id: "time",
-    label: "Time",
-    isTime: true,
-    minWidth: 116,
-    grow: 0,
-    rank: 3,
-    cell: ({ occurredAt }) => <RelativeTime at={occurredAt} />,
-  },
-  {
-    id: "address",
-    label: "IP address",
-    minWidth: 136,
-    grow: 0,
-    rank: 5,
-    cell: ({ address }) => <Text text={address ?? ""} />,
-  },
-  {
-    id: "request",
-    label: "Request ID",
-    minWidth: 160,
-    grow: 0,
-    rank: 6,
-    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
-  },
+  timeColumn(3),
+  addressColumn(5),
+  requestColumn(6),
 ];
 
 function Text({ text }: { readonly text: string }): ReactElement {
@@ -77,8 +55,8 @@ function Text({ text }: { readonly text: string }): ReactElement {
 const actorNames = {
   session: "A deleted account",
   key: "An API key",
-  command: "The latchkey command",
-  configuration: "The configuration",
+  command: "latchkey command",
+  configuration: "Configuration",
 } as const satisfies Record<InstanceEvent["actor"]["kind"], string>;
 
 /** The email address at the time of the event. */
@@ -87,7 +65,7 @@ function describeActor({ actor }: InstanceEvent): string {
 }
 
 function describeSubject({ user, workspace }: InstanceEvent): string {
-  const names = [user && (user.email ?? user.id), workspace && (workspace.name ?? workspace.id)];
+  const names = [user && (user.email ?? user.name ?? user.id), workspace && (workspace.name ?? workspace.id)];
   return names.filter((name) => name !== null).join(" in ");
 }
 

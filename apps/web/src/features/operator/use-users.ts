@@ -1,10 +1,14 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import type { UsersSearch } from "./users-search.ts";
+import type { UserSort, UsersSearch } from "./users-search.ts";
 
 /** The paginated query for the users of the instance. */
-function usersQuery({ q, sort }: UsersSearch) {
-  const input = { ...(q && { search: q }), ...(sort && { sort }) };
+function usersQuery({ q, sort, size }: UsersSearch) {
+  const input = {
+    ...(q && { search: q }),
+    ...(sort && { sort: sort as UserSort }), // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
   return infiniteQueryOptions({
     queryKey: trpc.operator.users.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

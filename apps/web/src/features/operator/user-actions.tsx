@@ -35,7 +35,9 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
         ) : (
           !isDisabled && <Menu.Item onClick={() => onChoose("grant")}>Make an operator</Menu.Item>
         )}
-        <Menu.Item renderRoot={(props) => <Link {...props} to="/operator/log" search={{ user: user.id }} />}>
+        <Menu.Item
+          renderRoot={(props) => <Link {...props} to="/operator/log" search={{ target: user.id }} />}
+        >
           Show in the instance log
         </Menu.Item>
         {isDisabled ? (

@@ -1,9 +1,13 @@
 import { expect, test } from "vitest";
 import { parseUsersSearch } from "./users-search.ts";
 
-test("parses the search and the order, and omits the default order", () => {
+test("parses the search, the order, the page size and the columns, and omits default values", () => {
   expect(parseUsersSearch({ q: "ada", sort: "-name" })).toEqual({ q: "ada", sort: "-name" });
-  expect(parseUsersSearch({ q: " ", sort: "createdAt" })).toEqual({});
+  expect(parseUsersSearch({ size: "25", columns: "email", page: "2" })).toEqual({
+    size: 25,
+    columns: "email",
+  });
+  expect(parseUsersSearch({ q: " ", sort: "createdAt", size: "50" })).toEqual({});
 });
 
 test.each([{ q: 3 }, { sort: "password" }, { sort: "toString" }])("drops the invalid search %j", (search) => {

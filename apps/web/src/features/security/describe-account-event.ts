@@ -22,9 +22,9 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
     case "password.reset":
       return ["Chose a new password with a link, which ended all sessions"];
     case "password.reset-link-created":
-      return ["Created a link for a new password"];
+      return ["Created a password reset link"];
     case "password.reset-link-emailed":
-      return ["Emailed you a link for a new password"];
+      return ["Emailed you a password reset link"];
     case "password.set":
       return ["Set a password and ended your other sessions"];
     case "identity.linked":

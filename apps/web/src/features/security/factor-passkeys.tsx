@@ -135,7 +135,7 @@ function PasskeyFactor({
           <strong>
             <bdi>{name}</bdi>
           </strong>{" "}
-          can’t be used to sign in anymore, and your other sessions end. Also delete it on your device.
+          can no longer be used to sign in, and your other sessions end. Also delete it on your device.
         </p>
       </ConfirmDialog>
     </>

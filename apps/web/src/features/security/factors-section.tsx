@@ -168,7 +168,7 @@ function RecoveryCodes({ count, onRecoveryCodes }: CodesReceiver & { readonly co
         onConfirm={() => replace.mutate()}
         onClosed={() => replace.reset()}
       >
-        <p className={dialogClasses.words}>Your present recovery codes stop working.</p>
+        <p className={dialogClasses.words}>Your current recovery codes stop working.</p>
       </ConfirmDialog>
     </>
   );

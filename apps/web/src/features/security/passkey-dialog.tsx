@@ -1,16 +1,17 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
-import { type ReactElement, useEffect } from "react";
+import { type ReactElement, useEffect, useState } from "react";
 import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
 import { type Passkey, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import type { CodesReceiver } from "./factor.tsx";
 import { useFactorsChanged } from "./use-factors-changed.ts";
 
@@ -26,25 +27,41 @@ interface PasskeyDialogProps extends CodesReceiver {
 
 /** Names a passkey, which the browser then creates; or renames one. */
 export function PasskeyDialog({ mode, onRecoveryCodes, onClose }: PasskeyDialogProps): ReactElement {
+  const [isBusy, setBusy] = useState(false);
+  return (
+    <FormDialog
+      isOpen={mode !== undefined}
+      isBusy={isBusy}
+      title={mode?.kind === "rename" ? "Rename the passkey" : "Add a passkey"}
+      size={480}
+      onClose={onClose}
+    >
+      {mode && (
+        <PasskeyForm mode={mode} onBusy={setBusy} onRecoveryCodes={onRecoveryCodes} onClose={onClose} />
+      )}
+    </FormDialog>
+  );
+}
+
+interface PasskeyFormProps extends CodesReceiver {
+  readonly mode: PasskeyDialogMode;
+  readonly onBusy: (isBusy: boolean) => void;
+  readonly onClose: () => void;
+}
+
+function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProps): ReactElement {
+  const isRename = mode.kind === "rename";
   const form = useForm({
     name: "passkey",
     mode: "uncontrolled",
-    initialValues: { name: "" },
+    initialValues: { name: isRename ? mode.passkey.name : "" },
     validate: { name: (name) => (name.trim() ? null : "Enter a name.") },
   });
+  useUnsavedInput(form.isDirty);
   const showChanged = useFactorsChanged();
   const start = useMutation(trpc.factors.startPasskey.mutationOptions());
   const add = useMutation(trpc.factors.addPasskey.mutationOptions());
   const rename = useMutation(trpc.factors.renamePasskey.mutationOptions());
-  const isRename = mode?.kind === "rename";
-  const formerName = isRename ? mode.passkey.name : "";
-  // The form stays mounted for different passkeys.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the form is the same object while the dialog is mounted
-  useEffect(() => {
-    if (!mode) return;
-    form.setInitialValues({ name: formerName });
-    form.reset();
-  }, [mode, formerName]);
   const save = async (name: string) => {
     if (isRename) {
       await rename.mutateAsync({ id: mode.passkey.id, name });
@@ -61,44 +78,40 @@ export function PasskeyDialog({ mode, onRecoveryCodes, onClose }: PasskeyDialogP
     notifications.show({ message: "The passkey was added. Your other sessions have ended." });
   };
   const passkey = usePasskey(() => save(collapseSpaces(form.getValues().name)));
+  useEffect(() => onBusy(passkey.isBusy), [passkey.isBusy, onBusy]);
+  // The form unmounts when the dialog closes, before the passkey's call returns.
+  useEffect(() => () => onBusy(false), [onBusy]);
   return (
-    <Modal
-      opened={mode !== undefined}
-      {...closeUnlessBusy(passkey.isBusy, onClose)}
-      title={isRename ? "Rename the passkey" : "Add a passkey"}
-      size={480}
+    <form
+      className={dialogClasses.form}
+      noValidate
+      onSubmit={form.onSubmit(() => passkey.start(), focusFirstError(form.getInputNode))}
     >
-      <form
-        className={dialogClasses.form}
-        noValidate
-        onSubmit={form.onSubmit(() => passkey.start(), focusFirstError(form.getInputNode))}
-      >
-        {!isRename && (
-          <p className={dialogClasses.words}>
-            Your browser then asks how to save it. Sign-in with your password alone is no longer possible.
-          </p>
-        )}
-        {passkey.failure && <FormFailure {...passkey.failure} />}
-        <TextInput
-          {...form.getInputProps("name")}
-          key={form.key("name")}
-          label="Name"
-          description="Helps you tell your passkeys apart, such as “Work laptop”."
-          maxLength={100}
-          dir="auto"
-          required
-          withAsterisk={false}
-          data-autofocus
-        />
-        <Group justify="flex-end" gap={8}>
-          <Button variant="default" onClick={onClose} disabled={passkey.isBusy}>
-            Cancel
-          </Button>
-          <BusyButton type="submit" loading={passkey.isBusy}>
-            {isRename ? "Rename" : "Continue"}
-          </BusyButton>
-        </Group>
-      </form>
-    </Modal>
+      {!isRename && (
+        <p className={dialogClasses.words}>
+          Your browser then asks how to save it. Sign-in with your password alone is no longer possible.
+        </p>
+      )}
+      {passkey.failure && <FormFailure {...passkey.failure} />}
+      <TextInput
+        {...form.getInputProps("name")}
+        key={form.key("name")}
+        label="Name"
+        description="Helps you tell your passkeys apart, such as “Work laptop”."
+        maxLength={100}
+        dir="auto"
+        required
+        withAsterisk={false}
+        data-autofocus
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onClose} disabled={passkey.isBusy}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={passkey.isBusy}>
+          {isRename ? "Rename" : "Continue"}
+        </BusyButton>
+      </Group>
+    </form>
   );
 }

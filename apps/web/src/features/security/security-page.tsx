@@ -1,98 +1,66 @@
-import { Button, Skeleton } from "@mantine/core";
-import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
+import { Button } from "@mantine/core";
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 import { describeKeyEvent, isKeyAction } from "../../server/describe-event.ts";
-import { describeFailure } from "../../server/failure.ts";
+import { toLogInput } from "../../server/log-input.ts";
 import { type SecurityEvent, trpc, trpcClient } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { countOf } from "../../ui/count.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
-import { DataTable } from "../../ui/data-table.tsx";
 import emptyClasses from "../../ui/empty.module.css";
-import { EmptyCell } from "../../ui/empty-cell.tsx";
-import { EventSentence } from "../../ui/event-sentence.tsx";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import {
+  addressColumn,
+  describeEventCount,
+  requestColumn,
+  sentenceColumn,
+  timeColumn,
+} from "../../ui/event-columns.tsx";
+import type { Piece } from "../../ui/event-sentence.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { RelativeTime } from "../../ui/relative-time.tsx";
-import { RequestId } from "../../ui/request-id.tsx";
 import { Section } from "../../ui/section.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
+import { defaultLogSort, type LogTableSearch, listPageSize } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeAccountEvent } from "./describe-account-event.ts";
 import { FactorsSection } from "./factors-section.tsx";
-import classes from "./security-page.module.css";
+import type { SecuritySearch } from "./security-search.ts";
 import { SessionsSection } from "./sessions-section.tsx";
 import { SignInMethodsSection } from "./sign-in-methods-section.tsx";
 
-const route = getRouteApi("/app");
+const app = getRouteApi("/app");
+const route = getRouteApi("/app/account/security");
 
 const actorTitles = {
   session: "You, in the web app",
   unknown: "Unknown",
   key: "An API key",
-  command: "The operator’s command",
+  command: "The latchkey command",
 } as const satisfies Record<SecurityEvent["actor"]["kind"], string>;
 
-type Column = DataColumn<SecurityEvent>;
+function securityColumns(
+  workspaceNames: ReadonlyMap<string, string>,
+): readonly [DataColumn<SecurityEvent>, ...DataColumn<SecurityEvent>[]] {
+  return [
+    sentenceColumn({ id: "event", label: "Event", minWidth: 260, rank: 0 }, (event) =>
+      describe(event, workspaceNames),
+    ),
+    timeColumn(1),
+    { id: "actor", label: "Made by", minWidth: 176, rank: 2, cell: ({ actor }) => <Actor actor={actor} /> },
+    addressColumn(3),
+    requestColumn(4),
+  ];
+}
 
-const columns: readonly [Column, ...Column[]] = [
-  {
-    id: "event",
-    label: "Event",
-    minWidth: 260,
-    grow: 3,
-    rank: 0,
-    cell: (event) => <Event event={event} />,
-  },
-  {
-    id: "time",
-    label: "Time",
-    isTime: true,
-    minWidth: 112,
-    grow: 0,
-    rank: 1,
-    cell: ({ occurredAt }) => <RelativeTime at={occurredAt} />,
-  },
-  {
-    id: "actor",
-    label: "Made by",
-    minWidth: 176,
-    rank: 2,
-    cell: ({ actor }) => <Actor actor={actor} />,
-  },
-  {
-    id: "address",
-    label: "IP address",
-    minWidth: 136,
-    grow: 0,
-    rank: 3,
-    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <EmptyCell />),
-  },
-  {
-    id: "request",
-    label: "Request ID",
-    minWidth: 160,
-    grow: 0,
-    rank: 4,
-    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
-  },
-];
-
-function Event({ event }: { readonly event: SecurityEvent }): ReactElement {
+/** Describes an event without a subject: "Created the API key …". */
+function describe(event: SecurityEvent, workspaceNames: ReadonlyMap<string, string>): readonly Piece[] {
   const { action, key, before, after } = event;
-  const { session } = route.useRouteContext();
-  const workspaceNames = new Map(session.workspaces.map(({ id, name }) => [id, name]));
   const name = key?.name ?? null;
   const [first = "", ...rest] = isKeyAction(action)
     ? describeKeyEvent({ action, name, before, after, workspaceNames })
     : describeAccountEvent({ ...event, action });
-  // The sentence has no subject here: "Created the API key …".
   const start = typeof first === "string" ? first.charAt(0).toUpperCase() + first.slice(1) : first;
-  return (
-    <span className={classes.sentence}>
-      <EventSentence pieces={[start, ...rest]} />
-    </span>
-  );
+  return [start, ...rest];
 }
 
 function Actor({ actor }: { readonly actor: SecurityEvent["actor"] }): ReactElement {
@@ -104,18 +72,21 @@ function Actor({ actor }: { readonly actor: SecurityEvent["actor"] }): ReactElem
   );
 }
 
-const logQuery = infiniteQueryOptions({
-  queryKey: trpc.securityLog.list.infiniteQueryKey({}),
-  queryFn: ({ pageParam: cursor }) => trpcClient.securityLog.list.query(cursor === null ? {} : { cursor }),
-  initialPageParam: null as string | null, // The first page has no cursor.
-  getNextPageParam: ({ nextCursor }) => nextCursor,
-});
+/** The paginated query for the security log. */
+function logQuery(search: LogTableSearch) {
+  const input = toLogInput(search);
+  return infiniteQueryOptions({
+    queryKey: trpc.securityLog.list.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.securityLog.list.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+  });
+}
 
-/** The security log of the user. */
+/** The user's second factors, sessions and security log. */
 export function SecurityPage(): ReactElement {
-  const log = useInfiniteQuery(logQuery);
-  const failure = useLoadingFailure(log);
-  const events = log.data?.pages.flatMap(({ items }) => items);
   return (
     <>
       <PageHeader
@@ -126,45 +97,47 @@ export function SecurityPage(): ReactElement {
       <FactorsSection />
       <SessionsSection />
       <Section title="Security log" isWide>
-        {failure ? (
-          <FailurePanel
-            title="Couldn’t load the security log"
-            message={failure.message}
-            requestId={failure.requestId}
-            isRetrying={log.isFetching}
-            onRetry={() => void log.refetch()}
-          />
-        ) : events?.length === 0 ? (
-          <EmptyLog />
-        ) : events ? (
-          <>
-            <DataTable
-              label="Security log"
-              columns={columns}
-              items={events}
-              isStale={false}
-              idOf={idOf}
-              chosen={undefined}
-            />
-            {(log.hasNextPage || events.length > 50) && (
-              <ShowMore
-                hasMore={log.hasNextPage}
-                isLoading={log.isFetchingNextPage}
-                failure={
-                  log.isFetchNextPageError
-                    ? `Couldn’t load more. ${describeFailure(log.error).message}`
-                    : undefined
-                }
-                onShowMore={() => void log.fetchNextPage()}
-              >
-                {countOf(events.length, "event", "events")}
-              </ShowMore>
-            )}
-          </>
-        ) : (
-          <Skeleton h={240} />
-        )}
+        <Log />
       </Section>
+    </>
+  );
+}
+
+function Log(): ReactElement {
+  const { session } = app.useRouteContext();
+  const search = route.useSearch();
+  const list = useGrowingList(useInfiniteQuery(logQuery(search)));
+  const table = useTableNavigation<SecuritySearch>({
+    navigate: route.useNavigate(),
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
+  const columns = useMemo(
+    () => securityColumns(new Map(session.workspaces.map(({ id, name }) => [id, name]))),
+    [session.workspaces],
+  );
+  const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
+  return (
+    <>
+      <TableToolbar
+        results={list.isStale ? "Loading…" : !list.failure && count}
+        columns={columns}
+        search={search}
+        onChooseColumns={table.chooseColumns}
+      />
+      <GrowingTable
+        label="Security log"
+        list={list}
+        failureTitle="Couldn’t load the security log"
+        columns={columns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultLogSort}
+        count={count}
+        empty={<EmptyLog />}
+      />
     </>
   );
 }

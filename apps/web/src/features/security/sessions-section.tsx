@@ -1,69 +1,57 @@
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactElement, useCallback, useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactElement, useCallback, useMemo, useState } from "react";
 import { type ListedSession, trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
+import { ColumnMenu } from "../../ui/column-menu.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
-import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
-import { Tag } from "../../ui/tag.tsx";
+import {
+  listPageSize,
+  readColumns,
+  readSelected,
+  type TableSearch,
+  writeSort,
+} from "../../ui/table-search.ts";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeDevice } from "./describe-device.ts";
 import type { SessionsToEnd } from "./end-sessions-dialog.tsx";
-import classes from "./security-page.module.css";
+import { defaultSessionSort, readSessionsSearch, withSessionsSearch } from "./security-search.ts";
+import { bulkSessions, sessionActions } from "./session-bulk-actions.ts";
+import { sessionColumns } from "./session-columns.tsx";
+import { sortSessions } from "./session-order.ts";
 
 const endSessionsDialog = {
   load: () => import("./end-sessions-dialog.tsx").then((module) => module.EndSessionsDialog),
   closed: { target: undefined },
 };
 
-const columns: readonly [DataColumn<ListedSession>, ...DataColumn<ListedSession>[]] = [
-  {
-    id: "device",
-    label: "Device",
-    minWidth: 200,
-    grow: 2,
-    rank: 0,
-    cell: ({ device, isCurrent }) => (
-      <span className={classes.device}>
-        {describeDevice(device)}
-        {isCurrent && <Tag>This session</Tag>}
-      </span>
-    ),
-  },
-  {
-    id: "address",
-    label: "IP address",
-    minWidth: 136,
-    rank: 2,
-    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <EmptyCell />),
-  },
-  {
-    id: "lastUsedAt",
-    label: "Last used",
-    isTime: true,
-    minWidth: 112,
-    rank: 1,
-    cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} />,
-  },
-  {
-    id: "createdAt",
-    label: "Signed in",
-    isTime: true,
-    minWidth: 112,
-    rank: 3,
-    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-  },
-];
+const route = getRouteApi("/app/account/security");
 
 /** The user's sessions, each of which can be ended. */
 export function SessionsSection(): ReactElement {
   const sessions = useQuery(trpc.account.sessions.queryOptions());
   const failure = useLoadingFailure(sessions);
   const [target, setTarget] = useState<SessionsToEnd>();
+  const navigate = route.useNavigate();
+  const search = readSessionsSearch(route.useSearch());
+  const table = useTableNavigation<TableSearch>({
+    navigate: ({ search: change, ...options }) =>
+      navigate({
+        search: (before) => withSessionsSearch(before, change(readSessionsSearch(before))),
+        ...options,
+      }),
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
+  const { sort } = search;
+  const items = useMemo(() => sessions.data && sortSessions(sessions.data, sort), [sessions.data, sort]);
+  const selected = readSelected(search);
   const actions = useCallback(
     (session: ListedSession) =>
       session.isCurrent ? null : (
@@ -84,11 +72,14 @@ export function SessionsSection(): ReactElement {
       title="Sessions"
       isWide
       action={
-        others > 0 && (
-          <Button variant="default" onClick={() => setTarget({ kind: "others", count: others })}>
-            End all other sessions
-          </Button>
-        )
+        <Group gap={8}>
+          <ColumnMenu columns={sessionColumns} chosen={readColumns(search)} onChoose={table.chooseColumns} />
+          {others > 0 && (
+            <Button variant="default" onClick={() => setTarget({ kind: "others", count: others })}>
+              End all other sessions
+            </Button>
+          )}
+        </Group>
       }
     >
       {failure ? (
@@ -100,15 +91,26 @@ export function SessionsSection(): ReactElement {
           onRetry={() => void sessions.refetch()}
         />
       ) : (
-        <DataTable
-          label="Sessions"
-          columns={columns}
-          items={sessions.data}
-          isStale={false}
-          idOf={idOf}
-          chosen={undefined}
-          actions={actions}
-        />
+        <>
+          <BulkBar
+            {...bulkSessions}
+            items={items?.filter(({ id, isCurrent }) => selected.has(id) && !isCurrent) ?? []}
+            actions={sessionActions}
+            onClear={() => table.select(new Set())}
+          />
+          <DataTable
+            label="Sessions"
+            columns={sessionColumns}
+            items={items}
+            isStale={false}
+            idOf={idOf}
+            chosen={readColumns(search)}
+            sort={sort ?? defaultSessionSort}
+            onSort={(next) => table.change({ sort: writeSort(next, sort, defaultSessionSort) })}
+            actions={actions}
+            selection={{ selected, onSelect: table.select, nameOf: bulkSessions.nameOf, blockedReason }}
+          />
+        </>
       )}
       <LazyDialog source={endSessionsDialog} props={{ target, onClose: () => setTarget(undefined) }} />
     </Section>
@@ -117,4 +119,8 @@ export function SessionsSection(): ReactElement {
 
 function idOf({ id }: ListedSession): string {
   return id;
+}
+
+function blockedReason({ isCurrent }: ListedSession): string | undefined {
+  return isCurrent ? "You use this session now. To end it, sign out." : undefined;
 }

@@ -1,7 +1,7 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
-import { useMutation } from "@tanstack/react-query";
+import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, useMemo } from "react";
 import { encode } from "uqr";
 import { describeRejection } from "../../server/describe-rejection.ts";
@@ -9,31 +9,53 @@ import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { type NewTotp, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { CodeField } from "../../ui/code-field.tsx";
 import { CodeLine } from "../../ui/code-line.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { checkCode } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import type { CodesReceiver } from "./factor.tsx";
 import classes from "./totp-dialog.module.css";
 import { useFactorsChanged } from "./use-factors-changed.ts";
 
-interface TotpDialogProps {
+interface TotpDialogProps extends CodesReceiver {
   /** The new secret. The dialog is open if it is defined. */
   readonly totp: NewTotp | undefined;
-  readonly onRecoveryCodes: (codes: readonly string[]) => void;
   readonly onClose: () => void;
 }
 
 /** Sets up an authenticator app: shows its secret, and asks for the first code. */
 export function TotpDialog({ totp, onRecoveryCodes, onClose }: TotpDialogProps): ReactElement {
+  const isEnabling = useIsMutating({ mutationKey: trpc.factors.enableTotp.mutationKey() }) > 0;
+  return (
+    <FormDialog
+      isOpen={totp !== undefined}
+      isBusy={isEnabling}
+      title="Set up an authenticator app"
+      size={480}
+      onClose={onClose}
+    >
+      {totp && <TotpForm totp={totp} onRecoveryCodes={onRecoveryCodes} onClose={onClose} />}
+    </FormDialog>
+  );
+}
+
+interface TotpFormProps extends CodesReceiver {
+  readonly totp: NewTotp;
+  readonly onClose: () => void;
+}
+
+function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactElement {
   const form = useForm({
     name: "totp",
     mode: "uncontrolled",
     initialValues: { code: "" },
     validate: { code: checkCode },
   });
+  useUnsavedInput(form.isDirty);
   const showChanged = useFactorsChanged();
   const enable = useMutation(
     trpc.factors.enableTotp.mutationOptions({
@@ -48,49 +70,35 @@ export function TotpDialog({ totp, onRecoveryCodes, onClose }: TotpDialogProps):
   );
   const failure = enable.error ? describeFailure(enable.error) : undefined;
   return (
-    <Modal
-      opened={totp !== undefined}
-      {...closeUnlessBusy(enable.isPending, onClose)}
-      onExitTransitionEnd={() => {
-        form.reset();
-        enable.reset();
-      }}
-      title="Set up an authenticator app"
-      size={480}
+    <form
+      className={dialogClasses.form}
+      noValidate
+      onSubmit={form.onSubmit(({ code }) => enable.mutate({ code }), focusFirstError(form.getInputNode))}
     >
-      <form
-        className={dialogClasses.form}
-        noValidate
-        onSubmit={form.onSubmit(({ code }) => enable.mutate({ code }), focusFirstError(form.getInputNode))}
-      >
-        <p className={dialogClasses.words}>
-          Scan the QR code with an authenticator app, or enter the secret there. Then enter the code that the
-          app shows.
-        </p>
-        {totp && <Secret totp={totp} />}
-        {failure && !hasIssueOf(form, failure) && (
-          <FormFailure
-            message={describeRejection(failure, enable.submittedAt)}
-            requestId={failure.requestId}
-          />
-        )}
-        <CodeField
-          {...form.getInputProps("code")}
-          key={form.key("code")}
-          description="Six digits from the app."
-          inputMode="numeric"
-          data-autofocus
-        />
-        <Group justify="flex-end" gap={8}>
-          <Button variant="default" onClick={onClose} disabled={enable.isPending}>
-            Cancel
-          </Button>
-          <BusyButton type="submit" loading={enable.isPending}>
-            Set up
-          </BusyButton>
-        </Group>
-      </form>
-    </Modal>
+      <p className={dialogClasses.words}>
+        Scan the QR code with an authenticator app, or enter the secret there. Then enter the code that the
+        app shows.
+      </p>
+      <Secret totp={totp} />
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={describeRejection(failure, enable.submittedAt)} requestId={failure.requestId} />
+      )}
+      <CodeField
+        {...form.getInputProps("code")}
+        key={form.key("code")}
+        description="Six digits from the app."
+        inputMode="numeric"
+        data-autofocus
+      />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onClose} disabled={enable.isPending}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={enable.isPending}>
+          Set up
+        </BusyButton>
+      </Group>
+    </form>
   );
 }
 

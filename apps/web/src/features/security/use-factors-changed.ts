@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { trpc } from "../../server/trpc.ts";
 
-/** Updates the page after a change of the second factors, which ends sessions and is logged. */
+/** Updates the page after a change to the second factors, which ends sessions and is logged. */
 export function useFactorsChanged(): () => Promise<void> {
   const queryClient = useQueryClient();
   return async () => {

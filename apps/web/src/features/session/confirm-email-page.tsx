@@ -61,7 +61,7 @@ export function ConfirmEmailPage(): ReactElement {
       explanation={
         change.data ? (
           <>
-            You will sign in with <strong>{change.data.email}</strong>. Your former address gets a notice.
+            You will sign in with <strong>{change.data.email}</strong>. We’ll notify your old email address.
           </>
         ) : (
           <Skeleton h={12} w={240} component="span" />

@@ -14,7 +14,7 @@ import { EmailField } from "./email-field.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 
-/** Emails a link with which a user chooses a new password. */
+/** Emails a password reset link. */
 export function ForgotPasswordPage(): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const form = useForm({
@@ -34,7 +34,7 @@ export function ForgotPasswordPage(): ReactElement {
     return (
       <SessionFrame
         title="Forgot your password?"
-        explanation="Ask the operator of this instance for a link to choose a new one."
+        explanation="Ask the operator of this instance for a password reset link."
       >
         {signInLink}
       </SessionFrame>
@@ -46,8 +46,8 @@ export function ForgotPasswordPage(): ReactElement {
         title="Check your email"
         explanation={
           <>
-            If <strong>{request.variables.email}</strong> has an account, a link to choose a new password is
-            on its way. It is valid for an hour.
+            If <strong>{request.variables.email}</strong> has an account, a password reset link is on its way.
+            It is valid for an hour.
           </>
         }
       >
@@ -59,7 +59,7 @@ export function ForgotPasswordPage(): ReactElement {
   return (
     <SessionFrame
       title="Forgot your password?"
-      explanation="Enter the email address of your account to get a link with which you choose a new password."
+      explanation="Enter the email address of your account to get a password reset link."
     >
       <form
         className={classes.form}

@@ -20,9 +20,9 @@ import { useCompleteSignIn } from "./use-complete-sign-in.ts";
 const route = getRouteApi("/sign-in/openid");
 
 const failureTitles = {
-  "sign-in": "You couldn’t be signed in",
-  link: "The identity couldn’t be linked",
-  confirmation: "You couldn’t be confirmed",
+  "sign-in": "Couldn’t sign you in",
+  link: "Couldn’t link the identity",
+  confirmation: "Couldn’t confirm that it’s you",
 } as const satisfies Record<OpenidAttempt["use"], string>;
 
 const defaultAttempt: OpenidAttempt = { use: "sign-in", next: "/" };
@@ -30,7 +30,7 @@ const defaultAttempt: OpenidAttempt = { use: "sign-in", next: "/" };
 /** The page to which the OpenID provider redirects. */
 export function OpenidPage(): ReactElement {
   const { code, state, iss } = route.useSearch();
-  // The provider signed nobody in if there is no code.
+  // Without a code, the provider didn't sign the user in.
   const [response] = useState(() => (code && state ? { code, state, ...(iss && { iss }) } : undefined));
   const [attempt] = useState(() => findAttempt() ?? defaultAttempt);
   const next = findSameOriginPath(attempt.next, window.location.origin) ?? "/";
@@ -102,7 +102,7 @@ export function OpenidPage(): ReactElement {
   return (
     <SessionFrame
       title={failure ? failureTitles[attempt.use] : "The sign-in was canceled"}
-      explanation={failure ? "Nothing was changed." : "The provider signed nobody in."}
+      explanation={failure ? "Nothing was changed." : "The provider didn’t sign you in."}
     >
       <div className={classes.form}>
         {failure && <Rejection failure={failure} at={complete.submittedAt} />}

@@ -103,7 +103,7 @@ export function SignInPage(): ReactElement {
           {instance.sendsEmail ? (
             <Link to="/forgot-password">Forgot your password?</Link>
           ) : (
-            "Forgot your password? Ask the operator of this instance for a link to choose a new one."
+            "Forgot your password? Ask the operator of this instance for a password reset link."
           )}
         </p>
       )}

@@ -1,9 +1,8 @@
-import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { trpc, type Webhook } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
 import { valuesOf } from "./webhook-values.ts";
 
@@ -19,9 +18,9 @@ export function EditWebhookDialog(props: EditWebhookDialogProps): ReactElement {
   const { isOpen, onClose } = props;
   const isSaving = useIsMutating({ mutationKey: trpc.webhooks.update.mutationKey() }) > 0;
   return (
-    <Modal opened={isOpen} {...closeUnlessBusy(isSaving, onClose)} title="Edit webhook" size={560}>
+    <FormDialog isOpen={isOpen} isBusy={isSaving} title="Edit webhook" size={560} onClose={onClose}>
       <Form {...props} />
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,8 +1,7 @@
-import { Modal } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
 import { WebhookSecret } from "./webhook-secret.tsx";
 import { emptyWebhook } from "./webhook-values.ts";
@@ -22,18 +21,19 @@ export function NewWebhookDialog({ workspace, isOpen, onClose }: NewWebhookDialo
     setSecret(undefined);
   };
   return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(isCreating, close)}
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={isCreating}
       title={secret === undefined ? "New webhook" : "Copy the secret"}
       size={560}
+      onClose={close}
     >
       {secret === undefined ? (
         <Form workspace={workspace} onCreated={setSecret} onCancel={close} />
       ) : (
         <WebhookSecret secret={secret} onDone={close} />
       )}
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,12 +1,13 @@
-import { Button, Group, Modal, Select } from "@mantine/core";
+import { Button, Group, Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Webhook } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import classes from "../../ui/dialog.module.css";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { WebhookSecret } from "./webhook-secret.tsx";
 
 /** How long messages are also signed with the old secret, in seconds. */
@@ -16,6 +17,7 @@ const overlaps = [
   { value: "604800", label: "7 days" },
   { value: "0", label: "Not at all" },
 ];
+const defaultOverlap = "86400";
 
 interface RotateWebhookDialogProps {
   readonly workspaceId: string;
@@ -38,18 +40,19 @@ export function RotateWebhookDialog({
     setSecret(undefined);
   };
   return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(isRotating, close)}
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={isRotating}
       title={secret === undefined ? "Rotate the secret" : "Copy the new secret"}
       size={520}
+      onClose={close}
     >
       {secret === undefined ? (
         <Form workspaceId={workspaceId} webhookId={webhook.id} onRotated={setSecret} onCancel={close} />
       ) : (
         <WebhookSecret secret={secret} onDone={close} />
       )}
-    </Modal>
+    </FormDialog>
   );
 }
 
@@ -63,7 +66,8 @@ interface FormProps {
 /** Unmounts when the secret is rotated, so that its mutation, whose response has the secret, is garbage collected. */
 function Form({ workspaceId, webhookId, onRotated, onCancel }: FormProps): ReactElement {
   const queryClient = useQueryClient();
-  const [overlap, setOverlap] = useState("86400");
+  const [overlap, setOverlap] = useState(defaultOverlap);
+  useUnsavedInput(() => overlap !== defaultOverlap);
   const rotate = useMutation(
     trpc.webhooks.rotateSecret.mutationOptions({
       // The response contains the secret and must not stay in the mutation cache.

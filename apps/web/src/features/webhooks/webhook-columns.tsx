@@ -65,5 +65,5 @@ function describeActions(actions: Webhook["actions"]): string {
   const [first] = actions;
   return first && actions.length === 1
     ? actionTitles[first]
-    : countOf(actions.length, "kind of event", "kinds of events");
+    : countOf(actions.length, "event type", "event types");
 }

@@ -6,6 +6,7 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { WebhookFields } from "./webhook-fields.tsx";
 import { fieldsOf, type WebhookValues, webhookRules } from "./webhook-values.ts";
 
@@ -28,6 +29,7 @@ export function WebhookForm(props: WebhookFormProps): ReactElement {
     initialValues,
     validate: webhookRules,
   });
+  useUnsavedInput(form.isDirty);
   const failure = error ? describeFailure(error) : undefined;
   return (
     <form

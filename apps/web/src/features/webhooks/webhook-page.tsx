@@ -127,7 +127,7 @@ function Actions({ workspace, webhook }: WebhookProps): ReactElement {
 }
 
 const disabledTexts = {
-  user: "Somebody disabled this webhook.",
+  user: "This webhook was disabled manually.",
   failures: "This webhook was disabled because no message was delivered for three days.",
   gone: "This webhook was disabled because the server responded with 410 Gone.",
 } as const satisfies Record<NonNullable<Webhook["disabledReason"]>, string>;

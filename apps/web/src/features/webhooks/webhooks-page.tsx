@@ -138,7 +138,7 @@ function NoWebhooks(): ReactElement {
     <section className={emptyClasses.panel}>
       <h2 className={emptyClasses.title}>No webhooks</h2>
       <p className={emptyClasses.words}>
-        Create one to send changes of members, roles and API keys to your SIEM or another server. Messages
+        Create one to send changes to members, roles and API keys to your SIEM or another server. Messages
         follow Standard Webhooks.
       </p>
     </section>

@@ -71,7 +71,7 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
           <p className={dialogClasses.words}>
             {action === "block" ? (
               <>
-                From the next request on, <Quoted>{workspace.name}</Quoted> rejects{" "}
+                <Quoted>{workspace.name}</Quoted> immediately rejects{" "}
                 {apiKeys.length === 1 ? "this key" : "these keys"} until an owner or admin unblocks{" "}
                 {apiKeys.length === 1 ? "it" : "them"}. Other workspaces are not affected. The{" "}
                 {apiKeys.length === 1 ? "owner sees" : "owners see"} that you blocked it.
@@ -79,8 +79,7 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
             ) : (
               <>
                 <Quoted>{workspace.name}</Quoted> accepts {apiKeys.length === 1 ? "this key" : "these keys"}{" "}
-                again from the next request on, and idle days start over. The workspace’s policy still
-                applies.
+                again immediately, and idle time starts over. The workspace’s policy still applies.
               </>
             )}
           </p>

@@ -7,7 +7,6 @@ import { trpc, type WorkspaceKey } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { ColumnMenu } from "../../ui/column-menu.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { describeResults } from "../../ui/describe-results.ts";
 import emptyClasses from "../../ui/empty.module.css";
@@ -18,7 +17,8 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns, readSelected } from "../../ui/table-search.ts";
+import { defaultPageSize, readColumns, readSelected, writeSort } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { BlockBar } from "./block-bar.tsx";
@@ -100,37 +100,36 @@ export function WorkspaceKeysPage(): ReactElement {
           </Button>
         }
       />
-      <div className={toolbarClasses.toolbar}>
-        <div className={toolbarClasses.filters}>
-          <SearchField
-            label="Search API keys"
-            placeholder="Search keys and owners"
-            maxLength={maxLength.search}
-            search={q}
-            onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
-          />
-          <Select
-            className={toolbarClasses.filter}
-            w={220}
-            aria-label="Status"
-            allowDeselect={false}
-            data={[
-              anyStatus,
-              ...Object.entries(workspaceStatusFilters).map(([value, label]) => ({ value, label })),
-            ]}
-            value={status ?? anyStatus.value}
-            onChange={(value) => table.change({ status: isWorkspaceStatusFilter(value) ? value : undefined })}
-          />
-        </div>
-        <div className={toolbarClasses.results}>
-          <span role="status" className={toolbarClasses.count}>
-            {keys.isPlaceholderData
-              ? "Loading…"
-              : !failure && total !== undefined && describeResults({ page, size, total }, "key", "keys")}
-          </span>
-          <ColumnMenu columns={columns} chosen={readColumns(search)} onChoose={table.chooseColumns} />
-        </div>
-      </div>
+      <TableToolbar
+        results={
+          keys.isPlaceholderData
+            ? "Loading…"
+            : !failure && total !== undefined && describeResults({ page, size, total }, "key", "keys")
+        }
+        columns={columns}
+        search={search}
+        onChooseColumns={table.chooseColumns}
+      >
+        <SearchField
+          label="Search API keys"
+          placeholder="Search keys and owners"
+          maxLength={maxLength.search}
+          search={q}
+          onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
+        />
+        <Select
+          className={toolbarClasses.filter}
+          w={220}
+          aria-label="Status"
+          allowDeselect={false}
+          data={[
+            anyStatus,
+            ...Object.entries(workspaceStatusFilters).map(([value, label]) => ({ value, label })),
+          ]}
+          value={status ?? anyStatus.value}
+          onChange={(value) => table.change({ status: isWorkspaceStatusFilter(value) ? value : undefined })}
+        />
+      </TableToolbar>
       {failure ? (
         <FailurePanel
           title="Couldn’t load API keys"
@@ -161,7 +160,7 @@ export function WorkspaceKeysPage(): ReactElement {
             idOf={idOf}
             chosen={readColumns(search)}
             sort={sort}
-            onSort={(next) => table.change({ sort: next === "" || next === defaultSort ? undefined : next })}
+            onSort={(next) => table.change({ sort: writeSort(next, search.sort, defaultSort) })}
             onOpen={open}
             {...(canManage && { actions, selection: { selected, onSelect: table.select, nameOf } })}
           />

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -7,11 +7,12 @@ import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { workspaceRules } from "./workspace-values.ts";
 
 interface NewWorkspaceDialogProps {
@@ -22,9 +23,9 @@ interface NewWorkspaceDialogProps {
 export function NewWorkspaceDialog({ isOpen, onClose }: NewWorkspaceDialogProps): ReactElement {
   const isCreating = useIsMutating({ mutationKey: trpc.workspaces.create.mutationKey() }) > 0;
   return (
-    <Modal opened={isOpen} {...closeUnlessBusy(isCreating, onClose)} title="New workspace" size={480}>
+    <FormDialog isOpen={isOpen} isBusy={isCreating} title="New workspace" size={480} onClose={onClose}>
       <NewWorkspaceForm onClose={onClose} />
-    </Modal>
+    </FormDialog>
   );
 }
 
@@ -37,9 +38,12 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
     initialValues: { name: "" },
     validate: { name: workspaceRules.name },
   });
+  useUnsavedInput(form.isDirty);
   const create = useMutation(
     trpc.workspaces.create.mutationOptions({
       onSuccess: async ({ id, name, slug }) => {
+        // The name is saved, so nothing asks before the new workspace opens.
+        form.resetDirty();
         onClose();
         await sessionChanges.add({ id, name, slug, role: "owner" });
       },

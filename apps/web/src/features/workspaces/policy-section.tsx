@@ -12,6 +12,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { type PolicyValues, policyChangesBetween, policyFormRules, policyValuesOf } from "./policy-values.ts";
 import classes from "./settings-form.module.css";
 
@@ -71,6 +72,7 @@ function PolicyForm({
     initialValues: policyValuesOf(policy),
     validate: policyFormRules,
   });
+  useUnsavedInput(form.isDirty);
   const review = (values: PolicyValues) => {
     const changed = policyChangesBetween(policy, values);
     if (Object.keys(changed).length > 0) setChanges(changed);
@@ -112,7 +114,7 @@ function PolicyForm({
       />
       <TextInput
         {...form.getInputProps("maxIdleDays")}
-        label="Idle days"
+        label="Maximum idle time, in days"
         description="A key that isn’t used here for this many days is rejected until an owner or admin unblocks it. Leave empty for never."
         placeholder="Never"
         inputMode="numeric"

@@ -27,11 +27,11 @@ test("only the changed members are sent", () => {
   });
 });
 
-test.each(["", " ", "1", "90"])("accepts the number of idle days %j", (text) => {
+test.each(["", " ", "1", "90"])("accepts the maximum idle time %j", (text) => {
   expect(policyFormRules.maxIdleDays(text)).toBeNull();
 });
 
-test.each(["0", "91", "1.5", "-1", "x", "99999"])("rejects the number of idle days %j", (text) => {
+test.each(["0", "91", "1.5", "-1", "x", "99999"])("rejects the maximum idle time %j", (text) => {
   expect(policyFormRules.maxIdleDays(text)).toBe(
     "Enter a whole number of days from 1 to 90, or leave empty for no limit.",
   );

@@ -1,15 +1,16 @@
 import { auditRetentionDays as limits } from "@latchkey/limits";
-import { Modal, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Workspace } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 
 interface RetentionDialogProps {
   readonly workspace: Workspace;
@@ -35,12 +36,13 @@ export function RetentionDialog({ workspace, isOpen, onClose }: RetentionDialogP
     }),
   );
   return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(update.isPending, onClose)}
-      onExitTransitionEnd={() => update.reset()}
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={update.isPending}
       title="Change how long the audit log is kept"
       size={480}
+      onClose={onClose}
+      onClosed={() => update.reset()}
     >
       {isOpen && (
         <Retention
@@ -53,7 +55,7 @@ export function RetentionDialog({ workspace, isOpen, onClose }: RetentionDialogP
           }
         />
       )}
-    </Modal>
+    </FormDialog>
   );
 }
 
@@ -68,6 +70,7 @@ interface RetentionProps {
 function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionProps): ReactElement {
   const [text, setText] = useState(workspace.auditRetentionDays?.toString() ?? "");
   const days = text.trim() === "" ? null : Number(text);
+  useUnsavedInput(() => text !== (workspace.auditRetentionDays?.toString() ?? ""));
   const isValid =
     days === null || (/^\d{2,4}$/.test(text.trim()) && days >= limits.min && days <= limits.max);
   const isChanged = days !== (workspace.auditRetentionDays ?? null);

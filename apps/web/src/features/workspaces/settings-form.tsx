@@ -9,6 +9,7 @@ import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc, type Workspace } from "../../server/trpc.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { SettingsConflict } from "./settings-conflict.tsx";
 import classes from "./settings-form.module.css";
 import {
@@ -35,6 +36,7 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
     initialValues: valuesOf(workspace),
     validate: workspaceRules,
   });
+  useUnsavedInput(form.isDirty);
   const typedChanges = () => changesBetween(valuesOf(base), normalizeValues(form.getValues()));
   const rebase = (latest: Workspace) => {
     setBase(latest);

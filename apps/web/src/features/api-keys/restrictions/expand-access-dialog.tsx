@@ -31,9 +31,7 @@ export function ExpandAccessDialog(props: ExpandAccessDialogProps): ReactElement
       onCancel={onCancel}
       onConfirm={onConfirm}
     >
-      <p className={classes.words}>
-        From the next request on, anyone who has this key can do more than before:
-      </p>
+      <p className={classes.words}>Anyone who has this key can immediately do more than before:</p>
       <dl className={classes.facts}>
         {expansions?.map(({ label, before, after }) => (
           <div className={changeClasses.fact} key={label}>

@@ -4,6 +4,7 @@ import type { ApiKey } from "../../../server/trpc.ts";
 import { BusyButton } from "../../../ui/busy-button.tsx";
 import classes from "../../../ui/dialog.module.css";
 import { FormFailure } from "../../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../../ui/unsaved-input.ts";
 import { KeyConflict } from "../key-conflict.tsx";
 import { useKeyChange } from "../use-key-change.ts";
 import { ExpandAccessDialog } from "./expand-access-dialog.tsx";
@@ -51,6 +52,7 @@ interface FieldsProps {
 function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
   const [initialValues] = useState(() => readRestrictions(base));
   const form = useRestrictionForm(initialValues);
+  useUnsavedInput(form.isDirty);
   const change = useKeyChange();
   const [hasFieldIssues, setHasFieldIssues] = useState(false);
   const isConflict = change.failure?.code === "PRECONDITION_FAILED";

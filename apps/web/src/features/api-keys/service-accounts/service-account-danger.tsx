@@ -66,7 +66,7 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
       >
         <p className={dialogClasses.words}>
           {isDisabled
-            ? "Its API keys are allowed again from their next request on."
+            ? "Requests with its API keys are accepted again immediately."
             : "Requests with its API keys are rejected immediately, until you enable it again."}
         </p>
       </ConfirmDialog>

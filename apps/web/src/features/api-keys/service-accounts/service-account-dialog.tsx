@@ -1,5 +1,5 @@
 import { maxLength } from "@latchkey/limits";
-import { Button, Group, Modal, Select, TextInput } from "@mantine/core";
+import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -8,12 +8,13 @@ import { roleTitles } from "../../../server/roles.ts";
 import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
 import { type Role, type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { BusyButton } from "../../../ui/busy-button.tsx";
-import { closeUnlessBusy } from "../../../ui/close-unless-busy.ts";
 import { collapseSpaces } from "../../../ui/collapse-spaces.ts";
 import { describeLengthError } from "../../../ui/describe-length-error.ts";
 import classes from "../../../ui/dialog.module.css";
 import { focusFirstError } from "../../../ui/focus-first-error.ts";
+import { FormDialog } from "../../../ui/form-dialog.tsx";
 import { FormFailure } from "../../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../../ui/unsaved-input.ts";
 
 interface ServiceAccountDialogProps {
   readonly workspace: SessionWorkspace;
@@ -31,14 +32,15 @@ export function ServiceAccountDialog(props: ServiceAccountDialogProps): ReactEle
   const isCreating = useIsMutating({ mutationKey: trpc.serviceAccounts.create.mutationKey() }) > 0;
   const isChanging = useIsMutating({ mutationKey: trpc.serviceAccounts.change.mutationKey() }) > 0;
   return (
-    <Modal
-      opened={isOpen}
-      {...closeUnlessBusy(isCreating || isChanging, onClose)}
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={isCreating || isChanging}
       title={account ? "Edit service account" : "New service account"}
       size={480}
+      onClose={onClose}
     >
       <ServiceAccountForm {...props} />
-    </Modal>
+    </FormDialog>
   );
 }
 
@@ -59,6 +61,7 @@ function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
       },
     },
   });
+  useUnsavedInput(form.isDirty);
   const handlers = {
     onSuccess: async (saved: ServiceAccount) => {
       queryClient.setQueryData(
@@ -66,6 +69,8 @@ function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
         saved,
       );
       void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+      // The values are saved, so nothing asks before the page of the account opens.
+      form.resetDirty();
       onClose();
       onSaved?.(saved);
     },

@@ -1,5 +1,5 @@
-import { Modal } from "@mantine/core";
 import type { ReactElement } from "react";
+import { FormDialog } from "../../../ui/form-dialog.tsx";
 import { SecretField } from "../../../ui/secret-field.tsx";
 import classes from "./try-it.module.css";
 import { TryIt, type TryItForm } from "./try-it.tsx";
@@ -12,9 +12,16 @@ interface TryItDialogProps {
 /** Closing the dialog unmounts the form, which discards the pasted key. */
 export function TryItDialog({ isOpen, onClose }: TryItDialogProps): ReactElement {
   return (
-    <Modal opened={isOpen} onClose={onClose} title="Try a key" size={640} closeOnClickOutside={false}>
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={false}
+      title="Try a key"
+      size={640}
+      onClose={onClose}
+      closeOnClickOutside={false}
+    >
       <TryIt keyField={renderKeyField} />
-    </Modal>
+    </FormDialog>
   );
 }
 

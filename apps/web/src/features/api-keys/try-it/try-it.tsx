@@ -8,6 +8,7 @@ import { type TriedRequest, trpcClient } from "../../../server/trpc.ts";
 import { BusyButton } from "../../../ui/busy-button.tsx";
 import { focusFirstError } from "../../../ui/focus-first-error.ts";
 import { FormFailure } from "../../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../../ui/unsaved-input.ts";
 import classes from "./try-it.module.css";
 import { Verdict } from "./verdict.tsx";
 
@@ -55,6 +56,8 @@ export function TryIt({ keyId, keyField }: TryItProps): ReactElement {
           : "Enter a path that starts with /open/, without the host name.",
     },
   });
+  // A request that was tried isn't lost: its verdict has been shown.
+  useUnsavedInput(() => form.isDirty() && !evaluation.isSuccess);
   const failure = evaluation.error ? describeFailure(evaluation.error) : undefined;
   return (
     <form

@@ -7,7 +7,7 @@ import { AppError } from "@latchkey/errors";
  * @throws {AppError} FORBIDDEN with an issue `reauthentication_required`. The web app then asks for
  *   the password or for a sign-in with the OpenID provider and, if the user has one, for the second factor.
  */
-export function requireFresh({ actor }: Origin): void {
+export function requireRecentAuthentication({ actor }: Origin): void {
   if (actor.kind !== "session" || actor.isFresh) return;
   const message = "Confirm that it’s you to continue.";
   throw new AppError("FORBIDDEN", {

@@ -69,7 +69,10 @@ export interface Responders {
  * - Responses bypass Koa's `respond`, which adds listeners to each response and its socket to detect clients that
  * disconnect.
  */
-export function admitFirst(gate: AdmissionGate, { open, app, answerFailure }: Responders): RequestListener {
+export function createRequestListener(
+  gate: AdmissionGate,
+  { open, app, answerFailure }: Responders,
+): RequestListener {
   const handleOther = app.callback();
   const write = createBatcher<Written>(queueMicrotask, ({ ctx, reply }) => {
     try {

@@ -4,23 +4,23 @@ import type { UserId } from "@latchkey/db/ids";
 import type { Role, Trx } from "@latchkey/db/schema";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { requireFresh } from "./require-fresh.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** A locked workspace, and the roles that the actor may grant in it. */
 export interface GrantingWorkspace {
   readonly workspaceTrx: WorkspaceTrx;
   readonly canGrant: (role: Role) => boolean;
-  /** @throws {AppError} FORBIDDEN. A role that manages members also needs a recent password. */
+  /** @throws {AppError} FORBIDDEN. A role that manages members also requires recent authentication. */
   readonly requireGrant: (role: Role) => void;
 }
 
 /**
- * Enters a workspace to give somebody or something a role, and checks the actor under the lock.
+ * Enters a workspace to give someone or something a role, and checks the actor under the lock.
  * @param others the other users that the change affects, who are locked too.
  * @throws {AppError} FORBIDDEN without the permission to manage members.
  */
-export async function enterToGrant(
+export async function enterGrantingWorkspace(
   trx: Trx,
   edit: Edit,
   others: readonly UserId[] = [],
@@ -36,7 +36,7 @@ export async function enterToGrant(
     canGrant,
     requireGrant: (role) => {
       if (!canGrant(role)) throw new AppError("FORBIDDEN");
-      if (isHigherRole(role, "member")) requireFresh(origin);
+      if (isHigherRole(role, "member")) requireRecentAuthentication(origin);
     },
   };
 }

@@ -6,8 +6,8 @@ import type { Verdict } from "@latchkey/auth/verdict";
 import { AppError } from "@latchkey/errors";
 import Koa, { type Context } from "koa";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AdmissionOutcome, admitFirst } from "./admit-first.ts";
 import type { Reply } from "./reply.ts";
+import { type AdmissionOutcome, createRequestListener } from "./request-listener.ts";
 
 // No token here is a key, so the database isn't queried.
 const admission = new Admission({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
@@ -66,7 +66,7 @@ const app = new Koa();
 app.use((ctx) => {
   ctx.body = "the app";
 });
-const listener = admitFirst(gate, { open, app, answerFailure });
+const listener = createRequestListener(gate, { open, app, answerFailure });
 /** The steps of the requests, in order. */
 const events: string[] = [];
 const server = createServer((req, res) => {

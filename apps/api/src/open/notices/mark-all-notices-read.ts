@@ -1,0 +1,18 @@
+import { readAllNotices } from "../../domain/notices.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+
+export const markAllNoticesRead = defineEndpoint({
+  method: "POST",
+  path: "/me/notices/read",
+  operationId: "markAllNoticesRead",
+  summary: "Mark all notices as read",
+  description: "Marks all notices of the user who owns the key as read.",
+  access: "unrestricted-key",
+  request: {},
+  response: { status: 204 },
+  errors: [],
+  handle: async (_input, { transact, principal: { userId }, origin }) => {
+    await transact((trx) => readAllNotices(trx, { userId, origin }));
+    return undefined;
+  },
+});

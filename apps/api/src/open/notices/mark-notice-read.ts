@@ -1,0 +1,19 @@
+import { z } from "zod";
+import { readNotice } from "../../domain/notices.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { notice, presentNotice } from "../../presenters/notice.ts";
+import { noticeParams } from "../../schemas.ts";
+
+export const markNoticeRead = defineEndpoint({
+  method: "PATCH",
+  path: "/me/notices/:noticeId",
+  operationId: "markNoticeRead",
+  summary: "Mark a notice as read",
+  description: "Marks a notice of the user who owns the key as read. A read notice stays read.",
+  access: "unrestricted-key",
+  request: { params: noticeParams, body: z.strictObject({ isRead: z.literal(true) }) },
+  response: { status: 200, schema: notice },
+  errors: ["NOT_FOUND"],
+  handle: async ({ params: { noticeId } }, { transact, principal: { userId }, origin }) =>
+    presentNotice(await transact((trx) => readNotice(trx, { userId, origin }, noticeId))),
+});

@@ -1,0 +1,22 @@
+import { encodeId } from "@latchkey/db/ids";
+import { maxCounted, type OperatedWorkspace } from "@latchkey/db/operator-workspaces";
+
+/** A workspace as operators see it: no data of the tenant except its name and sizes. */
+export function presentOperatedWorkspace(workspace: OperatedWorkspace) {
+  return {
+    id: encodeId("workspace", workspace.id),
+    name: workspace.name,
+    slug: workspace.slug,
+    createdAt: workspace.createdAt.toISOString(),
+    memberCount: workspace.memberCount,
+    serviceAccountCount: workspace.serviceAccountCount,
+    keyCount: presentCount(workspace.keyCount),
+    auditEventCount: presentCount(workspace.auditEventCount),
+    recentRequestCount: workspace.recentRequestCount,
+  };
+}
+
+/** A count that stops at a maximum, which may then be less than the number of rows. */
+function presentCount(count: number) {
+  return { count, isMore: count >= maxCounted };
+}

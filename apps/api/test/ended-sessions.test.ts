@@ -1,0 +1,109 @@
+// A session ends while its request waits for a lock: the change is rejected, and nothing is changed.
+import { decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { countWaiting, holdLocks } from "./table-locks.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+async function signIn() {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const sessionId = decodeId("session", (await client.account.sessions.query())[0]?.id ?? "") as SessionId; // The only one.
+  const { id: workspaceId } = await client.workspaces.create.mutate({ name: "Team" });
+  return { userId, email, client, sessionId, workspaceId };
+}
+
+type Person = Awaited<ReturnType<typeof signIn>>;
+
+const lockUser = (userId: UserId) =>
+  holdLocks(app.database, "select from users where id = $1 for update", [userId]);
+
+const changes: Readonly<Record<string, (person: Person) => Promise<unknown>>> = {
+  "renames a workspace": ({ client, workspaceId }) =>
+    client.workspaces.update.mutate({ workspaceId, name: "Mallory", version: 1 }),
+  "creates a workspace": ({ client }) => client.workspaces.create.mutate({ name: "Mallory" }),
+  "creates an API key": ({ client }) => client.apiKeys.create.mutate({ name: "Mallory" }),
+  "invites a person": ({ client, workspaceId }) =>
+    client.invitations.create.mutate({ workspaceId, email: "mallory@example.com", role: "member" }),
+  "accepts an invitation": async ({ client, email }) => {
+    const { client: inviter } = await signIn();
+    const { id: workspaceId } = await inviter.workspaces.create.mutate({ name: "Mallory" });
+    const { url } = await inviter.invitations.create.mutate({ workspaceId, email, role: "member" });
+    return await client.invitations.accept.mutate({ token: url?.split("#")[1] ?? "" });
+  },
+  "creates a webhook": ({ client, workspaceId }) =>
+    client.webhooks.create.mutate({ workspaceId, url: "https://mallory.example.com/" }),
+  "deletes a workspace": ({ client, workspaceId }) => client.workspaces.delete.mutate({ workspaceId }),
+};
+
+describe.each(Object.entries(changes))("a request that %s", (_what, change) => {
+  test.each<[string, (person: Person) => Promise<unknown>]>([
+    ["is signed out", ({ client }) => client.session.signOut.mutate()],
+    [
+      "expires",
+      ({ sessionId }) =>
+        app.owner
+          .updateTable("sessions")
+          .set({ expires_at: new Date(0) })
+          .where("id", "=", sessionId)
+          .execute(),
+    ],
+  ])("is rejected if its session %s while it waits", async (_how, end) => {
+    const person = await signIn();
+    const unlock = await lockUser(person.userId);
+    const rejected = expect(change(person)).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
+    await end(person);
+    await unlock();
+    await rejected;
+    const names = await app.owner
+      .selectFrom("members")
+      .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
+      .select("workspaces.name")
+      .where("members.user_id", "=", person.userId)
+      .execute();
+    expect(names.map(({ name }) => name).filter((name) => name === "Team")).toHaveLength(1);
+    expect(names.map(({ name }) => name)).not.toContain("Mallory");
+  });
+});
+
+test("a request is rejected if another session adds a second factor while it waits", async () => {
+  const person = await signIn();
+  const statement = `
+    with added as (insert into totp_factors (user_id, secret, confirmed_at) values ($1, 'sealed', now()))
+    select from users where id = $1 for update`;
+  const commit = await holdLocks(app.database, statement, [person.userId]);
+  const rejected = expect(
+    person.client.workspaces.update.mutate({ workspaceId: person.workspaceId, name: "Mallory", version: 1 }),
+  ).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await commit();
+  await rejected;
+});
+
+test("an operator's change is rejected if the session ends while it waits", async () => {
+  const operator = await signIn();
+  await app.owner.updateTable("users").set({ is_operator: true }).where("id", "=", operator.userId).execute();
+  const target = await app.addUser();
+  const unlock = await lockUser(target.userId);
+  const rejected = expect(
+    operator.client.operator.disableUser.mutate({ userId: encodeId("user", target.userId) }),
+  ).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await operator.client.session.signOut.mutate();
+  await unlock();
+  await rejected;
+  const { disabled_at: disabledAt } = await app.owner
+    .selectFrom("users")
+    .select("disabled_at")
+    .where("id", "=", target.userId)
+    .executeTakeFirstOrThrow();
+  expect(disabledAt).toBeNull();
+});

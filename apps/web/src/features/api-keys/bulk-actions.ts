@@ -1,0 +1,53 @@
+import { describeFailure } from "../../server/failure.ts";
+import { queryClient } from "../../server/query-client.ts";
+import { type ListedApiKey, trpc, trpcClient } from "../../server/trpc.ts";
+import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
+
+/** What can be done with several keys. */
+export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
+  {
+    verb: "Disable",
+    done: "disabled",
+    consequence: "Requests with the selected keys are rejected immediately, until you enable the keys again.",
+    isDangerous: true,
+    appliesTo: ({ isDisabled }) => !isDisabled,
+    run: ({ id }) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
+  },
+  {
+    verb: "Enable",
+    done: "enabled",
+    consequence:
+      "Requests with the selected keys are accepted again immediately, with the same restrictions.",
+    isDangerous: false,
+    appliesTo: ({ isDisabled }) => isDisabled,
+    // The dialog has asked for confirmation. Without `mayWiden`, the API rejects a change that expands access.
+    run: ({ id }) =>
+      trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: false }, mayWiden: true }),
+  },
+  {
+    verb: "Delete",
+    done: "deleted",
+    consequence: "Requests with the selected keys are rejected immediately. This can’t be undone.",
+    isDangerous: true,
+    run: ({ id }) => trpcClient.apiKeys.delete.mutate({ id }),
+  },
+];
+
+export const bulkKeys: Omit<BulkItems<ListedApiKey>, "items"> = {
+  nameOf: ({ name }) => name,
+  nouns: ["key", "keys"],
+  describe: describeUse,
+  describeError: (error) => {
+    const failure = describeFailure(error);
+    return failure.code === "NOT_FOUND" ? undefined : failure;
+  },
+  refresh: () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() }),
+};
+
+function describeUse(apiKeys: readonly ListedApiKey[]): string {
+  const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
+  if (apiKeys.length === 1) return usedCount === 0 ? "It has never been used." : "It has been used.";
+  return usedCount === 0
+    ? "None of them has ever been used."
+    : `${usedCount} of them ${usedCount === 1 ? "has" : "have"} been used.`;
+}

@@ -1,0 +1,66 @@
+import { describeFailure } from "../../server/failure.ts";
+import { queryClient } from "../../server/query-client.ts";
+import { type Invitation, type Member, trpc, trpcClient } from "../../server/trpc.ts";
+import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
+
+/** What can be done with several members. */
+export function memberActions(workspaceId: string): readonly BulkAction<Member>[] {
+  return [
+    {
+      verb: "Remove",
+      done: "removed",
+      consequence:
+        "Their API keys lose access to this workspace immediately, and they no longer see it. Their accounts and other workspaces are not affected.",
+      isDangerous: true,
+      run: ({ userId }) => trpcClient.members.remove.mutate({ workspaceId, userId }),
+    },
+  ];
+}
+
+export const bulkMembers: Omit<BulkItems<Member>, "items"> = {
+  nameOf: ({ name }) => name,
+  nouns: ["member", "members"],
+  describe: describeServiceAccounts,
+  describeError: describeUnlessGone,
+  refresh: () => queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
+};
+
+/** What can be done with several invitations. Without email, each new link would have to be copied on its own. */
+export function invitationActions(
+  workspaceId: string,
+  sendsEmail: boolean,
+): readonly BulkAction<Invitation>[] {
+  const resend: BulkAction<Invitation> = {
+    verb: "Resend",
+    done: "sent again",
+    consequence: "This emails new links, which are valid for seven days. The former links stop working.",
+    isDangerous: false,
+    run: ({ id }) => trpcClient.invitations.resend.mutate({ workspaceId, id }),
+  };
+  const revoke: BulkAction<Invitation> = {
+    verb: "Revoke",
+    done: "revoked",
+    consequence: "Their links stop working immediately. You can invite these people again.",
+    isDangerous: true,
+    run: ({ id }) => trpcClient.invitations.revoke.mutate({ workspaceId, id }),
+  };
+  return sendsEmail ? [resend, revoke] : [revoke];
+}
+
+export const bulkInvitations: Omit<BulkItems<Invitation>, "items"> = {
+  nameOf: ({ email }) => email,
+  nouns: ["invitation", "invitations"],
+  describeError: describeUnlessGone,
+  refresh: () => queryClient.invalidateQueries({ queryKey: trpc.invitations.list.pathKey() }),
+};
+
+function describeServiceAccounts(members: readonly Member[]): string {
+  return members.some(({ kind }) => kind === "service_account")
+    ? "Service accounts are deleted with all of their API keys. This can’t be undone."
+    : "";
+}
+
+function describeUnlessGone(error: unknown) {
+  const failure = describeFailure(error);
+  return failure.code === "NOT_FOUND" ? undefined : failure;
+}

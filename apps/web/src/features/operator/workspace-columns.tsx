@@ -1,0 +1,91 @@
+import type { OperatedWorkspace } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import type { DataColumn } from "../../ui/data-table.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import classes from "./user-columns.module.css";
+
+/** The columns of the workspaces of the instance. */
+export const workspaceColumns: readonly [DataColumn<OperatedWorkspace>, ...DataColumn<OperatedWorkspace>[]] =
+  [
+    {
+      id: "name",
+      label: "Name",
+      order: "name",
+      minWidth: 160,
+      rank: 0,
+      cell: ({ name }) => (
+        <bdi className={classes.text} title={name}>
+          {name}
+        </bdi>
+      ),
+    },
+    {
+      id: "slug",
+      label: "URL",
+      order: "slug",
+      minWidth: 140,
+      isWide: true,
+      rank: 1,
+      cell: ({ slug }) => <span className={classes.text}>/w/{slug}</span>,
+    },
+    {
+      id: "memberCount",
+      label: "Members",
+      isNumeric: true,
+      minWidth: 92,
+      grow: 0,
+      rank: 2,
+      cell: ({ memberCount }) => formatCount(memberCount),
+    },
+    {
+      id: "serviceAccountCount",
+      label: "Service accounts",
+      isNumeric: true,
+      minWidth: 136,
+      grow: 0,
+      rank: 7,
+      cell: ({ serviceAccountCount }) => formatCount(serviceAccountCount),
+    },
+    {
+      id: "keyCount",
+      label: "API keys",
+      isNumeric: true,
+      minWidth: 88,
+      grow: 0,
+      rank: 3,
+      cell: ({ keyCount }) => describeCount(keyCount),
+    },
+    {
+      id: "auditEventCount",
+      label: "Audit events",
+      isNumeric: true,
+      minWidth: 112,
+      grow: 0,
+      rank: 5,
+      cell: ({ auditEventCount }) => describeCount(auditEventCount),
+    },
+    {
+      id: "recentRequestCount",
+      label: "Requests, 7 days",
+      isNumeric: true,
+      minWidth: 132,
+      grow: 0,
+      rank: 4,
+      cell: ({ recentRequestCount }) => formatCount(recentRequestCount),
+    },
+    {
+      id: "createdAt",
+      label: "Created",
+      order: "createdAt",
+      isTime: true,
+      minWidth: 116,
+      grow: 0,
+      rank: 6,
+      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+    },
+  ];
+
+/** A count with a plus if the server stopped counting there. */
+function describeCount({ count, isMore }: OperatedWorkspace["keyCount"]): string {
+  return isMore ? `${formatCount(count)}+` : formatCount(count);
+}

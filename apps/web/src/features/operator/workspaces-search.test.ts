@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { parseWorkspacesSearch } from "./workspaces-search.ts";
+
+test("parses the search, the order, the page size and the columns, and omits default values", () => {
+  expect(parseWorkspacesSearch({ q: "pay", sort: "-slug" })).toEqual({ q: "pay", sort: "-slug" });
+  expect(parseWorkspacesSearch({ size: "25", columns: "slug", page: "2" })).toEqual({
+    size: 25,
+    columns: "slug",
+  });
+  expect(parseWorkspacesSearch({ q: " ", sort: "createdAt", size: "50" })).toEqual({});
+});
+
+test.each([{ q: 3 }, { sort: "email" }, { sort: "toString" }])("drops the invalid search %j", (search) => {
+  expect(parseWorkspacesSearch(search)).toEqual({});
+});

@@ -1,0 +1,22 @@
+import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+
+const orders = ["createdAt", "name", "slug"] as const;
+type WorkspaceOrder = (typeof orders)[number];
+/** What the API sorts workspaces by. */
+export type WorkspaceSort = WorkspaceOrder | `-${WorkspaceOrder}`;
+
+/** The default order, which is omitted from the URL. */
+export const defaultWorkspaceSort = "createdAt" satisfies WorkspaceSort;
+
+/** The search part of the URL of the workspaces of the instance. */
+export type WorkspacesSearch = Omit<TableSearch, "page" | "selected">;
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseWorkspacesSearch(search: Record<string, unknown>): WorkspacesSearch {
+  const {
+    page: _page,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, { orders, defaultSort: defaultWorkspaceSort, defaultSize: listPageSize });
+  return table;
+}

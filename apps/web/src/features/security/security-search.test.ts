@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { parseSecuritySearch, readSessionsSearch, withSessionsSearch } from "./security-search.ts";
+
+test("parses the state of both tables", () => {
+  const search = {
+    columns: "time",
+    size: 25,
+    sort: "occurredAt",
+    sessionColumns: "address",
+    sessionSort: "createdAt",
+    selectedSessions: "ses_1,ses_2",
+  };
+  expect(parseSecuritySearch(search)).toEqual(search);
+  expect(readSessionsSearch(parseSecuritySearch(search))).toEqual({
+    columns: "address",
+    sort: "createdAt",
+    selected: "ses_1,ses_2",
+  });
+});
+
+test("drops defaults and what isn't valid", () => {
+  const search = {
+    sort: "-occurredAt",
+    sessionSort: "-lastUsedAt",
+    sessionColumns: "<",
+    selectedSessions: 3,
+  };
+  expect(parseSecuritySearch(search)).toEqual({});
+});
+
+test("a change of the sessions' table keeps the state of the log's", () => {
+  const before = { columns: "time", sessionSort: "createdAt", sessionColumns: "address" };
+  expect(withSessionsSearch(before, { sort: "device" })).toEqual({ columns: "time", sessionSort: "device" });
+});

@@ -1,0 +1,52 @@
+import type { FormFailureProps } from "./form-failure.tsx";
+
+/** A change of all selected items of a list. */
+export interface BulkAction<Item> {
+  /** In the imperative, such as "Disable". */
+  readonly verb: string;
+  /** The participle, such as "disabled". */
+  readonly done: string;
+  /** What the change does. */
+  readonly consequence: string;
+  /** False for a change that removes nothing. */
+  readonly isDangerous: boolean;
+  /** Whether the change makes sense for an item; for all items by default. */
+  readonly appliesTo?: (item: Item) => boolean;
+  /** Changes one item. */
+  readonly run: (item: Item) => Promise<unknown>;
+}
+
+/** The selected items of a list. */
+export interface BulkItems<Item> {
+  readonly items: readonly Item[];
+  readonly nameOf: (item: Item) => string;
+  /** For example "key" and "keys". */
+  readonly nouns: readonly [string, string];
+  /** A sentence about items, such as whether they have been used. */
+  readonly describe?: (items: readonly Item[]) => string;
+  /** Returns the failure to show for an error; undefined if the item no longer exists, so that nothing is left to do. */
+  readonly describeError: (error: unknown) => FormFailureProps | undefined;
+  /** Loads the list again. */
+  readonly refresh: () => Promise<unknown>;
+}
+
+/** One change of several items, independent of their type. */
+export interface BulkChange
+  extends Pick<BulkAction<never>, "verb" | "done" | "consequence" | "isDangerous">,
+    Pick<BulkItems<never>, "nouns" | "describeError" | "refresh"> {
+  readonly names: readonly string[];
+  readonly description: string | undefined;
+  /** Each changes one item. */
+  readonly runs: readonly (() => Promise<unknown>)[];
+}
+
+export function toChange<Item>(action: BulkAction<Item>, bulk: BulkItems<Item>): BulkChange {
+  const { verb, done, consequence, isDangerous, run } = action;
+  const { items, nameOf, nouns, describe, describeError, refresh } = bulk;
+  return {
+    ...{ verb, done, consequence, isDangerous, nouns, describeError, refresh },
+    names: items.map(nameOf),
+    description: describe?.(items),
+    runs: items.map((item) => () => run(item)),
+  };
+}

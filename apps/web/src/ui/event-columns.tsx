@@ -1,0 +1,77 @@
+import { countOf } from "./count.ts";
+import type { DataColumn } from "./data-table.tsx";
+import { EmptyCell } from "./empty-cell.tsx";
+import classes from "./event-columns.module.css";
+import { EventSentence, type Piece } from "./event-sentence.tsx";
+import { RelativeTime } from "./relative-time.tsx";
+import { RequestId } from "./request-id.tsx";
+import type { LogTableSearch } from "./table-search.ts";
+
+interface LoggedEvent {
+  readonly occurredAt: string;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+/** The column that says in a sentence what happened. */
+export function sentenceColumn<Event>(
+  column: Pick<DataColumn<Event>, "id" | "label" | "minWidth" | "rank">,
+  describe: (event: Event) => readonly Piece[],
+): DataColumn<Event> {
+  return {
+    ...column,
+    isWide: true,
+    grow: 3,
+    cell: (event) => (
+      <span className={classes.sentence}>
+        <EventSentence pieces={describe(event)} />
+      </span>
+    ),
+  };
+}
+
+/** The column of the time of an event. */
+export function timeColumn<Event extends LoggedEvent>(rank: number): DataColumn<Event> {
+  return {
+    id: "time",
+    label: "Time",
+    order: "occurredAt",
+    isTime: true,
+    minWidth: 112,
+    grow: 0,
+    rank,
+    cell: ({ occurredAt }) => <RelativeTime at={occurredAt} />,
+  };
+}
+
+/** The column of IP addresses. */
+export function addressColumn<Item extends { readonly address: string | null }>(
+  rank: number,
+): DataColumn<Item> {
+  return {
+    id: "address",
+    label: "IP address",
+    minWidth: 136,
+    grow: 0,
+    rank,
+    cell: ({ address }) => (address ? <code className={classes.mono}>{address}</code> : <EmptyCell />),
+  };
+}
+
+/** The column of the ID of the request that caused an event. */
+export function requestColumn<Event extends LoggedEvent>(rank: number): DataColumn<Event> {
+  return {
+    id: "request",
+    label: "Request ID",
+    minWidth: 160,
+    grow: 0,
+    rank,
+    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
+  };
+}
+
+/** How many events are shown, such as "The latest 50 events". */
+export function describeEventCount(count: number, hasMore: boolean, { sort }: LogTableSearch): string {
+  const events = countOf(count, "event", "events");
+  return hasMore ? `The ${sort === "occurredAt" ? "oldest" : "latest"} ${events}` : events;
+}

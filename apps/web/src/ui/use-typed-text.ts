@@ -1,0 +1,22 @@
+import { useEffect, useState } from "react";
+
+/** A filter in the URL that the user types. */
+export interface TypedFilter {
+  /** The filter in the URL. */
+  readonly value: string | undefined;
+  readonly onChoose: (value: string | undefined) => void;
+}
+
+/** A text that becomes the filter when it is complete, and no filter when it is empty. It follows the URL. */
+export function useTypedText(
+  { value, onChoose }: TypedFilter,
+  isComplete: (text: string) => boolean,
+): [string, (text: string) => void] {
+  const [text, setText] = useState(value ?? "");
+  useEffect(() => setText(value ?? ""), [value]);
+  const change = (next: string): void => {
+    setText(next);
+    if (next === "" || isComplete(next)) onChoose(next || undefined);
+  };
+  return [text, change];
+}

@@ -1,0 +1,118 @@
+import { type RawBuilder, sql } from "kysely";
+import { containsText } from "./contains-text.ts";
+import type { WorkspaceId } from "./ids.ts";
+import { cutPage, type Order, type Page } from "./page.ts";
+import type { Db } from "./schema.ts";
+
+/** A workspace as operators see it: what identifies it, and how large it is. */
+export interface OperatedWorkspace {
+  readonly id: WorkspaceId;
+  readonly name: string;
+  readonly slug: string;
+  readonly createdAt: Date;
+  /** People; service accounts are counted separately. */
+  readonly memberCount: number;
+  readonly serviceAccountCount: number;
+  /** API keys that can reach the workspace; at most {@link maxCounted}. */
+  readonly keyCount: number;
+  /** Events in the audit log; at most {@link maxCounted}. */
+  readonly auditEventCount: number;
+  /** The requests in the workspace in the last seven days, whatever their outcome. */
+  readonly recentRequestCount: number;
+}
+
+/**
+ * Where counting stops: a page of 50 workspaces that all have as many events takes 70 ms on two cores of an Intel Xeon.
+ * Otherwise, the time would grow with the largest audit logs.
+ */
+export const maxCounted = 10_000;
+
+const recentDays = 7;
+
+export const operatedWorkspaceOrders = {
+  createdAt: { column: "workspaces.created_at", type: "timestamptz", id: "workspaces.id" },
+  name: { column: "workspaces.name", type: "text", id: "workspaces.id" },
+  slug: { column: "workspaces.slug", type: "text", id: "workspaces.id" },
+} as const satisfies Record<string, Order>;
+
+export interface OperatedWorkspaceFilter {
+  /** A part of a name or a slug, in any letter case. */
+  readonly search: string;
+  readonly id?: WorkspaceId | undefined;
+}
+
+/**
+ * Returns a page of the workspaces of the instance. Only for operators.
+ * @param db a connection in the admission role, the only role that can see several workspaces.
+ */
+export async function listOperatedWorkspaces(
+  db: Db,
+  {
+    sort,
+    filter,
+    ...page
+  }: Page & {
+    readonly sort: keyof typeof operatedWorkspaceOrders;
+    readonly filter: OperatedWorkspaceFilter;
+  },
+): Promise<(OperatedWorkspace & { position: string })[]> {
+  // The page is cut before the sizes are counted, so that only those of its rows are.
+  const workspaces = cutPage(
+    db.selectFrom("workspaces").select(["id", "name", "slug", "created_at"]).where(matches(filter)),
+    operatedWorkspaceOrders[sort],
+    page,
+  ).as("workspaces");
+  const direction = sql.raw(page.direction);
+  const { column } = operatedWorkspaceOrders[sort];
+  const serviceAccountCount = sql<number>`(
+    select count(*) from users
+    join members on members.user_id = users.id and members.workspace_id = workspaces.id
+    where users.service_workspace_id = workspaces.id)`;
+  return await db
+    .selectFrom(workspaces)
+    .select([
+      "workspaces.id",
+      "workspaces.name",
+      "workspaces.slug",
+      "workspaces.created_at as createdAt",
+      "workspaces.position",
+      sql<number>`(
+        (select count(*) from members where members.workspace_id = workspaces.id) - ${serviceAccountCount})`.as(
+        "memberCount",
+      ),
+      serviceAccountCount.as("serviceAccountCount"),
+      countUpTo(sql`
+        from members join api_keys key on key.user_id = members.user_id
+        where members.workspace_id = workspaces.id and key.deleted_at is null
+          and (key.workspace_ids is null or workspaces.id = any(key.workspace_ids))`).as("keyCount"),
+      countUpTo(sql`from audit_events event where event.workspace_id = workspaces.id`).as("auditEventCount"),
+      sql<number>`(
+        select coalesce(sum(count), 0)::bigint from workspace_usage_hours hours
+        where hours.workspace_id = workspaces.id and hours.hour > now() - make_interval(days => ${recentDays}))`.as(
+        "recentRequestCount",
+      ),
+    ])
+    .orderBy(sql`${sql.ref(column)} ${direction}, workspaces.id ${direction}`)
+    .execute();
+}
+
+function countUpTo(source: RawBuilder<unknown>): RawBuilder<number> {
+  return sql<number>`(select count(*) from (select ${source} limit ${maxCounted}) counted)`;
+}
+
+/** @param db as for {@link listOperatedWorkspaces}. */
+export async function countOperatedWorkspaces(db: Db, filter: OperatedWorkspaceFilter): Promise<number> {
+  const { count } = await db
+    .selectFrom("workspaces")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where(matches(filter))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+function matches({ search, id }: OperatedWorkspaceFilter): RawBuilder<boolean> {
+  if (id) return sql<boolean>`workspaces.id = ${id}`;
+  if (search === "") return sql<boolean>`true`;
+  // A search can't contain the separator.
+  return containsText(sql`workspaces.name || chr(31) || workspaces.slug`, search);
+}

@@ -1,0 +1,227 @@
+import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { enter, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Lists that grow at the end: columns, order, page size and selection are in their URLs, and selected rows change together.
+
+let page: Page;
+let slug: string;
+let workspaceId: string;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+  ({ page } = await browser.open({ viewport: { width: 1440, height: 900 } }));
+  await enter(page, baseUrl);
+  ({ id: workspaceId, slug } = await getWorkspace(page));
+  for (const name of ["Grace", "Ken", "Linus"]) {
+    const email = `${name.toLowerCase()}@example.com`;
+    await command(["user", "create", "--email", email, "--name", name, "--password-stdin"], visitor.password);
+    await command(["member", "add", "--workspace", workspaceId, "--user", email, "--role", "viewer"]);
+  }
+  const { invitations } = proceduresOf(page);
+  for (let number = 10; number < 22; number += 1) {
+    const email = `guest${number}@example.com`;
+    await invitations.create.mutate({ workspaceId, email, role: "viewer" });
+  }
+});
+
+const open = (path: string) => page.goto(environment.baseUrl + path);
+const query = () => Object.fromEntries(new URL(page.url()).searchParams);
+const rows = () => page.getByRole("table").getByRole("row");
+const header = (name: string) => page.getByRole("columnheader", { name });
+
+async function toggleColumn(name: string, section: Page | Locator = page): Promise<void> {
+  await section.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name }).click();
+  await page.keyboard.press("Escape");
+}
+
+async function choosePageSize(size: string): Promise<void> {
+  await page.getByRole("combobox", { name: "Rows per page" }).click();
+  await page.getByRole("option", { name: size, exact: true }).click();
+}
+
+test("keeps the columns and the order of members in the URL", async () => {
+  await open(`/w/${slug}/members`);
+  await header("Email address").waitFor();
+  await toggleColumn("Email address");
+  await header("Email address").waitFor({ state: "detached" });
+  await header("Name").getByRole("button").click();
+  await expect.poll(query).toEqual({ columns: "role,joinedAt", sort: "name" });
+  await page.reload();
+  await rows().filter({ hasText: "Linus" }).waitFor();
+  expect(await header("Email address").count()).toBe(0);
+});
+
+test("removes selected members together, but not the user, with the reason", async () => {
+  await open(`/w/${slug}/members`);
+  const own = page.getByRole("checkbox", { name: "Select Ada Lovelace" });
+  await own.focus();
+  await page.getByRole("tooltip").getByText("You can’t remove yourself.").waitFor();
+  expect(await own.getAttribute("aria-disabled")).toBe("true");
+  await page.keyboard.press("Space");
+  expect(await own.isChecked()).toBe(false);
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("3 members selected").waitFor();
+  await page.getByRole("checkbox", { name: "Select Linus" }).uncheck();
+  await page.reload();
+  await page.getByText("2 members selected").waitFor();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Remove 2 members?" });
+  await dialog.getByText("Grace, Ken.").waitFor();
+  await dialog.getByRole("button", { name: "Remove 2 members" }).click();
+  await page.getByText("2 members were removed.").waitFor();
+  await page.getByText("2 members", { exact: true }).waitFor();
+  expect(
+    await rows()
+      .filter({ hasText: /Grace|Ken/ })
+      .count(),
+  ).toBe(0);
+  expect((await proceduresOf(page).members.list.query({ workspaceId })).total).toBe(2);
+});
+
+test("says that a selected service account is deleted with its keys", async () => {
+  await proceduresOf(page).serviceAccounts.create.mutate({ workspaceId, name: "Deploys", role: "viewer" });
+  await open(`/w/${slug}/members`);
+  await page.getByRole("checkbox", { name: "Select Linus" }).check();
+  await page.getByText("1 member selected").waitFor();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  const warning = dialog.getByText("Service accounts are deleted with all of their API keys.");
+  await dialog.getByText("Linus.").waitFor();
+  expect(await warning.count()).toBe(0);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("checkbox", { name: "Select Deploys" }).check();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await warning.waitFor();
+  await dialog.getByRole("button", { name: "Remove 2 members" }).click();
+  await page.getByText("2 members were removed.").waitFor();
+});
+
+test("pages and revokes invitations together", async () => {
+  await open(`/w/${slug}/members/invitations`);
+  await page.getByText("12 of 12 invitations").waitFor();
+  await choosePageSize("10");
+  await page.getByText("10 of 12 invitations").waitFor();
+  await page.reload();
+  await page.getByText("10 of 12 invitations").waitFor();
+  expect(query()).toEqual({ size: "10" });
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByText("12 of 12 invitations").waitFor();
+  await page.getByRole("checkbox", { name: "Select guest20@example.com" }).check();
+  await page.getByRole("checkbox", { name: "Select guest21@example.com" }).check();
+  // Their links would have to be copied one by one, because this server sends no email.
+  const bar = page.getByText("2 invitations selected").locator("..");
+  expect(await bar.getByRole("button", { name: "Resend" }).count()).toBe(0);
+  await bar.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("button", { name: "Revoke 2 invitations" }).click();
+  await page.getByText("2 invitations were revoked.").waitFor();
+  await page.getByText("10 invitations", { exact: true }).waitFor();
+});
+
+test("keeps the columns, the page size and the filter of the audit log in the URL", async () => {
+  await open(`/w/${slug}/audit`);
+  await header("IP address").waitFor();
+  await toggleColumn("IP address");
+  await header("IP address").waitFor({ state: "detached" });
+  await choosePageSize("10");
+  await page.getByText("The latest 10 events").first().waitFor();
+  await page.getByRole("combobox", { name: "Action" }).click();
+  await page.getByRole("option", { name: "Invitation sent", exact: true }).click();
+  await expect
+    .poll(query)
+    .toEqual({ columns: "what,time,request", size: "10", action: "invitation.created" });
+  await page.reload();
+  await page.getByText("The latest 10 events").first().waitFor();
+  expect(await header("IP address").count()).toBe(0);
+  expect(await rows().count()).toBe(11);
+});
+
+test("keeps the columns and the page size of the security log in the URL", async () => {
+  const { apiKeys } = proceduresOf(page);
+  for (let number = 0; number < 11; number += 1) await apiKeys.create.mutate({ name: `Key ${number}` });
+  await open("/account/security");
+  const log = page.getByRole("region", { name: "Security log" });
+  await log.getByText("Created the API key “Key 10”").waitFor();
+  await toggleColumn("Request ID", log);
+  await choosePageSize("10");
+  await expect.poll(query).toEqual({ columns: "time,actor,address", size: "10" });
+  await page.reload();
+  await expect.poll(() => log.getByRole("table").getByRole("row").count()).toBe(11);
+  expect(await log.getByRole("columnheader", { name: "Request ID" }).count()).toBe(0);
+  await log.getByRole("button", { name: "Show more" }).click();
+  await log.getByText("Created the API key “Key 0”").waitFor();
+});
+
+test.each([
+  ["the audit log", () => `/w/${slug}/audit`],
+  ["the security log", () => "/account/security"],
+  ["the instance log", () => "/operator/log"],
+])("sorts by time and keeps the order in the URL: %s", async (_log, path) => {
+  await open(path());
+  const log = page.getByRole("table", { name: /log$/ });
+  const times = () =>
+    log
+      .locator("time")
+      .evaluateAll((elements) => elements.map((element) => element.getAttribute("datetime") ?? ""));
+  const time = log.getByRole("columnheader", { name: "Time" });
+  await time.and(page.locator("[aria-sort=descending]")).waitFor();
+  await expect.poll(async () => (await times()).length).toBeGreaterThan(1);
+  const newestFirst = await times();
+  expect(newestFirst).toEqual(newestFirst.toSorted().toReversed());
+  await time.getByRole("button").click();
+  await expect.poll(query).toMatchObject({ sort: "occurredAt" });
+  await page.reload();
+  await time.and(page.locator("[aria-sort=ascending]")).waitFor();
+  await expect.poll(times).not.toEqual([]);
+  const oldestFirst = await times();
+  expect(oldestFirst).toEqual(oldestFirst.toSorted());
+  expect(oldestFirst[0]).not.toBe(newestFirst[0]);
+  await time.getByRole("button").click();
+  await expect.poll(query).not.toHaveProperty("sort");
+});
+
+test("sorts sessions, chooses their columns and ends selected ones, apart from the log of the same page", async () => {
+  const devices = ["Macintosh; Intel Mac OS X 10_15_7", "Windows NT 10.0; Win64; x64", "X11; Linux x86_64"];
+  for (const device of devices) {
+    const data = { email: visitor.email, password: visitor.password };
+    const userAgent = `Mozilla/5.0 (${device}; rv:140.0) Gecko/20100101 Firefox/140.0`;
+    const { page: other } = await environment.browser.open({ userAgent });
+    const response = await other.context().request.post(`${environment.baseUrl}/trpc/session.signIn`, {
+      data,
+      headers: { "user-agent": userAgent },
+    });
+    expect(response.ok()).toBe(true);
+  }
+  await open("/account/security?columns=time");
+  const sessions = page.getByRole("region", { name: "Sessions" });
+  const names = () => sessions.getByRole("rowheader").allTextContents();
+  await expect.poll(names).toHaveLength(4);
+  await sessions.getByRole("columnheader", { name: "Device" }).getByRole("button").click();
+  await sessions.getByRole("columnheader", { name: "Device" }).getByRole("button").click();
+  await expect.poll(query).toEqual({ columns: "time", sessionSort: "-device" });
+  await toggleColumn("IP address", sessions);
+  await expect.poll(query).toMatchObject({ columns: "time", sessionColumns: "lastUsedAt,createdAt" });
+  await page.reload();
+  await expect
+    .poll(names)
+    .toEqual([
+      "Firefox 140 on Windows",
+      "Firefox 140 on macOS",
+      "Firefox 140 on Linux",
+      expect.stringMatching(/This session$/),
+    ]);
+  expect(await sessions.getByRole("columnheader", { name: "IP address" }).count()).toBe(0);
+  await sessions.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("3 sessions selected").waitFor();
+  await sessions.getByRole("checkbox", { name: "Select Firefox 140 on Linux" }).uncheck();
+  await page.reload();
+  await page.getByText("2 sessions selected").waitFor();
+  await page.getByRole("button", { name: "End", exact: true }).last().click();
+  await page.getByRole("button", { name: "End 2 sessions" }).click();
+  await page.getByText("2 sessions were ended.").waitFor();
+  await expect.poll(names).toHaveLength(2);
+  expect(query()).not.toHaveProperty("selectedSessions");
+});
