@@ -3,6 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
+import { getMembership } from "../support/membership.ts";
 import { callOpen } from "../support/open-call.ts";
 import { authSecret, runCommand } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
@@ -77,6 +78,15 @@ test("pg_dump as the owner contains every tenant, and fails instead of omitting 
   const grace = await signUp(node.baseUrl, "grace@example.com");
   const { key } = await createKey(node.baseUrl, ada, "CI");
   await createKey(node.baseUrl, grace, "unused");
+  // Invitations have no policy for admission, so without `latchkey.backup` the owner gets an error instead of their rows.
+  const { workspaceId } = await getMembership(node.baseUrl, ada);
+  const invitation = { workspaceId, email: "alan@example.com", role: "viewer" } as const;
+  await callProcedure(node.baseUrl, {
+    path: "invitations.create",
+    kind: "mutation",
+    input: invitation,
+    cookie: ada.cookie,
+  });
   for (let use = 0; use < 3; use += 1) expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   await node.stop();
 
