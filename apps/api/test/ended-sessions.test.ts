@@ -1,6 +1,7 @@
 // A session ends while its request waits for a lock: the change is rejected, and nothing is changed.
 import { decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { lockAccount } from "../src/domain/account.ts";
 import { countWaiting, holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -86,6 +87,17 @@ test("a request is rejected if another session adds a second factor while it wai
   await expect.poll(() => countWaiting(app.owner)).toBe(1);
   await commit();
   await rejected;
+});
+
+test("a sign-out waits for a change to the account", async () => {
+  const { userId, sessionId, client } = await signIn();
+  const signOut = await app.owner.transaction().execute(async (trx) => {
+    await lockAccount(trx, { userId, sessionId });
+    const end = client.session.signOut.mutate();
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
+    return { end };
+  });
+  await signOut.end;
 });
 
 test("an operator's change is rejected if the session ends while it waits", async () => {

@@ -149,7 +149,7 @@ export async function listSessions(db: Db, userId: UserId): Promise<ListedSessio
     .execute();
 }
 
-/** Whether a session has not ended. Lock the user first, so that the answer stays true until the transaction ends. */
+/** Whether a session has not ended. It can end at any time; {@link lockLiveSession} prevents that. */
 export async function isSessionLive(db: Db, id: SessionId): Promise<boolean> {
   const session = await db
     .selectFrom("sessions")

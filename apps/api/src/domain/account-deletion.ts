@@ -15,7 +15,7 @@ import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { deleteMember, hasOtherOwner } from "@latchkey/db/members";
 import { hasOtherOperator } from "@latchkey/db/operators";
 import type { Role, Trx } from "@latchkey/db/schema";
-import { isSessionLive } from "@latchkey/db/sessions";
+import { lockLiveSession } from "@latchkey/db/sessions";
 import { findUser, type User } from "@latchkey/db/users";
 import { enterAsUser, enterWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import {
@@ -112,7 +112,7 @@ async function deleteIfMembershipsUnchanged(
   if (user.isOperator) await lockSignUps(trx);
   const locked = await lockMemberships(trx, userId);
   if (!(await lockUserForDeletion(trx, userId))) throw sessionId ? sessionEnded() : userNotFound();
-  if (sessionId && !(await isSessionLive(trx, sessionId))) throw sessionEnded();
+  if (sessionId && !(await lockLiveSession(trx, sessionId))) throw sessionEnded();
   const current = await listMemberships(trx, userId);
   if (!new Set(current).isSubsetOf(new Set(locked))) return false;
   const latest = await findUser(trx, userId);

@@ -8,7 +8,7 @@ import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
-import { endSessions, isSessionLive, recordAuthentication } from "@latchkey/db/sessions";
+import { endSessions, lockLiveSession, recordAuthentication } from "@latchkey/db/sessions";
 import { findPasswordHash, renameUser, replacePasswordHash, setPasswordHash } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
@@ -28,7 +28,7 @@ export interface AccountEdit {
 }
 
 /**
- * Locks the user, and checks that the session of the request hasn't ended since it was read.
+ * Locks the user and the session of the request, and checks that it hasn't ended since it was read.
  * @throws {AppError} UNAUTHORIZED
  */
 export async function lockAccount(
@@ -36,7 +36,7 @@ export async function lockAccount(
   { userId, sessionId }: Omit<AccountEdit, "origin">,
 ): Promise<void> {
   await lockUsers(trx, [userId]);
-  if (!(await isSessionLive(trx, sessionId))) throw new AppError("UNAUTHORIZED", { message: signInAgain });
+  if (!(await lockLiveSession(trx, sessionId))) throw new AppError("UNAUTHORIZED", { message: signInAgain });
 }
 
 const signInAgain = "Sign in to continue.";
