@@ -52,6 +52,18 @@ test("shows one failure while the server is unavailable, and recovers automatica
   await page.getByText("26–30 of 30 keys").first().waitFor();
 });
 
+test("opens a page that failed to open, and removes the banner, when the server is back", async () => {
+  const { page } = await environment.browser.open();
+  await page.route(/\/(trpc|readyz)/, (route) => route.abort());
+  await page.goto(`${environment.baseUrl}/sign-in`);
+  await page.getByRole("heading", { name: "Couldn’t open this page" }).waitFor();
+  const banner = page.getByText("Can’t reach the server. Retrying…");
+  await banner.waitFor();
+  await page.unroute(/\/(trpc|readyz)/);
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await banner.waitFor({ state: "detached" });
+});
+
 test("continues automatically when the browser is online again", async () => {
   const page = await openKeys("offline", 30);
   await page.route(listCalls, (route) => route.abort());

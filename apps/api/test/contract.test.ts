@@ -21,7 +21,7 @@ const trial = defineEndpoint({
   request: {
     body: z.strictObject({ fail: z.enum(["bug", "conflict", "hang", "no"]), note: z.string().optional() }),
   },
-  response: { status: 201, schema: z.object({ ok: z.boolean() }) },
+  response: { status: 201, description: "The result.", schema: z.object({ ok: z.boolean() }) },
   errors: ["CONFLICT"],
   handle: async ({ body }) => {
     if (body.fail === "bug") throw new TypeError("the password is swordfish");

@@ -21,7 +21,7 @@ const oldEndpoint = defineEndpoint({
   description: "Returns an old resource.",
   access: "key",
   request: {},
-  response: { status: 200, schema: z.object({ ok: z.boolean() }) },
+  response: { status: 200, description: "The result.", schema: z.object({ ok: z.boolean() }) },
   errors: [],
   deprecated,
   handle: () => ({ ok: true }),

@@ -24,7 +24,7 @@ const createThing = defineEndpoint({
   description: "For tests of retries.",
   access: "key",
   request: { body: z.strictObject({ name: z.string(), waits: z.boolean().optional() }) },
-  response: { status: 201, schema: things },
+  response: { status: 201, description: "The result.", schema: things },
   secret: { member: "key", reissue: async () => replacement },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { transact, principal: { userId }, origin }) =>

@@ -155,7 +155,7 @@ test("errors with the same status share a response, and a header is required onl
       description: "Makes one.",
       access: "key",
       request: { body: z.strictObject({ name: z.string().meta({ example: "Thing" }) }) },
-      response: { status: 201, schema: z.object({ ok: z.boolean() }) },
+      response: { status: 201, description: "The result.", schema: z.object({ ok: z.boolean() }) },
       errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
       handle: () => ({ ok: true }),
     }),

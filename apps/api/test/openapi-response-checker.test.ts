@@ -138,7 +138,7 @@ describe("the app under test", () => {
     description: "Whatever it is.",
     access: "key",
     request: { params: z.strictObject({ thingId: z.string() }) },
-    response: { status: 200, schema: z.object({ ok: z.boolean() }) },
+    response: { status: 200, description: "The result.", schema: z.object({ ok: z.boolean() }) },
     errors: [],
     handle: () => ({ ok: true }),
   });

@@ -21,7 +21,7 @@ const overloaded = defineEndpoint({
   path: "/overloaded",
   access: "key",
   request: {},
-  response: { status: 200, schema: z.object({}) },
+  response: { status: 200, description: "The result.", schema: z.object({}) },
   errors: [],
   handle: () => {
     throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 });

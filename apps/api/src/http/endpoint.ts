@@ -61,6 +61,8 @@ type CallOf<Allowed extends Access> = Allowed extends string ? Call : WorkspaceC
 export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
   | {
       readonly status: 200 | 201;
+      /** What is returned, as a phrase. */
+      readonly description: string;
       readonly schema: Schema;
       /**
        * Whether the response has a `version`, and therefore an `ETag`. A GET then evaluates `If-Match` and

@@ -78,8 +78,6 @@ const notModified: ZodOpenApiResponseObject = {
   headers: describeHeaders(["ETag"]),
 };
 
-const successes = { 200: "Success.", 201: "Created.", 204: "Success, without a body." } as const;
-
 function describeDeprecation({ sunset, link }: Deprecation): string {
   return `**Deprecated.** It may be removed on ${sunset.toISOString().slice(0, 10)}. [Use instead](${link}).`;
 }
@@ -114,12 +112,11 @@ function describeSuccess(endpoint: Endpoint): ZodOpenApiResponseObject {
 }
 
 function describeAnswer({ method, response }: Endpoint): ZodOpenApiResponseObject {
-  const description = successes[response.status];
   const replayed: readonly HeaderName[] = method === "POST" ? ["Idempotent-Replayed"] : [];
-  if (response.status === 204) return { description, headers: describeHeaders([], replayed) };
+  if (response.status === 204) return { description: "No content.", headers: describeHeaders([], replayed) };
   if (!response.schema) {
     return {
-      description: "Success. A connection that closes early means that the file is incomplete.",
+      description: "The file. A connection that closes early means that the file is incomplete.",
       headers: describeHeaders(["Content-Disposition"]),
       content: Object.fromEntries(
         Object.entries(response.file).map(([type, example]) => [
@@ -129,7 +126,7 @@ function describeAnswer({ method, response }: Endpoint): ZodOpenApiResponseObjec
       ),
     };
   }
-  const { schema, hasEtag } = response;
+  const { description, schema, hasEtag } = response;
   const sometimes: readonly HeaderName[] = "nextCursor" in schema.shape ? ["Link", ...replayed] : replayed;
   return {
     description,

@@ -46,11 +46,11 @@ export const apiKey = z
     createdAt: timestamp,
     lastUsedAt: timestamp
       .nullable()
-      .meta({ description: "When the last request was admitted; null for never." }),
+      .meta({ description: "When the last request was allowed; null for never." }),
     usageCount: z
       .int()
       .min(0)
-      .meta({ description: "The exact number of requests admitted with the key.", example: 42 }),
+      .meta({ description: "The exact number of requests allowed with the key.", example: 42 }),
     isDisabled: z
       .boolean()
       .meta({ description: "Whether requests with the key are rejected until it is enabled." }),

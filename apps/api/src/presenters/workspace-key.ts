@@ -73,7 +73,7 @@ export const workspaceKey = z
     recentUses: z
       .int()
       .min(0)
-      .meta({ description: "Requests admitted in the workspace in the last 30 days.", example: 42 }),
+      .meta({ description: "Requests allowed in the workspace in the last 30 days.", example: 42 }),
     lastUsedAt: timestamp.nullable().meta({
       description: "The beginning of the hour of the last use in the workspace, in UTC; null for never.",
     }),

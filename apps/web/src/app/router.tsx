@@ -29,11 +29,12 @@ import { parseUsageRange } from "../ui/usage-ranges.ts";
 import { LoadingFailure } from "./loading-failure.tsx";
 import { NotFoundPage } from "./not-found-page.tsx";
 import { parseQuery, stringifyQuery } from "./query-string.ts";
+import { Root } from "./root.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { ShellSkeleton } from "./shell/shell-skeleton.tsx";
 import { WorkspaceGate } from "./workspace-gate.tsx";
 
-const rootRoute = createRootRoute();
+const rootRoute = createRootRoute({ component: Root });
 
 async function loadSession() {
   // tRPC batches the three calls into one request. Pages read the instance and its permissions from

@@ -29,18 +29,29 @@ export function onSessionEnded(listener: SessionEndedListener): () => void {
   return () => sessionEndedListeners.delete(listener);
 }
 
+type RecoveryListener = () => void;
+const recoveryListeners = new Set<RecoveryListener>();
+
+/** Calls `listener` when the server is ready again. Returns a function that unsubscribes it. */
+export function onRecovered(listener: RecoveryListener): () => void {
+  recoveryListeners.add(listener);
+  return () => recoveryListeners.delete(listener);
+}
+
 /**
  * When the server responds again, refetches the queries that failed because it didn't respond or
  * was unavailable.
  */
 export const reachability = new ReachabilityMonitor({
   probe: async (signal) => (await fetch("/readyz", { cache: "no-store", signal })).status,
-  onRecovered: () =>
+  onRecovered: () => {
     void queryClient.refetchQueries({
       type: "active",
       predicate: ({ state }) =>
         state.status === "error" && retryableCodes.has(describeFailure(state.error).code),
-    }),
+    });
+    for (const listener of recoveryListeners) listener();
+  },
 });
 
 function reportIfUnanswered(error: unknown): void {

@@ -43,7 +43,7 @@ export function describeRemedy(violation: Violation): string {
     case "ip-ranges-required":
       return "Edit the key’s restrictions, and set IP ranges.";
     case "idle":
-      return "Ask an owner or admin of the workspace to let the key use it again. Rotating the key doesn’t help.";
+      return "Ask an owner or admin of the workspace to unblock the key. Rotating the key doesn’t help.";
     default:
       return violation satisfies never;
   }

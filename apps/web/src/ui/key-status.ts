@@ -75,7 +75,7 @@ export const statusFilters = {
 export const workspaceStatusFilters = {
   ...statusFilters,
   blocked: "Blocked here",
-  policy: "Rejected by the policy",
+  policy: "Violates policy or idle",
 } as const;
 
 export type StatusFilter = keyof typeof statusFilters;

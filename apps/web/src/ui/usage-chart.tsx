@@ -5,6 +5,7 @@ import { formatCount } from "./count.ts";
 import { type OutcomeBar, OutcomeChart, OutcomeLegend, outcomes } from "./outcome-chart.tsx";
 import { outcomeTitle } from "./outcome-titles.ts";
 import tableClasses from "./table.module.css";
+import { TimeZone } from "./time-zone.tsx";
 import classes from "./usage-chart.module.css";
 import { countRejections, toBars, type UsageRange, type UsageRow, usageRanges } from "./usage-ranges.ts";
 
@@ -31,7 +32,7 @@ export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement 
         <Button variant="default" aria-expanded={isTableShown} aria-controls={tableId} onClick={toggle}>
           {isTableShown ? "Hide the table" : "Show as a table"}
         </Button>
-        <span className={classes.zone}>Time zone: {Intl.DateTimeFormat().resolvedOptions().timeZone}</span>
+        <TimeZone />
       </div>
       <div id={tableId} hidden={!isTableShown}>
         {isTableShown && <UsageTable bars={bars} bucket={bucket} />}

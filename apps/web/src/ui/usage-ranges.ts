@@ -75,7 +75,7 @@ export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date):
   }));
 }
 
-/** How many requests were rejected or rate limited, by reason, most frequent first. */
+/** The number of rejected requests by reason, the most frequent reason first. */
 export function countRejections(rows: readonly UsageRow[]): readonly { outcome: string; count: number }[] {
   const counts = new Map<string, number>();
   for (const { outcome, count } of rows) {

@@ -13,7 +13,12 @@ export const getApiKeyPolicy = defineEndpoint({
     "Returns the requirements of a workspace for the API keys that reach it. A key that doesn't meet them is rejected in this workspace, and keeps its access to others. Pass the `ETag` as `If-Match` when you change the policy.",
   access: { workspace: "workspace:read" },
   request: { params: workspaceParams },
-  response: { status: 200, schema: apiKeyPolicy, hasEtag: true },
+  response: {
+    status: 200,
+    description: "The policy for API keys of the workspace.",
+    schema: apiKeyPolicy,
+    hasEtag: true,
+  },
   errors: [],
   handle: async (_input, { read, access: { scope } }) =>
     presentPolicy(await read((db) => inWorkspace(db, scope, (trx) => getPolicy(trx, scope)))),

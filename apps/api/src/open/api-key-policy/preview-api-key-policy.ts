@@ -16,7 +16,11 @@ export const previewApiKeyPolicy = defineEndpoint({
     "Lists the API keys that work in the workspace now and that would be rejected if the policy were changed to these values. Parameters that you leave out keep their value. Changes nothing.",
   access: { workspace: "keys:manage" },
   request: { params: workspaceParams, query: z.strictObject(policyQuery) },
-  response: { status: 200, schema: policyPreview },
+  response: {
+    status: 200,
+    description: "The API keys that would lose access to the workspace.",
+    schema: policyPreview,
+  },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) =>
     presentPreview(

@@ -19,7 +19,7 @@ export const getApiKeyUsage = defineEndpoint({
     "Returns the number of requests per outcome, workspace, and hour or day in UTC, oldest first. Includes the hours or days that begin at or after `from` and before `to`. Counts of 0 are omitted. A period with more than 10,000 counts is rejected. These statistics are about a second behind; the key's `usageCount` is exact.",
   access: "key",
   request: { params: keyParams, query: z.strictObject(usagePeriod).refine(isValidPeriod, invalidPeriod) },
-  response: { status: 200, schema: usage },
+  response: { status: 200, description: "The number of requests by time and outcome.", schema: usage },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyId }, query }, { read, principal }) => {
     const rows = await read(async (db) => {

@@ -11,7 +11,7 @@ export const getApiKey = defineEndpoint({
     "Returns the key without its secret, which can't be read again. Pass the `ETag` as `If-Match` when you update the key. The `ETag` doesn't cover `usageCount` and `lastUsedAt`; to read those, omit `If-None-Match`.",
   access: "key",
   request: { params: keyParams },
-  response: apiKeyResponse,
+  response: { ...apiKeyResponse, description: "The API key, without its secret." },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyId } }, { read, principal }) => {
     const key = await read(async (db) => {

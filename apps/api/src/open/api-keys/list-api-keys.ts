@@ -24,7 +24,11 @@ export const listApiKeys = defineEndpoint({
     "Lists the API keys of the user who owns the request's key, oldest first, without their secrets. A restricted key sees only itself.",
   access: "key",
   request: { query },
-  response: { status: 200, schema: pageOf(apiKey) },
+  response: {
+    status: 200,
+    description: "A page of your API keys, without their secrets.",
+    schema: pageOf(apiKey),
+  },
   errors: [],
   handle: async ({ query }, { read, principal: { userId, keyId, isRestricted } }) => {
     const { search, isDisabled } = query;

@@ -37,7 +37,11 @@ export const rotateApiKey = defineEndpoint({
       }),
     }),
   },
-  response: { status: 200, schema: rotated },
+  response: {
+    status: 200,
+    description: "The API key and its new secret, which is returned only once.",
+    schema: rotated,
+  },
   secret: {
     member: "key",
     reissue: (

@@ -24,7 +24,7 @@ export const updateApiKey = defineEndpoint({
     "Changes the fields that you send and keeps the others. Restrictions take effect on the next request. An edit that would expand access, such as removing a restriction with `null`, is rejected with 422. Only the owner (in the web app) and the operator (with the command) can expand a key's access. An old secret can't change keys. With `If-Match`, the request is rejected if the key has changed since you read it.",
   access: "key",
   request: { params: keyParams, body, ifMatch: true },
-  response: apiKeyResponse,
+  response: { ...apiKeyResponse, description: "The API key after the change." },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   authorize: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, instance }) => {

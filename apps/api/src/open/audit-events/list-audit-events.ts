@@ -24,7 +24,7 @@ export const listAuditEvents = defineEndpoint({
   description: "Lists the changes to a workspace, newest first, each with its actor, API key and IP address.",
   access: { workspace: "audit:read" },
   request: { params: workspaceParams, query },
-  response: { status: 200, schema: pageOf(auditEvent) },
+  response: { status: 200, description: "A page of audit events.", schema: pageOf(auditEvent) },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) => {
     const page = { ...readPage(query), filter: toAuditFilter(query) };

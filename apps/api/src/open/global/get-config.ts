@@ -30,7 +30,7 @@ export const getConfig = defineEndpoint({
     "Returns the instance's configuration and its current time. Use it as a first request with a new key.",
   access: "key",
   request: {},
-  response: { status: 200, schema: configuration },
+  response: { status: 200, description: "The configuration of the instance.", schema: configuration },
   errors: [],
   handle: (_input, { instance, now }) => ({ ...instance.configuration, serverTime: now.toISOString() }),
 });

@@ -27,7 +27,11 @@ export const createInvitation = defineEndpoint({
       role: role.meta({ example: "member" }),
     }),
   },
-  response: { status: 201, schema: sentInvitation },
+  response: {
+    status: 201,
+    description: "The new invitation, with its link if it isn't sent by email.",
+    schema: sentInvitation,
+  },
   secret: {
     member: "url",
     digest: digestLink,

@@ -15,7 +15,7 @@ export const listInvitations = defineEndpoint({
     "Lists the invitations that nobody has accepted yet, oldest first. An invitation stays in the list for 30 days after it has expired. Without the permission `members:manage`, the list has only the invitations that you sent.",
   access: { workspace: "members:invite" },
   request: { params: workspaceParams, query: listQuery(["createdAt", "email"]) },
-  response: { status: 200, schema: pageOf(invitation) },
+  response: { status: 200, description: "A page of invitations.", schema: pageOf(invitation) },
   errors: [],
   handle: async ({ query }, { read, access, principal: { restrictions } }) => {
     const { scope } = access;

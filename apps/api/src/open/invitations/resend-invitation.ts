@@ -12,7 +12,11 @@ export const resendInvitation = defineEndpoint({
     "Creates a new link, which is valid for seven days. If the instance sends email, the link is emailed; otherwise, it is in the response, and you send it. The former link is no longer valid, and you become the person who invites. Without the permission `members:manage`, you can send only your own invitations again.",
   access: { workspace: "members:invite" },
   request: { params: invitationParams },
-  response: { status: 200, schema: sentInvitation },
+  response: {
+    status: 200,
+    description: "The invitation, with its new link if it isn't sent by email.",
+    schema: sentInvitation,
+  },
   secret: {
     member: "url",
     digest: digestLink,

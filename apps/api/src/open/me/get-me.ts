@@ -29,7 +29,7 @@ const identity = z
       createdAt: timestamp,
       lastUsedAt: timestamp.nullable(),
       usageCount: z.int().min(0).meta({
-        description: "The exact number of requests admitted with the key, including this request.",
+        description: "The exact number of requests allowed with the key, including this request.",
         example: 42,
       }),
     }),
@@ -54,7 +54,11 @@ export const getMe = defineEndpoint({
   description: "Returns the API key of the request, its owner, and the workspaces it can access.",
   access: "key",
   request: {},
-  response: { status: 200, schema: identity },
+  response: {
+    status: 200,
+    description: "The API key of the request, its owner, and their workspaces.",
+    schema: identity,
+  },
   errors: [],
   handle: async (_input, { read, principal: { userId, keyId, restrictions } }) => {
     const { key, user, workspaces } = await read(async (db) => ({

@@ -18,7 +18,7 @@ export const changeMemberRole = defineEndpoint({
     body: z.strictObject({ role: role.meta({ example: "member" }) }),
     ifMatch: true,
   },
-  response: { status: 200, schema: member, hasEtag: true },
+  response: { status: 200, description: "The member after the change.", schema: member, hasEtag: true },
   errors: ["NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   handle: async (
     { params: { userId }, body },

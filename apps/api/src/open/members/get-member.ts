@@ -13,7 +13,7 @@ export const getMember = defineEndpoint({
     "Returns a member of a workspace, with the role. Pass the `ETag` as `If-Match` when you change the role.",
   access: { workspace: "members:read" },
   request: { params: memberParams },
-  response: { status: 200, schema: member, hasEtag: true },
+  response: { status: 200, description: "The member.", schema: member, hasEtag: true },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { userId } }, { read, access: { scope } }) =>
     presentMember(await read((db) => inWorkspace(db, scope, (trx) => get(trx, scope, userId)))),

@@ -22,7 +22,7 @@ export const listMembers = defineEndpoint({
   description: "Lists the members of a workspace, longest-standing first.",
   access: { workspace: "members:read" },
   request: { params: workspaceParams, query },
-  response: { status: 200, schema: pageOf(member) },
+  response: { status: 200, description: "A page of members.", schema: pageOf(member) },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) => {
     const { role, kind, search } = query;

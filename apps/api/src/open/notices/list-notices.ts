@@ -25,7 +25,7 @@ export const listNotices = defineEndpoint({
     "Lists the notices of the user who owns the key, newest first, except kinds that the user turned off in the app. Notices are deleted after 90 days. A service account gets none.",
   access: "unrestricted-key",
   request: { query },
-  response: { status: 200, schema: pageOf(notice) },
+  response: { status: 200, description: "A page of your notices.", schema: pageOf(notice) },
   errors: [],
   handle: async ({ query }, { read, principal: { userId } }) => {
     const page = { ...readPage(query), isUnread: query.isUnread };

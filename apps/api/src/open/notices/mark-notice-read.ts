@@ -12,7 +12,7 @@ export const markNoticeRead = defineEndpoint({
   description: "Marks a notice of the user who owns the key as read. A read notice stays read.",
   access: "unrestricted-key",
   request: { params: noticeParams, body: z.strictObject({ isRead: z.literal(true) }) },
-  response: { status: 200, schema: notice },
+  response: { status: 200, description: "The notice, now read.", schema: notice },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { noticeId } }, { transact, principal: { userId }, origin }) =>
     presentNotice(await transact((trx) => readNotice(trx, { userId, origin }, noticeId))),

@@ -13,7 +13,7 @@ export const getOwnershipTransfer = defineEndpoint({
     "Returns the pending ownership transfer. There is at most one. A transfer that has expired, or whose users can no longer make or accept it, is not pending.",
   access: { workspace: "members:read" },
   request: { params: workspaceParams },
-  response: { status: 200, schema: ownershipTransfer },
+  response: { status: 200, description: "The pending ownership transfer.", schema: ownershipTransfer },
   errors: ["NOT_FOUND"],
   handle: async (_request, { read, access: { scope } }) =>
     presentOwnershipTransfer(

@@ -18,7 +18,11 @@ export const offerOwnership = defineEndpoint({
       userId: userId.meta({ description: "The ID of the member who can accept ownership." }),
     }),
   },
-  response: { status: 201, schema: ownershipTransfer },
+  response: {
+    status: 201,
+    description: "The new ownership transfer, which the member can accept.",
+    schema: ownershipTransfer,
+  },
   errors: ["NOT_FOUND", "CONFLICT"],
   handle: async ({ body }, { transact, access: { scope }, origin }) =>
     presentOwnershipTransfer(await transact((trx) => offer(trx, { scope, origin }, body.userId))),

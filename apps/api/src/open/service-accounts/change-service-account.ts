@@ -27,7 +27,12 @@ export const changeServiceAccount = defineEndpoint({
     "Changes the name, role or status. Members that are left out keep their value. The role and the status apply to the next request with its API keys. You can't grant or revoke a role with more permissions than your own. With `If-Match`, the request is rejected if the service account has changed since you read it.",
   access: { workspace: "members:manage" },
   request: { params: serviceAccountParams, body, ifMatch: true },
-  response: { status: 200, schema: serviceAccount, hasEtag: true },
+  response: {
+    status: 200,
+    description: "The service account after the change.",
+    schema: serviceAccount,
+    hasEtag: true,
+  },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async ({ params: { userId }, body: changes }, { transact, access: { scope }, origin, ifMatch }) => {
     const demand = { ...changes, userId, versions: ifMatch };

@@ -20,7 +20,7 @@ export const createServiceAccount = defineEndpoint({
       role: serviceAccountRole.meta({ example: "member" }),
     }),
   },
-  response: { status: 201, schema: serviceAccount, hasEtag: true },
+  response: { status: 201, description: "The new service account.", schema: serviceAccount, hasEtag: true },
   errors: ["UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { transact, access: { scope }, origin, instance: { quotas } }) =>
     presentServiceAccount(await transact((trx) => create(trx, { scope, origin }, body, quotas))),

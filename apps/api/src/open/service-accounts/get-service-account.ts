@@ -13,7 +13,7 @@ export const getServiceAccount = defineEndpoint({
     "Returns a service account of a workspace. Pass the `ETag` as `If-Match` when you change the service account.",
   access: { workspace: "members:read" },
   request: { params: serviceAccountParams },
-  response: { status: 200, schema: serviceAccount, hasEtag: true },
+  response: { status: 200, description: "The service account.", schema: serviceAccount, hasEtag: true },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { userId } }, { read, access: { scope } }) =>
     presentServiceAccount(await read((db) => inWorkspace(db, scope, (trx) => get(trx, scope, userId)))),

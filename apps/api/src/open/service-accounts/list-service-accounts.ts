@@ -13,7 +13,7 @@ export const listServiceAccounts = defineEndpoint({
   description: "Lists the service accounts of a workspace, oldest first.",
   access: { workspace: "members:read" },
   request: { params: workspaceParams, query: listQuery(["createdAt", "name"]) },
-  response: { status: 200, schema: pageOf(serviceAccount) },
+  response: { status: 200, description: "A page of service accounts.", schema: pageOf(serviceAccount) },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) => {
     const { sort, ...page } = readPage(query);

@@ -15,7 +15,11 @@ export const createWebhook = defineEndpoint({
     "Adds a URL to which the events of the audit log are sent. Verify each message with the secret. If the response is lost, send the request again with the same `Idempotency-Key`: the response has a new secret, and the former one no longer signs messages.",
   access: { workspace: "webhooks:manage" },
   request: { params: workspaceParams, body: z.strictObject(newWebhookFields) },
-  response: { status: 201, schema: webhookWithSecret },
+  response: {
+    status: 201,
+    description: "The new webhook and its secret, which is returned only once.",
+    schema: webhookWithSecret,
+  },
   secret: {
     member: "secret",
     digest: digestWebhookSecret,

@@ -12,7 +12,13 @@ export const getWebhook = defineEndpoint({
   description: "Returns a webhook. Pass its `ETag` as `If-Match` when you update it.",
   access: { workspace: "webhooks:manage" },
   request: { params: webhookParams },
-  response: { status: 200, schema: webhook, hasEtag: true, notInEtag: ["failingSince"] },
+  response: {
+    status: 200,
+    description: "The webhook, without its secret.",
+    schema: webhook,
+    hasEtag: true,
+    notInEtag: ["failingSince"],
+  },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { webhookId } }, { read, access: { scope } }) =>
     presentWebhook(await read((db) => inWorkspace(db, scope, (trx) => get(trx, scope, webhookId)))),

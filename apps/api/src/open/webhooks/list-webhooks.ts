@@ -13,7 +13,11 @@ export const listWebhooks = defineEndpoint({
   description: "Lists the webhooks of a workspace, oldest first.",
   access: { workspace: "webhooks:manage" },
   request: { params: workspaceParams, query: listQuery(["createdAt", "url"]) },
-  response: { status: 200, schema: pageOf(webhook) },
+  response: {
+    status: 200,
+    description: "The webhooks of the workspace, without their secrets.",
+    schema: pageOf(webhook),
+  },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) => {
     const page = readPage(query);

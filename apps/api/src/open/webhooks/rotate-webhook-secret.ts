@@ -28,7 +28,11 @@ export const rotateWebhookSecret = defineEndpoint({
       }),
     }),
   },
-  response: { status: 200, schema: webhookWithSecret },
+  response: {
+    status: 200,
+    description: "The webhook and its new secret, which is returned only once.",
+    schema: webhookWithSecret,
+  },
   secret: {
     member: "secret",
     digest: digestWebhookSecret,

@@ -11,7 +11,7 @@ export const testWebhook = defineEndpoint({
   description: "Sends a message of the type `webhook.test`. Its outcome is in the log of deliveries.",
   access: { workspace: "webhooks:manage" },
   request: { params: webhookParams },
-  response: { status: 201, schema: delivery },
+  response: { status: 201, description: "The delivery of the test message.", schema: delivery },
   errors: ["NOT_FOUND", "CONFLICT"],
   handle: async ({ params: { webhookId } }, { transact, access: { scope }, origin }) =>
     presentDelivery(await transact((trx) => test(trx, { scope, origin }, webhookId))),

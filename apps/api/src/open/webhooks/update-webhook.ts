@@ -20,7 +20,13 @@ export const updateWebhook = defineEndpoint({
     "Changes the fields that you send and keeps the others. With `If-Match`, the request is rejected if the webhook has changed since you read it.",
   access: { workspace: "webhooks:manage" },
   request: { params: webhookParams, body, ifMatch: true },
-  response: { status: 200, schema: webhook, hasEtag: true, notInEtag: ["failingSince"] },
+  response: {
+    status: 200,
+    description: "The webhook after the change.",
+    schema: webhook,
+    hasEtag: true,
+    notInEtag: ["failingSince"],
+  },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (
     { params: { webhookId }, body: changes },

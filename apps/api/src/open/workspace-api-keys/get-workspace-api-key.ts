@@ -11,7 +11,7 @@ export const getWorkspaceApiKey = defineEndpoint({
   description: "Returns an API key that can reach a workspace.",
   access: { workspace: "keys:read" },
   request: { params: workspaceKeyParams },
-  response: { status: 200, schema: workspaceKey },
+  response: { status: 200, description: "The API key, without its secret.", schema: workspaceKey },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyId } }, { read, access: { scope } }) =>
     presentWorkspaceKey(

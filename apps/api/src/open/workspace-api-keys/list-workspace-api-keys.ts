@@ -27,7 +27,11 @@ export const listWorkspaceApiKeys = defineEndpoint({
     "Lists the API keys that can reach a workspace, oldest first: the keys of its members that aren't restricted to other workspaces, including those that are blocked or that the policy rejects.",
   access: { workspace: "keys:read" },
   request: { params: workspaceParams, query },
-  response: { status: 200, schema: pageOf(workspaceKey) },
+  response: {
+    status: 200,
+    description: "A page of the API keys that can reach the workspace.",
+    schema: pageOf(workspaceKey),
+  },
   errors: [],
   handle: async ({ query }, { read, access: { scope } }) => {
     const { search, status, ownerId } = query;

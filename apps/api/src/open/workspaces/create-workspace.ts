@@ -13,7 +13,7 @@ export const createWorkspace = defineEndpoint({
     "The key's owner becomes the first owner of the workspace. The slug, which identifies the workspace in URLs of the web app, is derived from the name and doesn't change.",
   access: "unrestricted-key",
   request: { body: z.strictObject(newWorkspaceFields) },
-  response: { status: 201, schema: workspace, hasEtag: true },
+  response: { status: 201, description: "The new workspace.", schema: workspace, hasEtag: true },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { instance, transact, principal: { userId }, origin }) => {
     const workspace = { ...body, ownerId: userId, origin };

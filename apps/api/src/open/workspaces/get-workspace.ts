@@ -13,7 +13,7 @@ export const getWorkspace = defineEndpoint({
     "Returns a workspace that the key's owner is a member of. Pass its `ETag` as `If-Match` when you update it.",
   access: { workspace: "workspace:read" },
   request: { params: workspaceParams },
-  response: { status: 200, schema: workspace, hasEtag: true },
+  response: { status: 200, description: "The workspace.", schema: workspace, hasEtag: true },
   errors: [],
   handle: async (_input, { read, access: { scope, role } }) => {
     const found = await read((db) => inWorkspace(db, scope, (trx) => get(trx, scope)));

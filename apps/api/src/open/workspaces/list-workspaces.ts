@@ -22,7 +22,11 @@ export const listWorkspaces = defineEndpoint({
     "Lists the workspaces that the key's owner is a member of, oldest first, with the owner's role in each. Omits workspaces that the key's restrictions exclude, and workspaces that reject the key by a block or by their policy for API keys; a key without the permission `workspace:read` gets an empty list.",
   access: "key",
   request: { query },
-  response: { status: 200, schema: pageOf(workspace) },
+  response: {
+    status: 200,
+    description: "A page of workspaces that the key can reach.",
+    schema: pageOf(workspace),
+  },
   errors: [],
   handle: async ({ query }, { read, principal: { userId, keyId, restrictions } }) => {
     const { role, search } = query;

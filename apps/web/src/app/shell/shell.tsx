@@ -12,7 +12,6 @@ import { ExactTimes } from "../../ui/exact-times.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { useSessionEnd } from "../use-session-end.ts";
 import { useThemeColor } from "./appearance.ts";
-import { ConnectionBanner } from "./connection-banner.tsx";
 import { Header } from "./header.tsx";
 import { Navigation } from "./navigation.tsx";
 import { OwnershipNotice } from "./ownership-notice.tsx";
@@ -103,7 +102,6 @@ function Frame(): ReactElement {
           </ExactTimes>
         </div>
       </main>
-      <ConnectionBanner />
       <LazyDialog
         source={commandPalette}
         props={{

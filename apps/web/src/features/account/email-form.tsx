@@ -60,7 +60,7 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
         {...form.getInputProps("email")}
         key={form.key("email")}
         label="New email address"
-        description="We’ll email a link to this address. Your email address changes when you open the link."
+        description="We’ll send a link there. Your email address changes when you open the link."
         type="email"
         autoComplete="email"
         required

@@ -4,6 +4,7 @@ import { actionTitles } from "../../server/action-titles.ts";
 import { DayFilter } from "../../ui/day-filter.tsx";
 import classes from "../../ui/filters.module.css";
 import { IdFilter } from "../../ui/id-filter.tsx";
+import { TimeZone } from "../../ui/time-zone.tsx";
 import { isAction } from "./audit-log-filter.ts";
 import { type AuditLogFilter, isTarget } from "./audit-log-search.ts";
 import { PersonFilter } from "./person-filter.tsx";
@@ -46,6 +47,7 @@ export function AuditLogFilters(props: AuditLogFiltersProps): ReactElement {
       />
       <DayFilter label="From" value={search.from} onChoose={(from) => onChange({ from })} />
       <DayFilter label="To" value={search.to} onChoose={(to) => onChange({ to })} />
+      <TimeZone />
     </div>
   );
 }

@@ -37,7 +37,7 @@ export function AuditLogPage(): ReactElement {
     <>
       <PageHeader
         title="Audit log"
-        explanation="Changes to this workspace, its members and the API keys that can reach it. Entries can’t be changed or removed."
+        explanation="Changes to this workspace, its members and the API keys that can reach it. Events can’t be changed, and are deleted only by the retention setting."
       />
       {isAllowed ? (
         <Log workspace={workspace} />

@@ -29,7 +29,7 @@ export function MemberToolbar({ search, columns, results, navigation }: MemberTo
     >
       <SearchField
         label="Search members"
-        placeholder="Search name or email address"
+        placeholder="Search by name or email address"
         maxLength={maxLength.search}
         search={search.q ?? ""}
         onSearch={(text) => navigation.change({ q: text.trim() === "" ? undefined : text })}

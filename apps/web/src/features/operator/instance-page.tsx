@@ -132,8 +132,7 @@ function JobsSection({ jobs }: { readonly jobs: InstanceState["jobs"] }): ReactE
         <dd>{describeCount(failed)}</dd>
       </dl>
       <p className={sectionClasses.note}>
-        Jobs send emails and messages to webhooks. A job that fails is tried again later, and gives up after
-        its last attempt.
+        Jobs send emails and messages to webhooks. Failed jobs are retried a limited number of times.
       </p>
     </Section>
   );

@@ -6,6 +6,7 @@ import { DayFilter } from "../../ui/day-filter.tsx";
 import classes from "../../ui/filters.module.css";
 import { IdFilter } from "../../ui/id-filter.tsx";
 import { PersonSelect, type PersonSelectProps } from "../../ui/person-select.tsx";
+import { TimeZone } from "../../ui/time-zone.tsx";
 import { usePersonSearch } from "../../ui/use-person-search.ts";
 import { instanceActionTitles, isInstanceAction } from "./instance-action-titles.ts";
 import { isLogTarget, type LogFilter } from "./log-search.ts";
@@ -50,6 +51,7 @@ export function LogFilters({ search, actorName, onChange }: LogFiltersProps): Re
       />
       <DayFilter label="From" value={search.from} onChoose={(from) => onChange({ from })} />
       <DayFilter label="To" value={search.to} onChoose={(to) => onChange({ to })} />
+      <TimeZone />
     </div>
   );
 }

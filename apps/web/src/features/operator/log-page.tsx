@@ -42,7 +42,7 @@ export function LogPage(): ReactElement {
     <>
       <PageHeader
         title="Instance log"
-        explanation="What operators and the latchkey command changed, and which users and workspaces were deleted. Entries can’t be changed."
+        explanation="What operators and the latchkey command changed, and which users and workspaces were deleted. Events can’t be changed."
       />
       <LogFilters search={search} actorName={actorName} onChange={table.change} />
       <TableToolbar

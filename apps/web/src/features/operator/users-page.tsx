@@ -49,7 +49,7 @@ export function UsersPage(): ReactElement {
       >
         <SearchField
           label="Search users"
-          placeholder="Search name, email address or ID"
+          placeholder="Search by name, email address or ID"
           maxLength={maxLength.search}
           search={search.q ?? ""}
           onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}

@@ -45,7 +45,7 @@ export function WorkspacesPage(): ReactElement {
       >
         <SearchField
           label="Search workspaces"
-          placeholder="Search name, URL or ID"
+          placeholder="Search by name, URL or ID"
           maxLength={maxLength.search}
           search={search.q ?? ""}
           onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}

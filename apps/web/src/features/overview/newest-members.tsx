@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { roleTitles } from "../../server/roles.ts";
 import { trpc } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { countOf } from "../../ui/count.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -12,6 +12,7 @@ import { Section } from "../../ui/section.tsx";
 import classes from "./overview.module.css";
 
 const shownMembers = 5;
+const refreshMilliseconds = 10_000;
 
 /** The members who joined last, and the total number of members. */
 export function NewestMembers({
@@ -21,7 +22,10 @@ export function NewestMembers({
   readonly workspaceId: string;
   readonly slug: string;
 }): ReactElement {
-  const query = useQuery(trpc.members.list.queryOptions({ workspaceId, sort: "-joinedAt" }));
+  const query = useQuery({
+    ...trpc.members.list.queryOptions({ workspaceId, sort: "-joinedAt" }),
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+  });
   const failure = useLoadingFailure(query);
   return (
     <Section

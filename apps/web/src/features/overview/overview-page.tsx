@@ -116,27 +116,27 @@ export function OverviewPage(): ReactElement {
               </div>
             )}
           </Section>
-          {keysFailure ? (
-            <Section title="API keys">
-              <FailurePanel
-                title="Couldn’t load API keys"
-                message={keysFailure.message}
-                requestId={keysFailure.requestId}
-                isRetrying={keys.isFetching}
-                onRetry={() => void keys.refetch()}
-              />
-            </Section>
-          ) : (
-            <div className={classes.columns}>
-              <div>
+          <div className={classes.columns}>
+            <div>
+              {keysFailure ? (
+                <Section title="API keys">
+                  <FailurePanel
+                    title="Couldn’t load API keys"
+                    message={keysFailure.message}
+                    requestId={keysFailure.requestId}
+                    isRetrying={keys.isFetching}
+                    onRetry={() => void keys.refetch()}
+                  />
+                </Section>
+              ) : (
                 <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
-              </div>
-              <div>
-                {access.can("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
-                <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
-              </div>
+              )}
             </div>
-          )}
+            <div>
+              {access.can("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
+              <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
+            </div>
+          </div>
         </>
       )}
       {!isLoading && !isNew && progress.data && (

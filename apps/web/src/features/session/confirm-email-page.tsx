@@ -32,7 +32,7 @@ export function ConfirmEmailPage(): ReactElement {
         title="Your email address was changed"
         explanation={
           <>
-            From now on, sign in with <strong>{confirm.data.email}</strong>.
+            Sign in with <strong>{confirm.data.email}</strong> the next time.
           </>
         }
       >

@@ -99,7 +99,7 @@ export function workspaceKeyColumns(
     },
     {
       id: "recentUses",
-      label: "Uses here, 30 days",
+      label: "Uses here (30 days)",
       order: "recentUses",
       minWidth: 148,
       grow: 0,

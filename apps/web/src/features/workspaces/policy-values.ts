@@ -1,5 +1,6 @@
 import { policyLimits } from "@latchkey/limits";
 import type { ApiKeyPolicy, PolicyChanges } from "../../server/trpc.ts";
+import { readerLocale } from "../../ui/elapsed.ts";
 
 /** The values of the form for a policy. Days are empty for no limit. */
 export interface PolicyValues {
@@ -27,7 +28,7 @@ export const policyFormRules = {
 function describeDaysError(text: string, max: number): string | null {
   const days = text.trim();
   if (days === "" || (/^\d{1,4}$/.test(days) && Number(days) >= 1 && Number(days) <= max)) return null;
-  return `Enter a whole number of days from 1 to ${max.toLocaleString("en-US")}, or leave empty for no limit.`;
+  return `Enter a whole number of days from 1 to ${max.toLocaleString(readerLocale())}, or leave empty for no limit.`;
 }
 
 /** The members of the policy that differ from the values of the form, as the API expects them. */

@@ -8,7 +8,7 @@ import { trpc, type Workspace } from "../../server/trpc.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
-import { describeExactly } from "../../ui/elapsed.ts";
+import { describeExactly, readerLocale } from "../../ui/elapsed.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 
@@ -107,7 +107,7 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
           value={text}
           error={
             !isValid &&
-            `Enter a whole number of days from ${limits.min} to ${limits.max.toLocaleString("en-US")}, or leave empty.`
+            `Enter a whole number of days from ${limits.min} to ${limits.max.toLocaleString(readerLocale())}, or leave empty.`
           }
           onChange={(event) => setText(event.currentTarget.value)}
         />

@@ -5,6 +5,7 @@ import { type ReactElement, useId } from "react";
 import { trpc } from "../../../server/trpc.ts";
 import { Choice, Choices } from "../../../ui/choice.tsx";
 import { describeExactly } from "../../../ui/elapsed.ts";
+import { describeTimeZone } from "../../../ui/time-zone.tsx";
 import { describeInvalidRanges } from "./ip-range-lines.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import classes from "./restriction-fields.module.css";
@@ -95,7 +96,7 @@ export function ExpiryField({
           className={classes.wide}
           type="datetime-local"
           label="Date and time"
-          description={`Time zone: ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}
+          description={describeTimeZone()}
         />
       )}
     </div>

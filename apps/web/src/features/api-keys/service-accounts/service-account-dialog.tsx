@@ -102,7 +102,7 @@ function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
         {...form.getInputProps("name")}
         key={form.key("name")}
         label="Name"
-        description="What the integration is. Members see it, and so does the audit log."
+        description="What the integration is. Shown to members and in the audit log."
         placeholder="Deploy pipeline"
         autoComplete="off"
         dir="auto"

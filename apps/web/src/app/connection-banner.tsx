@@ -1,7 +1,7 @@
 import { useNetwork } from "@mantine/hooks";
 import { IconCloudOff, IconWifiOff } from "@tabler/icons-react";
 import { type ReactElement, useSyncExternalStore } from "react";
-import { reachability } from "../../server/query-client.ts";
+import { reachability } from "../server/query-client.ts";
 import classes from "./connection-banner.module.css";
 
 const texts = {
