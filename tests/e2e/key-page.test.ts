@@ -140,6 +140,7 @@ test("rotates a key with an overlap, and revokes the old secret", async () => {
   await dialogOf(page).getByRole("button", { name: "Done" }).click();
   expect(await page.content()).not.toContain(key);
   expect([await call(old), await call(key)]).toEqual([200, 200]);
+  await section(page, "Status").getByText("This key is being rotated.").waitFor();
 
   const secrets = section(page, "Secrets");
   const former = secrets.getByRole("listitem").filter({ hasText: old.slice(0, 9) });
@@ -232,6 +233,16 @@ test("disables a key until it is enabled again", async () => {
   await page.getByRole("button", { name: "Disable key" }).and(page.locator(":focus")).waitFor();
   await status.waitFor({ state: "detached" });
   expect(await call(key)).toBe(200);
+});
+
+test("offers to change the expiry of an expired key", async () => {
+  const { page } = await openKey("expired", { expiresAt: { inSeconds: 3_600 } });
+  await page.clock.setSystemTime(Date.now() + 2 * 3_600_000);
+  await page.reload();
+  const status = section(page, "Status");
+  await status.getByText("This key expired").waitFor();
+  await status.getByRole("link", { name: "Change the expiry" }).click();
+  await section(page, "Restrictions").getByRole("button", { name: "Save restrictions" }).waitFor();
 });
 
 test("shows no previous failure when a confirmation is opened again", async () => {

@@ -12,6 +12,8 @@ export interface OperatedUser extends User {
   readonly lastSignInAt: Date | null;
   /** The number of API keys that have not been deleted. */
   readonly keyCount: number;
+  /** Whether no other operator can sign in, so that this one keeps the role. */
+  readonly isOnlyOperator: boolean;
 }
 
 export const operatedUserOrders = {
@@ -67,6 +69,11 @@ export async function listOperatedUsers(
       sql<number>`(
         select count(*) from api_keys key where key.user_id = users.id and key.deleted_at is null)`.as(
         "keyCount",
+      ),
+      sql<boolean>`(users.is_operator and users.disabled_at is null and not exists (
+        select from users other
+        where other.is_operator and other.disabled_at is null and other.id <> users.id))`.as(
+        "isOnlyOperator",
       ),
     ])
     .orderBy(sql`${sql.ref(column)} ${direction}, users.id ${direction}`)

@@ -8,6 +8,7 @@ export function presentOperatedUser(user: OperatedUser & { readonly workspaceCou
     name: user.name,
     email: user.email,
     isOperator: user.isOperator,
+    isOnlyOperator: user.isOnlyOperator,
     isDisabled: user.isDisabled,
     createdAt: user.createdAt.toISOString(),
     lastSignInAt: user.lastSignInAt?.toISOString() ?? null,

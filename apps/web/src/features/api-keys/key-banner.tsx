@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconClockPause, IconPlayerPause, IconRefresh } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
@@ -41,6 +42,21 @@ export function KeyBanner({ apiKey, onEnabled }: KeyBannerProps): ReactElement |
           <strong>This key expired {describeExactly(new Date(expiresAt))}.</strong> All of its requests are
           rejected. To use it again, change its expiry.
         </p>
+        <Button
+          variant="default"
+          size="xs"
+          className={classes.action}
+          renderRoot={(props) => (
+            <Link
+              {...props}
+              to="/account/api-keys/$keyId"
+              params={{ keyId: apiKey.id }}
+              search={(search) => ({ ...search, edit: "restrictions" })}
+            />
+          )}
+        >
+          Change the expiry
+        </Button>
       </section>
     );
   }

@@ -1,5 +1,4 @@
 import { Button, Skeleton } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, Suspense, useRef } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
@@ -24,12 +23,18 @@ const route = getRouteApi("/app/account/api-keys/$keyId");
 /** The restrictions of a key, and the form that edits them. */
 export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const { workspaces } = app.useRouteContext().session;
-  const { edit } = route.useSearch();
-  const [isEditing, editing] = useDisclosure(edit === "restrictions");
-  const RestrictionEditForm = useLoaded(restrictionEditForm, isEditing, editing.close);
+  const isEditing = route.useSearch().edit === "restrictions";
+  const navigate = route.useNavigate();
+  const setEditing = (isOpen: boolean) =>
+    navigate({
+      search: ({ edit: _, ...search }) => ({ ...search, ...(isOpen && { edit: "restrictions" }) }),
+      replace: true,
+      resetScroll: false,
+    });
+  const RestrictionEditForm = useLoaded(restrictionEditForm, isEditing, () => void setEditing(false));
   const editButton = useRef<HTMLButtonElement>(null);
-  const close = () => {
-    editing.close();
+  const close = async () => {
+    await setEditing(false);
     // Waits until the button is rendered again.
     setTimeout(() => editButton.current?.focus());
   };
@@ -39,7 +44,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
       isWide={isEditing}
       action={
         !isEditing && (
-          <Button ref={editButton} variant="default" onClick={editing.open}>
+          <Button ref={editButton} variant="default" onClick={() => void setEditing(true)}>
             Change
           </Button>
         )
@@ -49,7 +54,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
         <div className={classes.box}>
           <Suspense fallback={<Skeleton h={320} />}>
             {RestrictionEditForm ? (
-              <RestrictionEditForm apiKey={apiKey} onDone={close} />
+              <RestrictionEditForm apiKey={apiKey} onDone={() => void close()} />
             ) : (
               <Skeleton h={320} />
             )}

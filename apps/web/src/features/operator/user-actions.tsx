@@ -14,7 +14,7 @@ interface UserActionsProps {
 
 /** The menu of the actions on a user. Each of them is confirmed in a dialog. */
 export function UserActions({ user, onChoose }: UserActionsProps): ReactElement {
-  const { isDisabled, isOperator } = user;
+  const { isDisabled, isOperator, isOnlyOperator } = user;
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
@@ -31,7 +31,9 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
         <Menu.Item onClick={() => onChoose("reset-link")}>Create a reset link</Menu.Item>
         {!isDisabled && <Menu.Item onClick={() => onChoose("end-sessions")}>End all sessions</Menu.Item>}
         {isOperator ? (
-          <Menu.Item onClick={() => onChoose("revoke")}>Revoke the operator role</Menu.Item>
+          <Menu.Item disabled={isOnlyOperator} onClick={() => onChoose("revoke")}>
+            Revoke the operator role
+          </Menu.Item>
         ) : (
           !isDisabled && <Menu.Item onClick={() => onChoose("grant")}>Make an operator</Menu.Item>
         )}
@@ -43,7 +45,12 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
         {isDisabled ? (
           <Menu.Item onClick={() => onChoose("enable")}>Enable</Menu.Item>
         ) : (
-          <Menu.Item onClick={() => onChoose("disable")}>Disable</Menu.Item>
+          <Menu.Item disabled={isOnlyOperator} onClick={() => onChoose("disable")}>
+            Disable
+          </Menu.Item>
+        )}
+        {isOnlyOperator && (
+          <Menu.Label>No other operator can sign in. Make another user an operator first.</Menu.Label>
         )}
       </Menu.Dropdown>
     </Menu>
