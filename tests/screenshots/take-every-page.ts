@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { decodeId } from "@latchkey/db/ids";
-import type { Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { getWorkspace, proceduresOf } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
 import { open, toUuid } from "../support/inspection.ts";
@@ -25,8 +25,10 @@ await mkdir(directory, { recursive: true });
 const [instance, browser] = await Promise.all([createTestInstance(), startBrowser()]);
 const { baseUrl } = await instance.start();
 try {
+  await visitFresh("setup", "/sign-up", "Create account");
   const { page: maker } = await browser.open();
   await signUp(maker, baseUrl);
+  await visitFresh("quick-start", "/", "Create an API key", await maker.context().cookies());
   const made = await fill(maker);
   for (const colorScheme of ["light", "dark"] as const) {
     for (const width of widths) {
@@ -45,18 +47,53 @@ try {
   await instance.close();
 }
 
+/** Takes a page of an instance that nobody has used. */
+async function visitFresh(
+  name: string,
+  path: string,
+  text: string,
+  cookies: Parameters<BrowserContext["addCookies"]>[0] = [],
+): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of widths) {
+      const { page } = await browser.open({ colorScheme, viewport: { width, height: 900 } });
+      await page.context().addCookies(cookies);
+      await page.goto(baseUrl + path);
+      await page.getByText(text).first().waitFor();
+      await page.waitForLoadState("networkidle");
+      await page.screenshot({ path: join(directory, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+      await page.context().close();
+    }
+  }
+}
+
 interface Visit {
   readonly slug: string;
   readonly keyId: string;
   readonly disabledId: string;
   readonly webhookId: string;
   readonly requestId: string;
+  readonly serviceAccountId: string;
+  /** The path with which a person opens an invitation. */
+  readonly invitationPath: string;
+  /** The URL of a workspace that requires a second factor. */
+  readonly requiringSlug: string;
   readonly take: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
 }
 
 async function visit(
   page: Page,
-  { slug, keyId, disabledId, webhookId, requestId, take }: Visit,
+  {
+    slug,
+    keyId,
+    disabledId,
+    webhookId,
+    requestId,
+    serviceAccountId,
+    invitationPath,
+    requiringSlug,
+    take,
+  }: Visit,
 ): Promise<void> {
   const dialog = page.getByRole("dialog");
   const close = async () => {
@@ -66,6 +103,16 @@ async function visit(
   await page.goto(`${baseUrl}/sign-up`);
   await page.getByRole("button", { name: "Create account" }).waitFor();
   await take("sign-up");
+  for (const [name, path, text] of [
+    ["forgot-password", "/forgot-password", "Forgot"],
+    ["reset-password", "/reset-password#no-such-token", "link"],
+    ["confirm-email", "/confirm-email#no-such-token", "link"],
+    ["invitation", invitationPath, "Ada"],
+  ] as const) {
+    await page.goto(baseUrl + path);
+    await page.getByText(text).first().waitFor();
+    await take(name);
+  }
   await page.goto(`${baseUrl}/sign-in`);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await take("sign-in");
@@ -79,6 +126,9 @@ async function visit(
     ["workspace-keys", `w/${slug}/api-keys`, "Deploy pipeline"],
     ["members", `w/${slug}/members`, "Grace Hopper"],
     ["invitations", `w/${slug}/members/invitations`, "ken@example.com"],
+    ["service-accounts", `w/${slug}/members/service-accounts`, "Nightly export"],
+    ["service-account", `w/${slug}/members/service-accounts/${serviceAccountId}`, "Nightly export"],
+    ["second-factor-required", `w/${requiringSlug}`, "requires a second factor"],
     ["webhooks", `w/${slug}/webhooks`, "The archive"],
     ["webhook", `w/${slug}/webhooks/${webhookId}`, "Test message"],
     ["audit-log", `w/${slug}/audit`, "created the workspace"],
@@ -86,8 +136,9 @@ async function visit(
     ["api-keys", "account/api-keys", "Deploy pipeline"],
     ["profile", "account/profile", "Current password"],
     ["security", "account/security", "Created the API key"],
+    ["notices", "account/notices", "Notices are deleted"],
     ["operator-users", "operator/users", "Grace Hopper"],
-    ["operator-workspaces", "operator/workspaces", "1 workspace"],
+    ["operator-workspaces", "operator/workspaces", "Production"],
     ["operator-health", "operator/instance", "Reachable"],
     ["operator-log", "operator/log", "Registration changed"],
     ["request", `account/requests/${requestId}`, "What happened"],
@@ -142,6 +193,21 @@ async function visit(
     ["remove-member", `w/${slug}/members`, "Remove Linus Torvalds"],
     ["roles", `w/${slug}/members`, "what each role can do"],
     ["delete-workspace", `w/${slug}/settings`, "Delete workspace"],
+    ["require-second-factor", `w/${slug}/settings`, "Require a second factor"],
+    ["retention", `w/${slug}/settings`, "Change retention"],
+    ["block-api-key", `w/${slug}/api-keys`, "Block Deploy pipeline"],
+    ["export", `w/${slug}/audit`, "Export"],
+    ["new-service-account", `w/${slug}/members/service-accounts`, "New service account"],
+    ["edit-service-account", `w/${slug}/members/service-accounts/${serviceAccountId}`, "Edit"],
+    ["service-account-key", `w/${slug}/members/service-accounts/${serviceAccountId}`, "New API key"],
+    [
+      "delete-service-account",
+      `w/${slug}/members/service-accounts/${serviceAccountId}`,
+      "Delete service account",
+    ],
+    ["leave-workspace", `w/${requiringSlug}`, "Leave the workspace"],
+    ["totp", "account/security", "Set up an authenticator app"],
+    ["delete-account", "account/profile", "Delete account"],
   ] as const) {
     await page.goto(`${baseUrl}/${path}`);
     await page.getByRole("button", { name: button, exact: true }).click();
@@ -149,6 +215,22 @@ async function visit(
     await take(name, { fullPage: false });
     await close();
   }
+  await page.goto(`${baseUrl}/${key}`);
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("Releases");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Discard unsaved changes?" }).waitFor();
+  await take("discard-changes", { fullPage: false });
+  await page.getByRole("button", { name: "Discard", exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.goto(`${baseUrl}/operator/users`);
+  await page.getByRole("button", { name: "Manage Grace Hopper" }).click();
+  await page.getByRole("menuitem", { name: "Disable" }).waitFor();
+  await take("user-actions", { fullPage: false });
+  await page.getByRole("menuitem", { name: "Disable" }).click();
+  await dialog.waitFor();
+  await take("disable-user", { fullPage: false });
+  await close();
   await page.goto(`${baseUrl}/${key}`);
   await page.getByRole("region", { name: "Restrictions" }).getByRole("button", { name: "Change" }).click();
   await page.getByRole("form", { name: "Restrictions" }).waitFor();
@@ -193,13 +275,20 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     await runCommand(["member", "add", "--workspace", workspaceId, "--user", email, "--role", role]);
   }
   await runCommand(["key", "create", "--user", "grace@example.com", "--name", "Grafana"]);
-  const { apiKeys, invitations, webhooks } = proceduresOf(page);
+  const { apiKeys, invitations, serviceAccounts, webhooks, workspaces } = proceduresOf(page);
   const { id: webhookId } = await webhooks.create.mutate({
     workspaceId,
     url: "https://events.example.com/latchkey",
     description: "The archive of security events",
   });
   await webhooks.test.mutate({ workspaceId, id: webhookId });
+  const { userId: serviceAccountId } = await serviceAccounts.create.mutate({
+    workspaceId,
+    name: "Nightly export",
+    role: "member",
+  });
+  const invited = await invitations.create.mutate({ workspaceId, email: "alan@example.com", role: "member" });
+  const requiring = await workspaces.create.mutate({ name: "Production" });
   for (const email of ["ken@example.com", "dorothy.vaughan.of.the.analysis.department@example.com"]) {
     await invitations.create.mutate({ workspaceId, email, role: "member" });
   }
@@ -231,6 +320,9 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
   await apiKeys.rotate.mutate({ id: deploy.id, overlapSeconds: 86_400 });
   const database = await open(await connectionTo(instance.cluster));
   try {
+    // Otherwise, the owner needs a second factor to require one.
+    const requiringId = decodeId("workspace", requiring.id);
+    await database.query("update workspaces set requires_second_factor = true where id = $1", [requiringId]);
     await database.query("set role latchkey_admission");
     await database.query(
       `insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
@@ -246,7 +338,16 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
   } finally {
     await database.end();
   }
-  return { slug, keyId: deploy.id, disabledId: disabled.id, webhookId, requestId };
+  return {
+    slug,
+    keyId: deploy.id,
+    disabledId: disabled.id,
+    webhookId,
+    requestId,
+    serviceAccountId,
+    invitationPath: new URL(invited.url ?? "").href.slice(baseUrl.length),
+    requiringSlug: requiring.slug,
+  };
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {
