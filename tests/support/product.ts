@@ -45,6 +45,9 @@ export interface SpawnOptions {
 /** The environment variables that processes need. No others are inherited from the test run. */
 export const bareEnvironment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C.UTF-8" } as const;
 
+/** The environment variables of nodes, unless a test sets them. Tests sign up dozens of users from one IP address. */
+export const nodeEnvironment = { ...bareEnvironment, PORT: "0", MAX_SIGN_UPS_PER_HOUR: "9999" } as const;
+
 /** A value that all nodes of one database can share. */
 export const authSecret = "a secret for tests, which is no secret at all";
 
@@ -106,8 +109,7 @@ export function spawnNode(variables: Variables, options: SpawnOptions = {}): Chi
   const { leadsGroup = false, directory = projectRoot } = options;
   return spawn(process.execPath, [join(directory, "apps/api/src/main.ts")], {
     cwd: directory,
-    // Tests sign up dozens of users from one IP address.
-    env: { ...bareEnvironment, PORT: "0", MAX_SIGN_UPS_PER_HOUR: "9999", ...variables },
+    env: { ...nodeEnvironment, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     detached: leadsGroup,
   });
