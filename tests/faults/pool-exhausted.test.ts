@@ -26,7 +26,7 @@ afterAll(async () => {
   await environment?.close();
 });
 
-/** Requests `/healthz` repeatedly. `end` stops and returns the longest response time, in milliseconds. */
+/** Requests `/healthz` repeatedly, and expects 200. `end` stops and returns the longest response time, in milliseconds. */
 function watchHealth(): { readonly end: () => Promise<number> } {
   let isOver = false;
   const watched = (async () => {
@@ -61,6 +61,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   ];
   // While the tables are locked, the node can't look up a key that it hasn't seen.
   for (const known of keys.slice(1)) expect((await callOpen(node.baseUrl, known.key)).status).toBe(200);
+  const health = watchHealth();
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 8 });
   await load.reached(200);
   // Locks tables that admission doesn't read, because it must not wait for other work.
@@ -69,7 +70,6 @@ test("while all connections of the pools are blocked, admission continues, and t
     "lock table workspaces, members, sessions in access exclusive mode",
   );
   const heldFrom = load.outcomes.length;
-  const health = watchHealth();
   const current = { path: "session.current", kind: "query", cookie: account.cookie } as const;
   // Each pool gets thirty requests for its five connections.
   const [calls, visits] = await Promise.all([
@@ -92,7 +92,6 @@ test("while all connections of the pools are blocked, admission continues, and t
   ]);
   const pools = await countNodeConnections(database);
   const during = load.outcomes.slice(heldFrom);
-  const slowestHealthMs = await health.end();
   await release();
   const polls: number[] = [];
   const isBack = async (): Promise<boolean> => {
@@ -101,6 +100,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   };
   const backMs = await eventually("the pools work again", isBack, 5_000);
   const outcomes = await load.stop();
+  const slowestHealthMs = await health.end();
   const uses = await Promise.all(keys.map((used) => readUses(database, used.id)));
   const counted = uses.reduce((sum, count) => sum + count, 0);
   const received = load.sent() + keys.length + calls.length + polls.length;
@@ -113,16 +113,16 @@ test("while all connections of the pools are blocked, admission continues, and t
       `the web app's 503 within ${Math.round(Math.max(...visits.map(({ tookMs }) => tookMs)))} ms, ` +
       `health within ${Math.round(slowestHealthMs)} ms, back within ${Math.round(backMs)} ms`,
   );
-  expectWithinDeadline(outcomes);
+  // A busy machine delays every response, including those that wait for nothing.
+  expectWithinDeadline(outcomes, slowestHealthMs);
   // Requests that get 503 because no connection is free were admitted, so they count as uses.
   expect(counted).toBe(received);
   expect(calls.filter(({ status, retryAfter }) => status !== 503 || retryAfter !== "1")).toEqual([]);
-  // A busy machine delays every response, including those that wait for nothing.
   expect(calls.filter(({ tookMs }) => tookMs > deadlineMs + slowestHealthMs)).toEqual([]);
   expect(countStatuses(visits.map(({ status }) => ({ status, errorCode: undefined })))).toEqual({ 503: 30 });
   // The web app has no guaranteed response time. Requests with a connection wait for the statement timeout, 5 s,
-  // and the others for the pool's timeout.
-  const quick = visits.filter(({ tookMs }) => tookMs < deadlineMs + slowestHealthMs);
+  // and the others for the pool's timeout, 1.5 s.
+  const quick = visits.filter(({ tookMs }) => tookMs < 4_000);
   expect(quick.length).toBeGreaterThanOrEqual(20);
   expect(visits.filter(({ tookMs }) => tookMs > 6_000 + slowestHealthMs)).toEqual([]);
   // The open API reads lists in its pool for reads; the web app looks up the session in its pool for changes.
@@ -133,23 +133,34 @@ test("while all connections of the pools are blocked, admission continues, and t
   expect(countStatuses(during)).toEqual({ 200: during.length });
 });
 
-/** Opens connections until the server has none left; at most 300. */
+/**
+ * Opens connections until the server has none left. Goes on after a rejected attempt, because a session of the node ends
+ * only after its connection was cut, and then leaves another one free.
+ */
 async function takeAllConnections(): Promise<readonly pg.Client[]> {
   const taken: pg.Client[] = [];
-  while (taken.length < 300) {
+  const isFull = async (): Promise<boolean> => {
     const attempts = await Promise.allSettled(Array.from({ length: 20 }, () => open(environment.database)));
-    for (const attempt of attempts) if (attempt.status === "fulfilled") taken.push(attempt.value);
-    const refused = attempts.find((attempt) => attempt.status === "rejected");
-    if (!refused) continue;
-    expect(refused.reason).toMatchObject({ code: "53300" });
-    return taken;
-  }
-  throw new Error("The server has more than 300 connections.");
+    for (const attempt of attempts) {
+      if (attempt.status === "fulfilled") taken.push(attempt.value);
+      else expect(attempt.reason).toMatchObject({ code: "53300" });
+    }
+    const counted = await taken[0]?.query<{ isFull: boolean }>(
+      `select count(*) = current_setting('max_connections')::integer
+          and count(*) filter (where datname = current_database()) = $1 as "isFull"
+        from pg_stat_activity where backend_type = 'client backend'`,
+      [taken.length],
+    );
+    return counted?.rows[0]?.isFull === true;
+  };
+  await eventually("the server has no connection left", isFull, 30_000);
+  return taken;
 }
 
 test("returns 503 within the deadline while Postgres has no free connection, and recovers automatically", async () => {
   const { node, proxy, database, recovered } = environment;
   const { id, key } = await environment.knownKey("no connection left");
+  const health = watchHealth();
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 8 });
   await load.reached(200);
   proxy.cut();
@@ -158,12 +169,12 @@ test("returns 503 within the deadline while Postgres has no free connection, and
   const exhaustedAt = performance.now();
   await load.reached(load.outcomes.length + 50);
   const away = await callOpen(node.baseUrl, key);
-  const health = await statusOf(node.baseUrl, "/healthz");
   const during = load.outcomes.filter(({ sentAt }) => sentAt > exhaustedAt);
   await Promise.all(taken.map((client) => client.end()));
   const backMs = await recovered();
   await load.reached(load.outcomes.length + 100);
   const outcomes = await load.stop();
+  const slowestHealthMs = await health.end();
   verifyCounts(
     "Postgres without a connection left",
     {
@@ -174,8 +185,8 @@ test("returns 503 within the deadline while Postgres has no free connection, and
     `${taken.length} connections taken, back within ${Math.round(backMs)} ms`,
   );
   expect(away).toMatchObject({ status: 503, code: "SERVICE_UNAVAILABLE", retryAfter: "1" });
-  expect(health).toBe(200);
   expectAllUnavailable(during);
-  expectWithinDeadline(outcomes);
+  expectWithinDeadline(outcomes, slowestHealthMs);
+  expect(slowestHealthMs).toBeLessThan(deadlineMs);
   expect(countStatuses(outcomes.slice(-50))).toEqual({ 200: 50 });
 });

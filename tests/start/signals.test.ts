@@ -25,9 +25,13 @@ beforeAll(async () => {
 
 vi.setConfig({ testTimeout: 120_000 });
 
-afterEach(() => {
-  // SIGTERM, so that Postgres stops too. After a passed test, no process is left.
-  started?.kill();
+afterEach(async () => {
+  // After a passed test, no process is left.
+  if (!started || hasExited(started)) return;
+  const exited = once(started, "close");
+  // SIGTERM, so that Postgres stops too. To the group, because `unshare` blocks the signal.
+  process.kill(-pidOf(started), "SIGTERM");
+  await exited;
 });
 
 afterAll(async () => {
@@ -37,12 +41,26 @@ afterAll(async () => {
 const npx = ["npx", "-y", "pnpm@12", "start"];
 const server = [process.execPath, "apps/api/src/main.ts"];
 
-/** Starts a command and waits until its server is ready. Returns the base URL. */
+function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** @throws an Error if the process was not started: a signal to process 0 would end the tests. */
+function pidOf({ pid, spawnfile }: ChildProcess): number {
+  if (pid === undefined) throw new Error(`${spawnfile} was not started.`);
+  return pid;
+}
+
+/**
+ * Starts a command and waits until its server is ready. Returns the base URL. The command leads a process group, so that
+ * no signal to its group reaches the tests.
+ */
 async function start([file = "", ...args]: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(file, args, {
     cwd: projectRoot,
     env: { ...bareEnvironment, HOME: env.home, PORT: "0", DATA_DIR: instance.dataDirectory },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   });
   started = child;
   child.stderr?.resume();
@@ -137,7 +155,7 @@ test.each([
   async (_what, command) => {
     const { child, url } = await start(command);
     const exited = once(child, "close");
-    await expectCleanStop(url, child.pid ?? 0, exited);
+    await expectCleanStop(url, pidOf(child), exited);
     expect(await exited).toEqual([0, null]);
   },
 );
@@ -166,7 +184,9 @@ test.each([
   const contained = await inNamespace(command);
   const { child, url } = await start(contained);
   const exited = once(child, "close");
-  const [first] = contained === command ? [child.pid] : await listDescendants(child.pid ?? 0);
-  await expectCleanStop(url, first ?? 0, exited);
+  // Process 1 of the namespace is the child of `unshare`.
+  const [first] = contained === command ? [pidOf(child)] : await listDescendants(pidOf(child));
+  if (first === undefined) throw new Error("The namespace has no process.");
+  await expectCleanStop(url, first, exited);
   expect(await exited).toEqual([0, null]);
 });

@@ -14,7 +14,8 @@ const flags = [
   "--disable-sync",
 ];
 
-const actionTimeoutMs = 10_000;
+/** Only ends what hangs, on a busy machine too. */
+const actionTimeoutMs = 30_000;
 
 export interface TestBrowser {
   /** Opens a page in a new browser context, which shares no cookies and no storage with other pages. */

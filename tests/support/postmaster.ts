@@ -62,6 +62,16 @@ export async function isAlive(pid: number): Promise<boolean> {
   return !/\) [ZX] /.test(stat);
 }
 
+/**
+ * Whether this process is the Postgres of a cluster. The PID in a file that Postgres left behind, or wrote in another PID
+ * namespace, can be that of any process.
+ */
+export async function isPostmasterOf(pid: number, cluster: string): Promise<boolean> {
+  const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => undefined);
+  // Without /proc, its command line is unknown.
+  return (command === undefined || command.split("\0").includes(cluster)) && (await isAlive(pid));
+}
+
 /** Polls every 20 ms until the result is true. @throws an Error after `withinMs`. */
 export async function eventually(
   what: string,

@@ -1,5 +1,6 @@
 import { copyData } from "@latchkey/db/testing/copy-data";
 import { inject } from "vitest";
+import { startNodeInProcess } from "./node-in-process.ts";
 import type { Variables } from "./product.ts";
 import { createTestInstance, type TestInstance } from "./test-instance.ts";
 
@@ -24,11 +25,14 @@ export interface Product {
   readonly stop: () => Promise<void>;
 }
 
+/** Starts a node in this process, for tests of everything except processes: signals, output, crashes and memory. */
 export async function startProduct(variables: Variables = {}): Promise<Product> {
   await using stack = new AsyncDisposableStack();
   const instance = await createPreparedInstance(variables);
   stack.defer(() => instance.close());
-  const { baseUrl } = await instance.start();
-  stack.move();
-  return { baseUrl, dataDirectory: instance.dataDirectory, stop: instance.close };
+  const { dataDirectory } = instance;
+  const node = await startNodeInProcess({ DATA_DIR: dataDirectory, ...variables });
+  stack.defer(() => node.stop());
+  const parts = stack.move();
+  return { baseUrl: node.baseUrl, dataDirectory, stop: () => parts.disposeAsync() };
 }

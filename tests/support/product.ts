@@ -45,16 +45,20 @@ export interface SpawnOptions {
 /** The environment variables that processes need. No others are inherited from the test run. */
 export const bareEnvironment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C.UTF-8" } as const;
 
+/** The environment variables of nodes, unless a test sets them. Tests sign up dozens of users from one IP address. */
+export const nodeEnvironment = { ...bareEnvironment, PORT: "0", MAX_SIGN_UPS_PER_HOUR: "9999" } as const;
+
 /** A value that all nodes of one database can share. */
 export const authSecret = "a secret for tests, which is no secret at all";
 
 const readyLine = /Latchkey .* is ready at (\S+)/;
-const startTimeoutMs = 60_000;
-const runTimeoutMs = 30_000;
+/** Only end what hangs, on a busy machine too. */
+const startTimeoutMs = 120_000;
+const runTimeoutMs = 120_000;
 
 /**
  * Starts a node with these variables, by default on a free port, and waits until it reports that it is ready.
- * @throws an Error with its output if it exits, or isn't ready after 60 s.
+ * @throws an Error with its output if it exits, or isn't ready after two minutes.
  */
 export async function startNode(variables: Variables, options: SpawnOptions = {}): Promise<ProductNode> {
   const startedAt = performance.now();
@@ -106,14 +110,13 @@ export function spawnNode(variables: Variables, options: SpawnOptions = {}): Chi
   const { leadsGroup = false, directory = projectRoot } = options;
   return spawn(process.execPath, [join(directory, "apps/api/src/main.ts")], {
     cwd: directory,
-    // Tests sign up dozens of users from one IP address.
-    env: { ...bareEnvironment, PORT: "0", MAX_SIGN_UPS_PER_HOUR: "9999", ...variables },
+    env: { ...nodeEnvironment, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     detached: leadsGroup,
   });
 }
 
-/** Starts a node that is expected to exit. After 30 s, it is killed, and its status is null. */
+/** Starts a node that is expected to exit. After two minutes, it is killed, and its status is null. */
 export async function runNode(variables: Variables): Promise<ProcessResult> {
   return await collect(spawnNode(variables));
 }

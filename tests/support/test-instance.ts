@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { clusterOf, eventually, findPostmaster, isAlive } from "./postmaster.ts";
+import { clusterOf, eventually, findPostmaster, isAlive, isPostmasterOf } from "./postmaster.ts";
 import {
   createDirectory,
   type ProcessResult,
@@ -62,7 +62,7 @@ export async function createTestInstance(variables: Variables = {}): Promise<Tes
 /** Stops a Postgres that a failed test left running. Without its files, it would run forever. */
 async function endPostgres(cluster: string): Promise<void> {
   const pid = await findPostmaster(cluster);
-  if (pid === undefined || !(await isAlive(pid))) return;
+  if (pid === undefined || !(await isPostmasterOf(pid, cluster))) return;
   process.kill(pid, "SIGINT");
   await eventually("Postgres ends", async () => !(await isAlive(pid)), 20_000);
 }

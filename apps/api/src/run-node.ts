@@ -13,7 +13,8 @@ async function runUntilStopped(): Promise<void> {
     const env = readEnv();
     // Loading everything else takes a second; an invalid environment is reported without it.
     const { startNode } = await import("./start-node.ts");
-    await startNode(env, stack, stopping.signal);
+    const { formatReadyMessage } = await import("./ready-message.ts");
+    process.stdout.write(formatReadyMessage(await startNode(env, stack, stopping.signal)));
   } catch (error) {
     if (isAbort(error)) return await stack.disposeAsync();
     process.stderr.write(`Latchkey cannot start. ${explain(error)}\n`);

@@ -32,6 +32,7 @@ import { LogDestination } from "./log-destination.ts";
 import { createMailTasks } from "./mail/mail-tasks.ts";
 import { endpoints } from "./open/endpoints.ts";
 import { openPools } from "./pools.ts";
+import type { ReadyFacts } from "./ready-message.ts";
 import { version } from "./version.ts";
 import { createMessageSender } from "./webhooks/message-sender.ts";
 import { createWebhookTasks, DeliveryFailedError } from "./webhooks/webhook-tasks.ts";
@@ -56,7 +57,11 @@ const waitMs = 30_000;
  * Starts a node. The callbacks that it defers on the stack stop it, in reverse order.
  * @param signal ends the wait for a database.
  */
-export async function startNode(env: Env, stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
+export async function startNode(
+  env: Env,
+  stack: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<ReadyFacts> {
   const destination = new LogDestination({ isBatched: env.hasRequestLog });
   stack.defer(() => destination.close());
   const log = createLogger(env.logLevel, destination);
@@ -190,34 +195,10 @@ export async function startNode(env: Env, stack: AsyncDisposableStack, signal: A
     isDraining = true;
     await server.close({ noticeMs, graceMs: drainMs });
   });
-  printReadyMessage({ baseUrl, locationNote: prepared.locationNote, hasUsers: await hasAnyUser(db) });
+  return { baseUrl, locationNote: prepared.locationNote, hasUsers: await hasAnyUser(db) };
 }
 
 /** Closes the pool's connections. Doesn't wait for a database that doesn't respond, because the process ends next. */
 async function closePool(db: Db): Promise<void> {
   await Promise.race([db.destroy(), delay(poolCloseTimeoutMs, undefined, { ref: false })]);
-}
-
-interface ReadyMessage {
-  readonly baseUrl: string;
-  readonly locationNote: string | undefined;
-  readonly hasUsers: boolean;
-}
-
-function printReadyMessage({ baseUrl, locationNote, hasUsers }: ReadyMessage): void {
-  const lines = [
-    "",
-    `  Latchkey ${version} is ready at ${baseUrl}`,
-    ...(locationNote ? [`  ${locationNote}`] : []),
-    "",
-    hasUsers
-      ? `  1. Sign in at ${baseUrl}/sign-in`
-      : `  1. Sign up at ${baseUrl}/sign-up. The first account becomes the operator.`,
-    "  2. Create an API key: open Your API keys in the sidebar and select New API key.",
-    `  3. Call the open API: curl ${baseUrl}/open/global/config -H "Authorization: Bearer $API_KEY"`,
-    "",
-    "  Press Ctrl-C to stop everything.",
-    "",
-  ];
-  process.stdout.write(`${lines.join("\n")}\n`);
 }

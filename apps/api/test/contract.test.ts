@@ -8,6 +8,7 @@ import { AppError } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineEndpoint } from "../src/http/endpoint.ts";
+import { measureSlowest } from "./measure-slowest.ts";
 import { sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
 /** An endpoint with a body that can fail in the ways of the contract that the product's endpoints can't. */
@@ -334,12 +335,15 @@ describe("with a valid key", () => {
   });
 
   test("a handler that doesn't finish gets 503 within two seconds", async () => {
+    const stopMeasuring = measureSlowest(() => call("/healthz", undefined));
     const startedAt = performance.now();
     const init = { method: "POST", body: '{"fail":"hang"}', headers: json };
     const answer = await call("/open/trial", `Bearer ${validKey}`, init);
+    const tookMs = performance.now() - startedAt;
+    const slowestMs = await stopMeasuring();
     expectError(answer, [503, "SERVICE_UNAVAILABLE"]);
     expect(answer.response.headers.get("retry-after")).toBe("1");
-    expect(performance.now() - startedAt).toBeLessThan(2_100);
+    expect(tookMs).toBeLessThan(2_000 + slowestMs);
   });
 
   test("the size limit applies to the decompressed body", async () => {

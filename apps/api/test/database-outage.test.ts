@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { measureSlowest } from "./measure-slowest.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -36,6 +37,8 @@ test("responds with 503 within two seconds during a database outage, and recover
   expect((await send("/trpc/apiKeys.list?input={}", cookie)).status).toBe(200);
 
   await app.setDatabaseAvailable(false);
+  const stopMeasuring = measureSlowest(() => send("/healthz"));
+  const took: number[] = [];
   for (const [path, init] of [
     ["/open/global/config", bearer],
     ["/open/nowhere", bearer],
@@ -46,22 +49,24 @@ test("responds with 503 within two seconds during a database outage, and recover
   ] as const) {
     const { status, retryAfter, body, milliseconds } = await send(path, init);
     expect([path, status]).toEqual([path, 503]);
-    expect(milliseconds).toBeLessThan(2_000);
+    took.push(milliseconds);
     if (path.startsWith("/open"))
       expect([retryAfter, JSON.parse(body).error.code]).toEqual(["1", "SERVICE_UNAVAILABLE"]);
     if (path.startsWith("/trpc")) expect(body).toContain("SERVICE_UNAVAILABLE");
   }
+  expect(Math.max(...took)).toBeLessThan(2_000 + (await stopMeasuring()));
   expect((await send("/healthz")).status).toBe(200);
   expect((await send("/open/me", { headers: { Authorization: "Bearer typo" } })).status).toBe(403);
 
   await app.setDatabaseAvailable(true);
-  // The node retries to connect after at most one second.
+  const stopMeasuringAgain = measureSlowest(() => send("/healthz"));
+  const availableAt = performance.now();
   for (const [path, init] of [
     ["/open/me", bearer],
     ["/trpc/apiKeys.list?input={}", cookie],
     ["/readyz", {}],
   ] as const)
-    await expect
-      .poll(async () => (await send(path, init)).status, { interval: 20, timeout: 1_500 })
-      .toBe(200);
+    await expect.poll(async () => (await send(path, init)).status, { interval: 20 }).toBe(200);
+  // The node retries to connect after at most one second.
+  expect(performance.now() - availableAt).toBeLessThan(1_500 + (await stopMeasuringAgain()));
 });

@@ -1,0 +1,27 @@
+import { version } from "./version.ts";
+
+/** What the operator is told when a node is ready. */
+export interface ReadyFacts {
+  readonly baseUrl: string;
+  /** States why the data is not where the operator would expect it. */
+  readonly locationNote: string | undefined;
+  readonly hasUsers: boolean;
+}
+
+export function formatReadyMessage({ baseUrl, locationNote, hasUsers }: ReadyFacts): string {
+  const lines = [
+    "",
+    `  Latchkey ${version} is ready at ${baseUrl}`,
+    ...(locationNote ? [`  ${locationNote}`] : []),
+    "",
+    hasUsers
+      ? `  1. Sign in at ${baseUrl}/sign-in`
+      : `  1. Sign up at ${baseUrl}/sign-up. The first account becomes the operator.`,
+    "  2. Create an API key: open Your API keys in the sidebar and select New API key.",
+    `  3. Call the open API: curl ${baseUrl}/open/global/config -H "Authorization: Bearer $API_KEY"`,
+    "",
+    "  Press Ctrl-C to stop everything.",
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+}
